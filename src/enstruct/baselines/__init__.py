@@ -1,0 +1,1 @@
+"""What users would pick instead, behind the same face."""

@@ -1,0 +1,36 @@
+"""Rows of a data set as the library carries them: features, label indicators, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Rows:
+    """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None."""
+
+    X: Any
+    Y: sparse.csr_matrix
+    weight: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    def take(self, index: NDArray[Any]) -> Rows:
+        return Rows(self.X[index], self.Y[index], None if self.weight is None else self.weight[index])
+
+    @property
+    def sparse(self) -> bool:
+        return sparse.issparse(self.X)
+
+
+def as_indicator(Y: Any) -> sparse.csr_matrix:
+    """Any 0/1 matrix as a CSR matrix of uint8."""
+    matrix = sparse.csr_matrix(Y, dtype=np.uint8)
+    matrix.eliminate_zeros()
+    return matrix

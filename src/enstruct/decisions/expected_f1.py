@@ -1,0 +1,134 @@
+r"""Expected-F1 decoding under independent marginals.
+
+For each row, the label set with the largest expected F1 is a set of the k most probable labels, for
+some k (Lewis 1995). With the row's marginals sorted, p_1 >= p_2 >= ...,
+
+    E[F1_k] = sum_a P(p_1..p_k have a successes) * 2a * s_k(k + a),     s_k(j) = E[1 / (j + successes of p_{k+1}..)]
+
+and s obeys s_{k-1}(j) = p_k s_k(j + 1) + (1 - p_k) s_k(j)  (Ye, Chai, Lee & Chieu 2012): O(L^2) a row.
+F1 of the empty set is 1 when the truth is empty, so E[F1_0] = P(no label).
+
+Beyond the ``HEAD`` most probable labels, the number of further true labels is taken as Poisson with the
+same mean; by Le Cam's inequality this changes an expectation by at most 2 sum p_i^2 over that tail.
+
+``sharpness`` a and ``shift`` b recalibrate the marginals first, p -> sigma(a logit p + b), both chosen on
+validation rows: overconfident networks choose too few labels otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, gammaln, logit
+
+from enstruct.data.rows import as_indicator
+from enstruct.decisions.thresholds import take_labels
+from enstruct.metrics import get_metric
+
+HEAD = 256
+CHUNK = 256
+SHARPNESS = (0.6, 0.8, 1.0, 1.25)
+SHIFTS = (-0.5, 0.0, 0.5)
+
+
+@dataclass
+class ExpectedF1:
+    """``allow_empty=False`` (set in ``fit`` when no training row is empty) always takes at least one label."""
+
+    sharpness: float = 1.0
+    shift: float = 0.0
+    allow_empty: bool = True
+
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> ExpectedF1:
+        y, score = as_indicator(truth), get_metric(metric)
+        self.allow_empty = bool((y.sum(1) == 0).any())
+        best = -np.inf
+        for sharpness in SHARPNESS:
+            for shift in SHIFTS:
+                quality = score(y, decode(recalibrate(p, sharpness, shift), self.allow_empty))
+                if quality > best + 1e-9 or (quality > best - 1e-9 and (sharpness, shift) == (1.0, 0.0)):
+                    best, self.sharpness, self.shift = quality, sharpness, shift
+        return self
+
+    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
+        return decode(recalibrate(p, self.sharpness, self.shift), self.allow_empty)
+
+
+def recalibrate(p: NDArray[Any], sharpness: float, shift: float) -> NDArray[Any]:
+    if sharpness == 1.0 and shift == 0.0:
+        return p
+    return np.asarray(expit(sharpness * logit(np.clip(p, 1e-7, 1 - 1e-7)) + shift))
+
+
+def decode(p: NDArray[Any], allow_empty: bool = True) -> sparse.csr_matrix:
+    """The best set of every row: marginals (rows, labels) -> indicator (rows, labels)."""
+    parts = [_decode_chunk(p[i : i + CHUNK], allow_empty) for i in range(0, len(p), CHUNK)]
+    return sparse.vstack(parts, format="csr")
+
+
+def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
+    n_labels = p.shape[1]
+    head = min(n_labels, HEAD)
+    order = np.argpartition(-p, head - 1, axis=1)[:, :head] if head < n_labels else np.tile(np.arange(n_labels), (len(p), 1))
+    ranked = np.take_along_axis(p, order, axis=1)
+    by_p = np.argsort(-ranked, axis=1, kind="stable")
+    order, ranked = np.take_along_axis(order, by_p, axis=1), np.take_along_axis(ranked, by_p, axis=1)
+    tail = np.maximum(p.sum(1) - ranked.sum(1), 0.0)
+    expected = expected_f1_by_size(ranked.astype(np.float64), tail.astype(np.float64))
+    if not allow_empty:
+        expected[:, 0] = -1.0
+    return take_labels(order, expected.argmax(1), n_labels)
+
+
+def expected_f1_by_size(p: NDArray[np.float64], tail: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(rows, K + 1) E[F1] of the k most probable labels, k = 0..K; ``p`` (rows, T) sorted, ``tail`` (rows,) mean.
+
+    K is T, or fewer where larger sets cannot win: a set of k labels has E[F1] <= 2 min(1, E|Y| / k).
+    """
+    rows, T = p.shape
+    mass = p.sum(1) + tail
+    limit = int(min(T, np.ceil(4 * mass.max()) + 8))
+    inverse = _inverse_moments(p, tail, limit)  # yields s_k for k = limit .. 0, reversed below
+    expected = np.empty((rows, limit + 1))
+    counts = np.zeros((rows, limit + 2))  # P(a successes among the k best)
+    counts[:, 0] = 1.0
+    expected[:, 0] = np.exp(np.log1p(-np.minimum(p, 1 - 1e-12)).sum(1) - tail)
+    for k in range(1, limit + 1):
+        q = p[:, k - 1 : k]
+        counts[:, 1 : k + 1] = counts[:, 1 : k + 1] * (1 - q) + counts[:, :k] * q
+        counts[:, 0:1] *= 1 - q
+        a = np.arange(1, k + 1)
+        expected[:, k] = (counts[:, 1 : k + 1] * 2 * a * inverse[k][:, k : 2 * k]).sum(1)
+    return expected
+
+
+def _inverse_moments(p: NDArray[np.float64], tail: NDArray[np.float64], limit: int) -> list[NDArray[np.float64]]:
+    """s_k(j) for k = 0..limit: entry k is (rows, 2 limit + 1) with column j - 1 holding s_k(j)."""
+    T = p.shape[1]
+    width = 2 * limit + 1
+    s = _tail_inverse(tail, width + T)  # column j - 1: E[1 / (j + tail)]
+    kept: list[NDArray[np.float64]] = [s] * (limit + 1)
+    for k in range(T, -1, -1):
+        if k <= limit:
+            kept[k] = s[:, :width].copy()
+        if k:
+            q = p[:, k - 1 : k]
+            s = q * s[:, 1:] + (1 - q) * s[:, :-1]
+    return kept
+
+
+def _tail_inverse(mean: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """(rows, width) E[1 / (j + N)], N ~ Poisson(mean), for j = 1..width."""
+    j = np.arange(1, width + 1, dtype=np.float64)
+    if not mean.any():
+        return np.tile(1 / j, (len(mean), 1))
+    top = int(mean.max() + 10 * np.sqrt(mean.max()) + 10)
+    n = np.arange(top + 1, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_pmf = np.where(mean[:, None] > 0, n * np.log(mean[:, None]) - mean[:, None] - gammaln(n + 1), -np.inf)
+    pmf = np.where(mean[:, None] > 0, np.exp(log_pmf), n == 0)  # (rows, top + 1)
+    return np.asarray(pmf @ (1 / (j[None, :] + n[:, None])))

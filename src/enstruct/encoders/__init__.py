@@ -1,0 +1,6 @@
+"""x -> features. Encoders know no labels."""
+
+from enstruct.encoders.mlp import MLP as MLP
+from enstruct.encoders.predictor import LinearPredictor as LinearPredictor
+from enstruct.encoders.predictor import Predictor as Predictor
+from enstruct.encoders.sparse_mlp import SparseLinear as SparseLinear

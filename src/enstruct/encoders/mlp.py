@@ -1,0 +1,68 @@
+"""Multi-layer perceptron: x (batch, inputs) -> features (batch, hidden).
+
+    h_0 = x,   h_i = g(W_i h_{i-1} + b_i)          dropout after every layer but the last
+
+as in the published SEAL systems: equal widths, softplus, Kaiming-uniform weights, zero biases.
+The first layer takes dense rows or a CSR batch (see :mod:`enstruct.encoders.sparse_mlp`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from enstruct.encoders.sparse_mlp import SparseLinear
+from enstruct.errors import unknown_name
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softplus": F.softplus,
+    "relu": F.relu,
+    "hardtanh": F.hardtanh,
+    "identity": lambda x: x,
+}
+
+
+def activation(name: str) -> Callable[[Tensor], Tensor]:
+    """The coordinate-wise non-linearity called ``name``; ConfigError if unknown."""
+    if name not in ACTIVATIONS:
+        raise unknown_name("activation", name, ACTIVATIONS)
+    return ACTIVATIONS[name]
+
+
+def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:
+    linear = nn.Linear(n_inputs, n_outputs)
+    nn.init.kaiming_uniform_(linear.weight, nonlinearity="relu")
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+class MLP(nn.Module):
+    """``layers`` hidden layers of width ``hidden``; ``layers=0`` passes dense x through (a linear model)."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        hidden: int = 400,
+        layers: int = 2,
+        dropout: float = 0.5,
+        nonlinearity: str = "softplus",
+        sparse: bool = False,
+    ) -> None:
+        super().__init__()
+        self.nonlinearity = nonlinearity
+        activation(nonlinearity)
+        widths = [n_inputs] + [hidden] * layers
+        self.linears = nn.ModuleList(
+            SparseLinear(widths[i], widths[i + 1]) if sparse and i == 0 else _linear(widths[i], widths[i + 1])
+            for i in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.out_features = widths[-1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        g = ACTIVATIONS[self.nonlinearity]
+        for i, linear in enumerate(self.linears):
+            x = g(linear(x if i == 0 else self.dropout(x)))
+        return x  # (batch, out_features)

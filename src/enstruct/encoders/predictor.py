@@ -1,0 +1,47 @@
+"""The feed-forward predictor F(x) = head(encoder(x)): logits (batch, outputs).
+
+The head's rows are the label embeddings of the SEAL paper (Xavier-uniform), with a bias the
+published code lacks: it costs L numbers and lets rare labels start near their base rate.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.encoders.sparse_mlp import SparseLinear
+
+
+class Predictor(nn.Module):
+    """``encoder``: x -> (batch, encoder.out_features); the linear head maps them to logits."""
+
+    def __init__(self, encoder: nn.Module, n_outputs: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = nn.Linear(cast(int, encoder.out_features), n_outputs)
+        nn.init.xavier_uniform_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def start_at_base_rates(self, rates: Tensor) -> None:
+        """Set the head's bias so that the untrained output is each label's training frequency (labels,)."""
+        with torch.no_grad():
+            self.head.bias.copy_(torch.logit(rates.clamp(1e-4, 1 - 1e-4)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return cast(Tensor, self.head(self.encoder(x)))
+
+
+class LinearPredictor(nn.Module):
+    """logits = x W + b on dense or CSR rows; weights come from a convex solver."""
+
+    def __init__(self, weights: Tensor, biases: Tensor) -> None:
+        super().__init__()
+        self.linear = SparseLinear(weights.shape[1], weights.shape[0])
+        with torch.no_grad():
+            self.linear.weight.copy_(weights.T)
+            self.linear.bias.copy_(biases)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return cast(Tensor, self.linear(x))

@@ -1,0 +1,12 @@
+"""E(x, y), lower is better: ``state = energy.prepare(x)``, then ``energy(state, y) -> (batch, samples)``."""
+
+from enstruct.energies.base import Energy as Energy
+from enstruct.energies.base import ModuleEnergy as ModuleEnergy
+from enstruct.energies.base import State as State
+from enstruct.energies.base import SumEnergy as SumEnergy
+from enstruct.energies.build import EnergySpec as EnergySpec
+from enstruct.energies.build import build_energy as build_energy
+from enstruct.energies.conditional import ConditionalEnergy as ConditionalEnergy
+from enstruct.energies.global_ import GlobalEnergy as GlobalEnergy
+from enstruct.energies.local import LocalEnergy as LocalEnergy
+from enstruct.energies.pairwise import PairwiseEnergy as PairwiseEnergy

@@ -1,0 +1,89 @@
+"""From an :class:`EnergySpec` (what the user asked for) to an energy network over label sets."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from torch import nn
+
+from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
+from enstruct.energies.conditional import ConditionalEnergy
+from enstruct.energies.global_ import GlobalEnergy
+from enstruct.energies.local import LocalEnergy
+from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.errors import ConfigError, unknown_name
+
+Features = Literal["separate", "copied", "frozen", "shared"]
+FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
+TERMS = ("local", "global", "conditional", "pairwise")
+
+
+@dataclass(frozen=True)
+class EnergySpec:
+    """An energy as data. ``terms`` is a subset of ``TERMS``.
+
+    ``features`` says whose feature network the energy uses: its own ("separate"), a copy of the
+    predictor's that goes on learning ("copied") or stays ("frozen"), or the predictor's ("shared",
+    read without a gradient, since the predictor owns it).
+    """
+
+    terms: tuple[str, ...] = ("local", "global")
+    units: int = 200
+    nonlinearity: str = "softplus"
+    layers: int = 1
+    convex: bool = False
+    rank: int | None = 16
+    features: Features = "separate"
+
+    def __post_init__(self) -> None:
+        for term in self.terms:
+            if term not in TERMS:
+                raise unknown_name("energy term", term, TERMS)
+        if not self.terms:
+            raise ConfigError(f"An energy needs at least one term of {TERMS}.")
+        if self.features not in FEATURES:
+            raise unknown_name("energy features", self.features, FEATURES)
+
+
+def build_energy(spec: EnergySpec | nn.Module, encoder: nn.Module, fresh_encoder: nn.Module, n_labels: int) -> nn.Module:
+    """The energy network: ``encoder`` is the predictor's, ``fresh_encoder`` a newly initialised twin."""
+    if isinstance(spec, nn.Module):
+        return spec if hasattr(spec, "prepare") else ModuleEnergy(spec)
+    own: nn.Module = {
+        "separate": lambda: fresh_encoder,
+        "copied": lambda: copy.deepcopy(encoder),
+        "frozen": lambda: copy.deepcopy(encoder).requires_grad_(False),
+        "shared": lambda: Borrowed(encoder),
+    }[spec.features]()
+    width = cast(int, encoder.out_features)
+    return SumEnergy(own, [_term(name, spec, width, n_labels) for name in spec.terms])
+
+
+def refresh_features(energy: nn.Module, encoder: nn.Module, spec: EnergySpec | nn.Module) -> None:
+    """Copy the predictor's present encoder into an energy whose features are "copied" or "frozen"."""
+    if isinstance(spec, EnergySpec) and spec.features in ("copied", "frozen"):
+        cast(nn.Module, energy.encoder).load_state_dict(encoder.state_dict())
+
+
+def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
+    if name == "local":
+        return LocalEnergy(width, n_labels)
+    if name == "global":
+        return GlobalEnergy(n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
+    if name == "conditional":
+        return ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
+    return PairwiseEnergy(n_labels, spec.rank, spec.convex)
+
+
+class Borrowed(nn.Module):
+    """Another network's features, read without a gradient and without owning its parameters."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self._lender = [encoder]  # in a list: not registered as a submodule
+        self.out_features = encoder.out_features
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        return self._lender[0](x).detach()

@@ -1,0 +1,32 @@
+"""Local energy: one linear model a label (SPEN eq. 4).
+
+    E_local(x, y) = sum_l  y_l (b_l . f(x) + d_l)        b (labels, features), d (labels,)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.energies.base import Term
+from enstruct.spaces.label_vectors import Labels, inner
+
+
+class LocalEnergy(Term):
+    def __init__(self, n_features: int, n_labels: int) -> None:
+        super().__init__()
+        self.scores = nn.Linear(n_features, n_labels)
+        nn.init.xavier_uniform_(self.scores.weight)
+        nn.init.zeros_(self.scores.bias)
+
+    def start_from_head(self, head: nn.Linear) -> None:
+        """Begin at a trained predictor's answer: b = -W, so that likely labels have low energy."""
+        with torch.no_grad():
+            self.scores.weight.copy_(-head.weight)
+            self.scores.bias.copy_(-head.bias)
+
+    def prepare(self, features: Tensor) -> Tensor:
+        return self.scores(features)  # (batch, labels)
+
+    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
+        return inner(y, prepared)  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""The common body of the global and conditional energies: learned affine measurements of y through g.
+
+    z = g(y C + offset)                   C (labels, units)
+    E = v . z                             one layer
+    E = v . g(z A + a)                    two layers, A (units, units)
+
+``convex=True`` keeps v and A non-negative (softplus of free parameters) and g convex and
+non-decreasing, so that E is convex in y (Amos & Kolter 2016).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from enstruct.encoders.mlp import ACTIVATIONS, activation
+from enstruct.errors import ConfigError
+from enstruct.spaces.label_vectors import Labels, project
+
+CONVEX = ("softplus", "relu")
+
+
+class Measurements(nn.Module):
+    """``offset`` (broadcastable to (batch, samples, units)) is the caller's: a bias, or a function of x."""
+
+    def __init__(self, n_labels: int, units: int, nonlinearity: str, layers: int, convex: bool) -> None:
+        super().__init__()
+        activation(nonlinearity)
+        if layers not in (1, 2):
+            raise ConfigError(f"A measurement energy has 1 or 2 layers, not {layers}.")
+        if convex and nonlinearity not in CONVEX:
+            raise ConfigError(f"{nonlinearity!r} is not convex and non-decreasing; with convex=True use one of {CONVEX}.")
+        self.nonlinearity, self.convex = nonlinearity, convex
+        self.matrix = nn.Parameter(torch.empty(n_labels, units))
+        self.second = nn.Parameter(torch.empty(units, units)) if layers == 2 else None
+        self.second_bias = nn.Parameter(torch.zeros(units)) if layers == 2 else None
+        self.weights = nn.Parameter(torch.empty(units))
+        nn.init.xavier_uniform_(self.matrix)
+        if self.second is not None:
+            nn.init.kaiming_uniform_(self.second, nonlinearity="relu")
+        nn.init.normal_(self.weights, std=math.sqrt(2 / units))
+
+    def forward(self, y: Labels, offset: Tensor) -> Tensor:
+        g = ACTIVATIONS[self.nonlinearity]
+        measured = g(project(y, self.matrix) + offset)  # (batch, samples, units)
+        if self.second is not None:
+            measured = g(measured @ self._signed(self.second) + self.second_bias)
+        return measured @ self._signed(self.weights)  # (batch, samples)
+
+    def _signed(self, parameter: Tensor) -> Tensor:
+        return F.softplus(parameter) if self.convex else parameter

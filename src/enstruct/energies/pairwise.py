@@ -1,0 +1,54 @@
+"""Pairwise energy: a fully connected pairwise field over labels (SPEN eq. 7).
+
+    E_pair(y) = y' S y + s . y            S = U' diag(d) U, rank r; or any symmetric S with rank=None
+
+The low-rank form is O(L r); the full one is the quadratic table of a CRF. ``convex=True`` takes
+d >= 0 (rank r only), so that S is positive semi-definite.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from enstruct.energies.base import Term
+from enstruct.errors import ConfigError
+from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, project
+
+
+class PairwiseEnergy(Term):
+    def __init__(self, n_labels: int, rank: int | None = 16, convex: bool = False) -> None:
+        super().__init__()
+        if rank is None and convex:
+            raise ConfigError("A convex pairwise energy needs a rank: with rank=None the curvature is unconstrained.")
+        self.convex = convex
+        width = n_labels if rank is None else rank
+        self.factor = nn.Parameter(torch.empty(n_labels, width))
+        self.scale = None if rank is None else nn.Parameter(torch.randn(rank) * 0.1)
+        self.linear = nn.Parameter(torch.zeros(n_labels))
+        if rank is None:
+            nn.init.zeros_(self.factor)
+        else:
+            nn.init.xavier_uniform_(self.factor)
+
+    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
+        linear = project(y, self.linear.unsqueeze(1)).squeeze(-1)
+        if self.scale is None:
+            return linear + self._quadratic_full(y)
+        scale = F.softplus(self.scale) if self.convex else self.scale
+        return linear + project(y, self.factor).square() @ scale  # (batch, samples)
+
+    def _quadratic_full(self, y: Labels) -> Tensor:
+        rows = project(y, self.interactions())  # (batch, samples, labels) = y S
+        if isinstance(y, LabelVectors):
+            flat = LabelVectors(y.indices, y.offsets, y.batch * y.samples, 1, y.n_labels)
+            return inner(flat, rows.reshape(-1, y.n_labels)).reshape(y.batch, y.samples)
+        return (rows * y).sum(-1)
+
+    def interactions(self) -> Tensor:
+        """S (labels, labels), symmetric."""
+        if self.scale is None:
+            return (self.factor + self.factor.T) / 2
+        scale = F.softplus(self.scale) if self.convex else self.scale
+        return (self.factor * scale) @ self.factor.T

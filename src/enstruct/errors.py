@@ -1,0 +1,76 @@
+"""The library's own error tree: every message says what was wrong, where, and how to mend it.
+
+Each class also derives from the built-in that callers (scikit-learn above all) expect, so
+``except ValueError`` keeps working around bad data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class EnstructError(Exception):
+    """Base of every error raised on purpose by enstruct."""
+
+
+class DataError(EnstructError, ValueError):
+    """The arrays or label sets handed in cannot be used."""
+
+
+class ParseError(DataError):
+    """A data file is malformed.
+
+    Attributes: ``path`` (file), ``line`` (1-based, or None) and ``column`` (attribute name or None).
+    """
+
+    def __init__(self, message: str, path: Path | str, line: int | None = None, column: str | None = None) -> None:
+        where = str(path) if line is None else f"{path}, line {line}"
+        if column is not None:
+            where += f", column {column!r}"
+        super().__init__(f"{where}: {message}")
+        self.path, self.line, self.column = str(path), line, column
+
+
+class DatasetNotFoundError(DataError, FileNotFoundError):
+    """A data set's name or path leads nowhere; the message names what would provide it."""
+
+    def __str__(self) -> str:  # OSError would print errno noise
+        return str(self.args[0])
+
+
+class ConfigError(EnstructError, ValueError):
+    """A method, argument or option is unknown or contradicts another."""
+
+
+class ModelFileError(EnstructError, ValueError):
+    """A saved model or checkpoint is missing, corrupt, foreign or from a newer version."""
+
+
+class SaveError(EnstructError, OSError):
+    """Writing failed (disk full, no permission); nothing half-written was left behind."""
+
+
+class DivergenceError(EnstructError, ArithmeticError):
+    """Training produced a non-finite value."""
+
+
+class MissingExtraError(EnstructError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+
+class EnstructWarning(UserWarning):
+    """Base of the library's warnings."""
+
+
+class ConstantLabelWarning(EnstructWarning):
+    """Some labels never vary in the training rows; the constant is predicted for them."""
+
+
+def unknown_name(kind: str, given: object, known: Iterable[str]) -> ConfigError:
+    """A ConfigError that names the nearest known spelling."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(given), names, n=1, cutoff=0.4)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ConfigError(f"Unknown {kind} {given!r}.{hint} Known: {', '.join(names)}.")

@@ -1,0 +1,120 @@
+"""Metrics of label sets, nan-safe: two empty sets agree (F1 = 1), and nothing divides by zero.
+
+All take indicator matrices (rows, labels), dense or CSR, optional row weights, and return a float in
+[0, 1]. Higher is better except for ``hamming_loss`` and ``calibration_error``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import average_precision_score, make_scorer
+
+from enstruct.data.rows import as_indicator
+from enstruct.errors import DataError, unknown_name
+
+Counts = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    a, b = as_indicator(truth), as_indicator(predicted)
+    if a.shape != b.shape:
+        raise DataError(f"Truth has shape {a.shape} but the prediction {b.shape}.")
+    return a, b
+
+
+def _counts(truth: Any, predicted: Any, axis: int, weight: Any = None) -> Counts:
+    """Shared, true and predicted label counts per row (axis=1) or per label (axis=0)."""
+    a, b = _pair(truth, predicted)
+    if axis == 0 and weight is not None:
+        scale = sparse.diags(np.asarray(weight, dtype=float))
+        a_w, b_w = scale @ a, scale @ b
+        return _flat(b.multiply(a_w), 0), _flat(a_w, 0), _flat(b_w, 0)
+    return _flat(a.multiply(b), axis), _flat(a, axis), _flat(b, axis)
+
+
+def _flat(matrix: Any, axis: int) -> NDArray[np.float64]:
+    return np.asarray(matrix.sum(axis=axis, dtype=np.float64)).ravel()
+
+
+def _f1(shared: NDArray[Any], true: NDArray[Any], predicted: NDArray[Any]) -> NDArray[np.float64]:
+    total = true + predicted
+    return np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
+
+
+def rowwise_f1(truth: Any, predicted: Any) -> NDArray[np.float64]:
+    """(rows,) F1 of each row's label set."""
+    return _f1(*_counts(truth, predicted, axis=1))
+
+
+def example_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Mean over rows of 2|Y ∩ Ŷ| / (|Y| + |Ŷ|)."""
+    return float(np.average(rowwise_f1(truth, predicted), weights=sample_weight))
+
+
+def micro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """F1 of all (row, label) decisions pooled."""
+    shared, true, chosen = _counts(truth, predicted, axis=0, weight=sample_weight)
+    return float(_f1(shared.sum(keepdims=True), true.sum(keepdims=True), chosen.sum(keepdims=True))[0])
+
+
+def macro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Mean over labels of each label's F1; a label that is never true and never predicted counts 1."""
+    return float(_f1(*_counts(truth, predicted, axis=0, weight=sample_weight)).mean())
+
+
+def hamming_loss(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Share of (row, label) decisions that are wrong."""
+    shared, true, chosen = _counts(truth, predicted, axis=1)
+    n_labels = _pair(truth, predicted)[0].shape[1]
+    return float(np.average((true + chosen - 2 * shared) / n_labels, weights=sample_weight))
+
+
+def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Share of rows whose label set is exactly right."""
+    shared, true, chosen = _counts(truth, predicted, axis=1)
+    return float(np.average((true == shared) & (chosen == shared), weights=sample_weight))
+
+
+def average_precision(truth: Any, probabilities: Any) -> float:
+    """Mean over labels that occur of the area under the precision-recall curve."""
+    true = as_indicator(truth).toarray()
+    seen = true.any(axis=0)
+    if not seen.any():
+        return float("nan")
+    return float(average_precision_score(true[:, seen], np.asarray(probabilities)[:, seen], average="macro"))
+
+
+def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
+    """Expected calibration error over all (row, label) decisions: sum_b share_b |mean p_b - rate_b|."""
+    p = np.asarray(probabilities, dtype=np.float64).ravel()
+    y = as_indicator(truth).toarray().ravel()
+    which = np.minimum((p * bins).astype(int), bins - 1)
+    gap = np.bincount(which, p, bins) - np.bincount(which, y, bins)
+    return float(np.abs(gap).sum() / max(len(p), 1))
+
+
+Metric = Callable[..., float]
+METRICS: dict[str, Metric] = {
+    "example-f1": example_f1,
+    "micro-f1": micro_f1,
+    "macro-f1": macro_f1,
+    "hamming": lambda truth, predicted, sample_weight=None: 1 - hamming_loss(truth, predicted, sample_weight),
+    "subset-accuracy": subset_accuracy,
+}
+"""The metrics a decision rule can be chosen for; all are "higher is better" (``hamming`` is 1 - loss)."""
+
+
+def get_metric(name: str) -> Metric:
+    if name not in METRICS:
+        raise unknown_name("metric", name, METRICS)
+    return METRICS[name]
+
+
+example_f1_scorer = make_scorer(example_f1)
+micro_f1_scorer = make_scorer(micro_f1)
+macro_f1_scorer = make_scorer(macro_f1)

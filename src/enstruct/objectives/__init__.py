@@ -1,0 +1,11 @@
+"""How the energy learns: pure functions of energies, costs and noise log-probabilities."""
+
+from enstruct.objectives.base import Density as Density
+from enstruct.objectives.base import Objective as Objective
+from enstruct.objectives.base import Scores as Scores
+from enstruct.objectives.margin import MARGIN as MARGIN
+from enstruct.objectives.nce import NCE as NCE
+from enstruct.objectives.ranking import RANKING as RANKING
+from enstruct.objectives.regression import REGRESSION as REGRESSION
+
+OBJECTIVES = {objective.name: objective for objective in (MARGIN, REGRESSION, NCE, RANKING)}

@@ -1,0 +1,28 @@
+"""How to train, apart from what the method is: rates, clipping, batch size, stopping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``energy_learning_rate=None`` follows ``learning_rate`` times the method's ``energy_rate``.
+
+    ``max_epochs`` and ``patience`` hold per stage. The rate is halved after ``plateau`` epochs
+    without a better score, and training stops after ``patience``. ``averaging`` is the decay of an
+    exponential moving average of the predictor's weights, which is what is scored and kept
+    (0 keeps the last weights themselves).
+    """
+
+    learning_rate: float = 1e-3
+    energy_learning_rate: float | None = None
+    weight_decay: float = 1e-5
+    clip: float | None = 10.0
+    energy_clip: float | None = None
+    batch_size: int = 32
+    max_epochs: int = 100
+    patience: int = 10
+    plateau: int = 4
+    tol: float = 1e-4
+    averaging: float = 0.0
