@@ -1,0 +1,16 @@
+"""enstruct: energy-based structured prediction. A learned loss for fast feed-forward predictors."""
+
+from importlib.metadata import version
+
+from enstruct.energies import EnergySpec as EnergySpec
+from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
+from enstruct.methods import METHODS as METHODS
+from enstruct.methods import Method as Method
+from enstruct.metrics import example_f1 as example_f1
+from enstruct.metrics import example_f1_scorer as example_f1_scorer
+from enstruct.metrics import macro_f1 as macro_f1
+from enstruct.metrics import macro_f1_scorer as macro_f1_scorer
+from enstruct.metrics import micro_f1 as micro_f1
+from enstruct.metrics import micro_f1_scorer as micro_f1_scorer
+
+__version__ = version("enstruct")

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating
-from enstruct.negatives import Negatives, PerturbedSamples, PredictorPoint, PredictorSamples
+from enstruct.negatives import CostAugmentedNet, Negatives, PerturbedSamples, PredictorPoint, PredictorSamples
 from enstruct.objectives import MARGIN, NCE, RANKING, REGRESSION, Density, Objective
 
 Supervised = Literal["cross-entropy", "ranking"]
@@ -147,3 +147,55 @@ def get_method(method: str | Method) -> Method:
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     return METHODS[method]
+
+
+NEGATIVES = ("samples", "perturbed", "point", "rounded", "cost-augmented")
+
+
+def make_negatives(name: str) -> Negatives:
+    """Negatives by name, with their default sizes."""
+    table: dict[str, Negatives] = {
+        "samples": PredictorSamples(),
+        "perturbed": PerturbedSamples(),
+        "point": PredictorPoint(),
+        "rounded": PredictorPoint(rounded=True),
+        "cost-augmented": CostAugmentedNet(),
+    }
+    if name not in table:
+        raise unknown_name("negatives", name, table)
+    return table[name]
+
+
+def customise(
+    method: Method,
+    *,
+    negatives: str | Negatives | None = None,
+    n_samples: int | None = None,
+    cost: str | None = None,
+    **changes: Any,
+) -> Method:
+    """A row with some columns changed; None keeps the row's own.
+
+    ``changes``: energy_weight, supervised_weight, supervised (predictor loss); energy_steps,
+    predictor_steps, first, repeats (coupling).
+    """
+    given = {key: value for key, value in changes.items() if value is not None}
+    loss = {k: given.pop(k) for k in ("energy_weight", "supervised_weight", "supervised") if k in given}
+    steps = {k: given.pop(k) for k in ("energy_steps", "predictor_steps", "first", "repeats") if k in given}
+    if given:
+        raise unknown_name("method setting", next(iter(given)), (*loss, *steps))
+    if not method.has_energy:
+        loss = {k: v for k, v in loss.items() if k != "energy_weight"}  # nothing to weigh
+        negatives = n_samples = None
+    source = make_negatives(negatives) if isinstance(negatives, str) else negatives or method.negatives
+    if n_samples is not None:
+        if not isinstance(source, (PredictorSamples, PerturbedSamples)):
+            raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
+        source = replace(source, n=n_samples)
+    return replace(
+        method,
+        negatives=source,
+        predictor_loss=replace(method.predictor_loss, **loss),
+        coupling=replace(method.coupling, **steps),
+        cost=cost or method.cost,
+    )

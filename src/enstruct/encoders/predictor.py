@@ -1,7 +1,7 @@
 """The feed-forward predictor F(x) = head(encoder(x)): logits (batch, outputs).
 
 The head's rows are the label embeddings of the SEAL paper (Xavier-uniform), with a bias the
-published code lacks: it costs L numbers and lets rare labels start near their base rate.
+published code lacks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,6 @@ class Predictor(nn.Module):
         self.head = nn.Linear(cast(int, encoder.out_features), n_outputs)
         nn.init.xavier_uniform_(self.head.weight)
         nn.init.zeros_(self.head.bias)
-
-    def start_at_base_rates(self, rates: Tensor) -> None:
-        """Set the head's bias so that the untrained output is each label's training frequency (labels,)."""
-        with torch.no_grad():
-            self.head.bias.copy_(torch.logit(rates.clamp(1e-4, 1 - 1e-4)))
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.head(self.encoder(x)))

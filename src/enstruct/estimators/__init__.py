@@ -1,0 +1,3 @@
+"""The scikit-learn face."""
+
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier

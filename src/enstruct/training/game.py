@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from enstruct.energies.base import Energy
 from enstruct.errors import DivergenceError
@@ -63,7 +62,6 @@ class Game:
         self.method, self.space, self.settings = method, space, settings
         self.predictor, self.energy = predictor, energy
         self.source: NegativeSource | None = None
-        self.averaged: AveragedModel | None = None
         self.optimizers: dict[str, torch.optim.AdamW] = {}
         self.updates = {"energy": 0, "predictor": 0}
         if energy is not None and method.negatives is not None:
@@ -73,8 +71,6 @@ class Game:
 
     def reset_predictor_optimizer(self) -> None:
         self.optimizers["predictor"] = adamw(self.predictor, self.settings.learning_rate, self.settings.weight_decay)
-        if self.settings.averaging > 0:
-            self.averaged = AveragedModel(self.predictor, multi_avg_fn=get_ema_multi_avg_fn(self.settings.averaging))
 
     def reset_energy_optimizer(self) -> None:
         if not isinstance(self.energy, nn.Module):
@@ -85,11 +81,6 @@ class Game:
         self.optimizers["energy"] = adamw(self.energy, rate, self.settings.weight_decay)
         if isinstance(self.source, AugmentedNet):
             self.optimizers["source"] = adamw(self.source, self.settings.learning_rate, self.settings.weight_decay)
-
-    @property
-    def answering(self) -> nn.Module:
-        """The network that predicts: the weight average if one is kept, else the predictor."""
-        return self.predictor if self.averaged is None else self.averaged.module
 
     def play(self, batch: Batch, stage: Stage) -> dict[str, float]:
         """All moves of one batch; returns the last loss of each player that moved."""
@@ -154,8 +145,6 @@ class Game:
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self._finish(optimizer, self.settings.clip, "predictor")
-        if self.averaged is not None:
-            self.averaged.update_parameters(self.predictor)
         return float(loss.detach())
 
     def predictor_loss(self, batch: Batch, logits: Tensor, stage: Stage) -> Tensor:

@@ -138,13 +138,13 @@ class Loop:
                     group["lr"] *= 0.5
 
     def _weights(self, stage: Stage) -> dict[str, dict[str, torch.Tensor]]:
-        kept = {"predictor": self.game.answering} if stage.predictor else {}
+        kept = {"predictor": self.game.predictor} if stage.predictor else {}
         if isinstance(self.game.energy, nn.Module):
             kept["energy"] = self.game.energy
         return {name: {k: v.clone() for k, v in module.state_dict().items()} for name, module in kept.items()}
 
     def _restore_best(self) -> None:
-        """The best epoch's weights go into the networks, the weight average into the predictor itself."""
+        """The best epoch's weights go into the networks."""
         for name, weights in self.progress.best_weights.items():
             module = self.game.predictor if name == "predictor" else self.game.energy_module
             module.load_state_dict(weights)
@@ -154,7 +154,7 @@ class Loop:
         if self.validation is None:
             return -losses["predictor" if stage.predictor else "energy"]
         if stage.predictor:
-            return self.score(probabilities(self.game.answering, self.validation.X, self.device), self.validation)
+            return self.score(probabilities(self.game.predictor, self.validation.X, self.device), self.validation)
         return -self._energy_loss(self.validation)
 
     @torch.no_grad()

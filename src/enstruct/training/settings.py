@@ -10,9 +10,7 @@ class Settings:
     """``energy_learning_rate=None`` follows ``learning_rate`` times the method's ``energy_rate``.
 
     ``max_epochs`` and ``patience`` hold per stage. The rate is halved after ``plateau`` epochs
-    without a better score, and training stops after ``patience``. ``averaging`` is the decay of an
-    exponential moving average of the predictor's weights, which is what is scored and kept
-    (0 keeps the last weights themselves).
+    without a better score, and training stops after ``patience``.
     """
 
     learning_rate: float = 1e-3
@@ -25,4 +23,3 @@ class Settings:
     patience: int = 10
     plateau: int = 4
     tol: float = 1e-4
-    averaging: float = 0.0

@@ -1,0 +1,355 @@
+"""ARFF files, dense and sparse, as the multi-label collections write them.
+
+Which attributes are labels comes from a Mulan XML file, from MEKA's ``-C n`` in the relation name (n > 0:
+the first n, n < 0: the last), from a ``hierarchical`` class attribute, or from the caller.
+
+Nominal attributes are encoded by meaning: {0,1}, {NO,YES}, {false,true} and the like become one 0/1 column
+in whichever order they are declared; others become one column a value. Missing cells (``?``) become NaN.
+String, date and relational attributes, and nominal ones that look like identifiers, are refused until the
+caller names them in ``drop``.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset, open_text, read_lines
+from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
+from enstruct.errors import ParseError
+
+MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
+    frozenset(pair): pair[1]
+    for pair in (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("-1", "1"), ("absent", "present"))
+}
+IDENTIFIER_SHARE = 0.5
+TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
+ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass
+class Attribute:
+    """``kind``: numeric, nominal, hierarchical or text; ``values`` of a nominal; ``declared`` of a hierarchy."""
+
+    name: str
+    kind: str
+    line: int
+    values: tuple[str, ...] = ()
+    declared: str = ""
+    codes: dict[str, float] | None = None  # a nominal with a 0/1 meaning
+
+    def __post_init__(self) -> None:
+        one = MEANINGS.get(frozenset(v.lower() for v in self.values)) if len(self.values) == 2 else None
+        if one is not None:
+            self.codes = {v: float(v.lower() == one) for v in self.values}
+
+
+@dataclass
+class _File:
+    path: Path
+    relation: str = ""
+    attributes: list[Attribute] = field(default_factory=list)
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+
+def read_arff(
+    path: Path | str,
+    labels: Path | str | Sequence[str] | int | None = None,
+    drop: Sequence[str] = (),
+) -> Dataset:
+    """Read one file.
+
+    ``labels``: a Mulan XML file, a list of attribute names, or a number as in MEKA's ``-C``; None looks into
+    the relation name, for a hierarchical attribute, and for an XML file of the same name beside the file.
+    Raises ParseError (file, line, column).
+    """
+    file = _read(Path(path))
+    targets = _label_columns(file, labels)
+    dropped = {_attribute_index(file, name) for name in drop}
+    inputs = [i for i in range(len(file.attributes)) if i not in targets and i not in dropped]
+    if not inputs:
+        raise ParseError("no input attribute is left", file.path)
+    for i in inputs:
+        _refuse_text(file, file.attributes[i])
+    is_sparse = any(body.startswith("{") for _, body in file.lines[:1])
+    wanted = sorted([*inputs, *targets])
+    cells = _sparse_cells(file, wanted) if is_sparse else _dense_cells(file, wanted)
+    X, feature_names = _features(file, inputs, cells, is_sparse)
+    Y, label_names, hierarchy = _labels(file, targets, cells)
+    return Dataset(X, Y, tuple(feature_names), tuple(label_names), hierarchy, Path(path).name)
+
+
+# -- header ---------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> _File:
+    file, in_data = _File(path), False
+    for number, raw in enumerate(read_lines(path), start=1):
+        line = raw.strip()
+        if not line or line.startswith("%"):
+            continue
+        if in_data:
+            file.lines.append((number, line))
+        elif line.lower().startswith("@relation"):
+            file.relation = _unquote(line[len("@relation") :].strip())
+        elif line.lower().startswith("@attribute"):
+            file.attributes.append(_attribute(path, number, line))
+        elif line.lower().startswith("@data"):
+            in_data = True
+        else:
+            raise ParseError(f"expected @attribute or @data, found {line[:40]!r}", path, number)
+    if not file.attributes or not in_data:
+        raise ParseError("no @attribute or no @data section; is this an ARFF file?", path)
+    if not file.lines:
+        raise ParseError("the @data section has no rows", path)
+    return file
+
+
+def _attribute(path: Path, number: int, line: str) -> Attribute:
+    match = ATTRIBUTE.match(line)
+    if match is None:
+        raise ParseError("an @attribute line needs a name and a type", path, number)
+    name, declared = _unquote(match[1]), match[2].strip()
+    kind = declared.split(None, 1)[0].lower()
+    if declared.startswith("{"):
+        if not declared.endswith("}"):
+            raise ParseError("the list of nominal values is not closed with '}'", path, number, name)
+        return Attribute(name, "nominal", number, tuple(_split(declared[1:-1])))
+    if kind in ("numeric", "real", "integer"):
+        return Attribute(name, "numeric", number)
+    if kind == "hierarchical":
+        return Attribute(name, "hierarchical", number, declared=declared.split(None, 1)[1])
+    if kind in ("string", "date", "relational"):
+        return Attribute(name, "text", number)
+    raise ParseError(f"unknown attribute type {kind!r}", path, number, name)
+
+
+def _unquote(text: str) -> str:
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text
+
+
+def _split(body: str) -> list[str]:
+    """Comma-separated values, quotes respected."""
+    if "'" not in body and '"' not in body:
+        return [value.strip() for value in body.split(",")]
+    values, position = [], 0
+    while position < len(body):
+        match = TOKEN.match(body, position)
+        if match is None:
+            break
+        values.append(_unquote(match[1]))
+        position = match.end()
+    return values + ([""] if body.rstrip().endswith(",") else [])
+
+
+# -- which columns --------------------------------------------------------------------------------
+
+
+def _label_columns(file: _File, labels: Any) -> list[int]:
+    n = len(file.attributes)
+    if labels is None:
+        labels = _implied_labels(file)
+    if isinstance(labels, int):
+        if labels == 0 or abs(labels) >= n:
+            raise ParseError(f"{labels} labels asked for, but the file has {n} attributes", file.path)
+        return list(range(labels)) if labels > 0 else list(range(n + labels, n))
+    if isinstance(labels, (str, Path)):
+        labels = read_label_names(labels)
+    return sorted(_attribute_index(file, name) for name in labels)
+
+
+def _implied_labels(file: _File) -> Any:
+    meka = re.search(r"-C\s+(-?\d+)", file.relation)
+    if meka:
+        return int(meka[1])
+    hierarchical = [a.name for a in file.attributes if a.kind == "hierarchical"]
+    if hierarchical:
+        return hierarchical
+    stem = file.path.name.split(".")[0]
+    for candidate in (stem, re.sub(r"[-_](train|test|valid|training)$", "", stem)):
+        beside = file.path.with_name(f"{candidate}.xml")
+        if beside.is_file():
+            return beside
+    raise ParseError(
+        "cannot tell which attributes are labels: pass the Mulan XML file, a list of names, or their number "
+        "(n: the first n, -n: the last n)",
+        file.path,
+    )
+
+
+def read_label_names(path: Path | str) -> list[str]:
+    """Label names of a Mulan XML file."""
+    try:
+        with open_text(path) as text:
+            root = ElementTree.fromstring(text.read())
+    except ElementTree.ParseError as error:
+        raise ParseError(f"not a well-formed label file ({error})", path) from error
+    names = [e.get("name", "") for e in root.iter() if e.tag.rsplit("}", 1)[-1] == "label"]
+    if not names:
+        raise ParseError("no <label name=...> entries", path)
+    return names
+
+
+def _attribute_index(file: _File, name: str) -> int:
+    for i, attribute in enumerate(file.attributes):
+        if attribute.name == name:
+            return i
+    raise ParseError(f"there is no attribute {name!r}", file.path)
+
+
+def _refuse_text(file: _File, attribute: Attribute) -> None:
+    if attribute.kind == "text":
+        what = "holds text or dates"
+    elif len(attribute.values) > max(50, IDENTIFIER_SHARE * len(file.lines)):
+        what = f"has {len(attribute.values)} values in {len(file.lines)} rows: it looks like an identifier"
+    else:
+        return
+    message = f"this input {what}; leave it out with drop=[{attribute.name!r}]"
+    raise ParseError(message, file.path, attribute.line, attribute.name)
+
+
+# -- data -----------------------------------------------------------------------------------------
+
+Cells = dict[int, tuple[np.ndarray, list[str] | np.ndarray]]
+"""Column number -> (row numbers, values there as text or numbers); in sparse files unlisted rows hold the default."""
+
+
+def _dense_cells(file: _File, wanted: list[int]) -> Cells:
+    n, columns = len(file.attributes), []
+    for number, body in file.lines:
+        values = _split(body)
+        if len(values) != n:
+            raise ParseError(f"{len(values)} values where {n} attributes are declared", file.path, number)
+        columns.append(values)
+    rows = np.arange(len(columns))
+    table = list(zip(*columns, strict=True))
+    return {i: (rows, _convert(file, i, rows, table[i])) for i in wanted}
+
+
+def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
+    n = len(file.attributes)
+    rows: dict[int, list[int]] = {i: [] for i in range(n)}
+    texts: dict[int, list[str]] = {i: [] for i in range(n)}
+    for row, (number, body) in enumerate(file.lines):
+        if not (body.startswith("{") and body.endswith("}")):
+            raise ParseError("a sparse row must be enclosed in { }; the line may be truncated", file.path, number)
+        for token in _split(body[1:-1]) if body[1:-1].strip() else ():
+            index, _, value = token.partition(" ")
+            if not index.isdigit() or int(index) >= n or not value:
+                raise ParseError(f"bad entry {token!r}: expected 'index value' with index < {n}", file.path, number)
+            rows[int(index)].append(row)
+            texts[int(index)].append(_unquote(value.strip()))
+    return {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}
+
+
+def _convert(file: _File, column: int, rows: Any, texts: Sequence[str]) -> Any:
+    """Numbers for numeric and 0/1 attributes, texts for the rest; a bad value is reported with its line."""
+    attribute = file.attributes[column]
+    if attribute.kind in ("hierarchical", "text"):
+        return list(texts)
+    known: Any = attribute.codes if attribute.codes is not None else set(attribute.values)
+    try:
+        if attribute.kind == "numeric":
+            return np.array([float(t) if t != "?" else np.nan for t in texts])
+        if attribute.codes is not None:
+            return np.array([known[t] if t != "?" else np.nan for t in texts])
+        if all(t in known or t == "?" for t in texts):
+            return list(texts)
+    except (ValueError, KeyError):
+        pass
+    for row, text in zip(rows, texts, strict=True):
+        if text != "?" and not (_is_number(text) if attribute.kind == "numeric" else text in known):
+            wanted = "a number" if attribute.kind == "numeric" else f"one of {', '.join(attribute.values[:6])}"
+            raise ParseError(f"{text!r} is not {wanted}", file.path, file.lines[int(row)][0], attribute.name)
+    raise ParseError("unreadable values", file.path, attribute.line, attribute.name)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> tuple[Any, list[str]]:
+    names: list[str] = []
+    blocks: list[tuple[np.ndarray, np.ndarray, float]] = []  # rows, values, value elsewhere
+    for i in inputs:
+        attribute, (rows, values) = file.attributes[i], cells[i]
+        if isinstance(values, np.ndarray):
+            names.append(attribute.name)
+            blocks.append((rows, values, attribute.codes[attribute.values[0]] if attribute.codes else 0.0))
+            continue
+        text = np.asarray(values, dtype=object)
+        for position, value in enumerate(attribute.values):  # one column a value
+            names.append(f"{attribute.name}={value}")
+            column = np.where(text == "?", np.nan, (text == value).astype(float)) if len(text) else np.zeros(0)
+            blocks.append((rows, column, float(position == 0)))
+    n = len(file.lines)
+    if not is_sparse:
+        return np.column_stack([values for _, values, _ in blocks]), names
+    if any(default for _, _, default in blocks):  # sparse rows leave out the first declared value, whatever it means
+        blocks = [_fill(n, *block) for block in blocks]
+    data = np.concatenate([v for _, v, _ in blocks])
+    row = np.concatenate([r for r, _, _ in blocks])
+    column = np.repeat(np.arange(len(blocks)), [len(r) for r, _, _ in blocks])
+    X = sparse.csr_matrix((data, (row, column)), shape=(n, len(blocks)))
+    X.eliminate_zeros()
+    return X, names
+
+
+def _fill(n: int, rows: np.ndarray, values: np.ndarray, default: float) -> tuple[np.ndarray, np.ndarray, float]:
+    if not default:
+        return rows, values, 0.0
+    full = np.full(n, default)
+    full[rows] = values
+    return np.arange(n), full, 0.0
+
+
+def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy | None]:
+    kinds = {file.attributes[i].kind for i in targets}
+    if kinds == {"hierarchical"}:
+        if len(targets) > 1:
+            raise ParseError("more than one hierarchical class attribute", file.path)
+        return _hierarchical_labels(file, targets[0], cells)
+    rows, columns, names = [], [], []
+    for k, i in enumerate(targets):
+        attribute, (where, values) = file.attributes[i], cells[i]
+        names.append(attribute.name)
+        if not isinstance(values, np.ndarray):
+            raise ParseError("a label attribute must be {0,1}, {NO,YES} or the like", file.path, attribute.line, attribute.name)
+        bad = ~np.isin(values, (0.0, 1.0))
+        if bad.any():
+            at = int(where[np.flatnonzero(bad)[0]])
+            raise ParseError("a label must be 0 or 1 and not missing", file.path, file.lines[at][0], attribute.name)
+        where, values, _ = _fill(len(file.lines), where, values, attribute.codes[attribute.values[0]] if attribute.codes else 0.0)
+        on = where[values == 1]
+        rows.append(on)
+        columns.append(np.full(len(on), k))
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, column)), shape=(len(file.lines), len(targets)))
+    return Y, names, None
+
+
+def _hierarchical_labels(file: _File, target: int, cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy]:
+    attribute, (where, texts) = file.attributes[target], cells[target]
+    names, hierarchy, number = parse_hierarchy(attribute.declared)
+    row, column = [], []
+    for at, text in zip(where, texts, strict=True):
+        for part in str(text).split("@"):
+            if part not in number:
+                raise ParseError(f"undeclared class {part!r}", file.path, file.lines[int(at)][0], attribute.name)
+            row.append(int(at))
+            column.append(number[part])
+    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, column)), shape=(len(file.lines), len(names)))
+    return hierarchy.close(Y), names, hierarchy

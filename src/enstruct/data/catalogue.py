@@ -1,0 +1,141 @@
+"""Named data sets: looked for in ``ENSTRUCT_DATA``, else fetched by pooch and checked against a checksum.
+
+The public files are the Mulan collections as kept in the Boomer-Datasets repository (git LFS: its pointers
+state the SHA-256). Nothing is fetched at import, and files without a public copy say where to put them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from enstruct.errors import DatasetNotFoundError
+
+LFS = "https://media.githubusercontent.com/media/mrapp-ke/Boomer-Datasets"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """``parts``: part name -> path below ENSTRUCT_DATA. ``labels`` and ``drop`` as in ``read_arff``.
+
+    ``url`` and ``sha256`` describe a public copy of the part ``full``.
+    """
+
+    name: str
+    parts: dict[str, str] = field(default_factory=dict)
+    labels: Any = None
+    drop: tuple[str, ...] = ()
+    url: str | None = None
+    sha256: str | None = None
+    needs_text: bool = False
+
+
+def _mulan(name: str, n_labels: int, commit: str, sha256: str, drop: tuple[str, ...] = (), local: bool = True) -> Entry:
+    folder = f"multilabel/{name}/{name}"
+    parts = {"full": f"{folder}.arff.xz"}
+    if local and name != "cal500":
+        parts |= {"train": f"{folder}-train.arff.xz", "test": f"{folder}-test.arff.xz"}
+    return Entry(name, parts, -n_labels, drop, f"{LFS}/{commit}/{name}.arff", sha256)
+
+
+def _fun(name: str) -> Entry:
+    return Entry(name, {p: f"multilabel/{name}/{name}.{p}.arff.xz" for p in ("train", "valid", "test")})
+
+
+CATALOGUE: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        _mulan(
+            "bibtex",
+            159,
+            "e925d705fe09f4ce593cf162e953862d8a0cee76",
+            "a282a6d1fb3cdaf39bde3f81cd4e6079850a7a538a6bc44f8b4ed95dfe1e5014",
+        ),
+        _mulan(
+            "delicious",
+            983,
+            "db86cef9af5ef1d01f5554e689e790a3e1a0637b",
+            "b944de0bca910050c11d97eed57d17b073110ea3646a587f3d15d127cf581aab",
+        ),
+        _mulan(
+            "genbase",
+            27,
+            "09993d699da741afea716cd9aba39fb8dee2804c",
+            "a220a552ebecdd8d965fd67c92f8499d5d6e394a0716dd92641d376684a083c3",
+            drop=("protein",),
+        ),
+        _mulan(
+            "yeast",
+            14,
+            "73db96cbcc8cc8891830fc86827617e4a8e7f033",
+            "55c07a3b6ff885ae338fb6987a1d57f55572b29809922c2822c4885c61230dd7",
+        ),
+        _mulan(
+            "cal500",
+            174,
+            "fb12e0c02e62e7d4a94c5f1f26ba5a66c2f3d674",
+            "cfe6097ba5fd6e8584e54911ab9783dcab34e898446b7c9370c71d477eae56d3",
+        ),
+        _mulan(
+            "eurlex-ev",
+            3993,
+            "d8b3267f31d69a7d30bdb4171f1c2d24ba3d82ee",
+            "92265935eaac2b905d7bb8aa44fc9d36f7d1a3a54539e63fcb2a60d0e574e9d7",
+            local=False,
+        ),
+        _mulan(
+            "bookmarks",
+            208,
+            "f63ee4f1975b4090216d4696532c843c3be226b4",
+            "5ce6788f4ed7704bb9b0f474b504c840055c68380f94f2889bc1e2a36bf5efd8",
+            local=False,
+        ),
+        _mulan(
+            "mediamill",
+            101,
+            "9d76f26050aea32aea6d255365146b7990db838e",
+            "ad7e629d599ac1c80dfabe32fb9f18be28accd8e902515a461497bc48760a72b",
+            local=False,
+        ),
+        _fun("spo_FUN"),
+        _fun("spo_GO"),
+        Entry("rcv1", {"full": "multilabel/rcv1/rcv1sub1.svm.xz"}),
+        Entry("imdb", {"full": "multilabel/imdb/Imdb.arff.bz2"}),
+        Entry("reuters21578", needs_text=True),
+        Entry("goemotions", needs_text=True),
+    )
+}
+
+
+def data_root() -> Path | None:
+    """The folder ``ENSTRUCT_DATA`` points at, if it is set."""
+    value = os.environ.get("ENSTRUCT_DATA")
+    return Path(value) if value else None
+
+
+def locate(entry: Entry, part: str) -> Path:
+    """A readable file: below ENSTRUCT_DATA, else fetched; DatasetNotFoundError says what would provide it."""
+    root = data_root()
+    if root is not None and (root / entry.parts[part]).is_file():
+        return root / entry.parts[part]
+    wanted = f"{entry.parts[part]} below the folder ENSTRUCT_DATA points at (now {root or 'not set'})"
+    if entry.url is None or part != "full":
+        raise DatasetNotFoundError(f"{entry.name} ({part}) has no public copy in the catalogue; put it at {wanted}.")
+    return _fetch(entry, wanted)
+
+
+def _fetch(entry: Entry, wanted: str) -> Path:
+    import pooch  # only here: nobody who brings a file needs it
+
+    try:
+        return Path(
+            pooch.retrieve(
+                str(entry.url), known_hash=f"sha256:{entry.sha256}", fname=f"{entry.name}.arff", path=pooch.os_cache("enstruct")
+            )
+        )
+    except Exception as error:
+        raise DatasetNotFoundError(
+            f"{entry.name} could not be fetched from {entry.url} ({error}). Fetch it by other means, or put it at {wanted}."
+        ) from error

@@ -1,0 +1,75 @@
+"""What a multi-label data set is like: the figures of the field, and near-duplicates across its splits.
+
+    cardinality  mean number of labels a row          density  cardinality / labels
+    diversity    number of distinct label sets        singleton-only  labels that never occur beside another
+    unused       labels without a row                 near-duplicate  cosine similarity >= 0.99 of the features
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.impute import fill_missing, training_means
+from enstruct.data.splits import Splits
+
+NEAR = 0.99
+MOST_ROWS = 3000
+
+
+def describe(data: Dataset) -> dict[str, Any]:
+    Y = sparse.csr_matrix(data.Y)
+    sizes = np.diff(Y.indptr)
+    counts = np.asarray(Y.sum(0, dtype=np.int64)).ravel()
+    accompanied = np.asarray(sparse.diags((sizes > 1).astype(int)).dot(Y).sum(0)).ravel()
+    values = data.X.data if sparse.issparse(data.X) else data.X
+    filled = data.X.nnz if sparse.issparse(data.X) else int(np.count_nonzero(data.X))
+    return {
+        "rows": len(data),
+        "features": int(data.X.shape[1]),
+        "labels": int(Y.shape[1]),
+        "stored as": "sparse" if sparse.issparse(data.X) else "dense",
+        "non-zero features a row": round(filled / max(len(data), 1), 2),
+        "missing cells": int(np.isnan(values).sum()),
+        "cardinality": round(float(sizes.mean()), 4),
+        "density": round(float(sizes.mean() / Y.shape[1]), 5),
+        "distinct label sets": len({tuple(Y.indices[a:b]) for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)}),
+        "rows without a label": int((sizes == 0).sum()),
+        "unused labels": int((counts == 0).sum()),
+        "labels seen once": int((counts == 1).sum()),
+        "singleton-only labels": int(((counts > 0) & (accompanied == 0)).sum()),
+        "always-on labels": int((counts == len(data)).sum()),
+    }
+
+
+def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
+    """Rows of validation or test whose nearest earlier row (train; for test also validation) is a near-duplicate.
+
+    At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were.
+    """
+    train, validation, test = (_comparable(splits, d) for d in (splits.train, splits.validation, splits.test))
+    rows = []
+    for name, these, against, there in (
+        ("train / validation", validation, train, "train"),
+        ("train / test", test, train, "train"),
+        ("validation / test", test, validation, "validation"),
+    ):
+        looked = these[:MOST_ROWS]
+        distance, index = NearestNeighbors(n_neighbors=1, metric="cosine", algorithm="brute").fit(against).kneighbors(looked)
+        near = np.flatnonzero(1 - distance[:, 0] >= NEAR)
+        pairs = [(int(i), int(index[i, 0])) for i in near[:5]]
+        rows.append({"between": name, "looked up": looked.shape[0], "near-duplicates": len(near), f"first (row, {there} row)": pairs})
+    return rows
+
+
+def _comparable(splits: Splits, data: Dataset) -> Any:
+    means = training_means(splits.train.X)
+    X = fill_missing(data.X, means) if data.has_missing else data.X
+    if sparse.issparse(X):
+        return X
+    return StandardScaler().fit(fill_missing(splits.train.X, means)).transform(X)

@@ -1,0 +1,70 @@
+"""From a catalogue name or a file to a data set, and from there to train, validation and test rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from enstruct.data.arff import read_arff
+from enstruct.data.catalogue import CATALOGUE, Entry, locate
+from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
+from enstruct.data.npz import read_npz
+from enstruct.data.splits import Splits, split_60_20_20
+from enstruct.data.svmlight import read_svmlight
+from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
+
+COMPRESSED = (".xz", ".gz", ".bz2")
+SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
+
+
+def read_file(path: Path | str, labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
+    """Any supported file, by its suffix (before the compression's)."""
+    path = Path(path)
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".arff":
+        return read_arff(path, labels, drop)
+    if kind in SVMLIGHT:
+        return read_svmlight(path)
+    if kind == ".npz":
+        return read_npz(path)
+    raise DataError(f"{path}: unknown kind of file {kind!r}; use .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
+
+
+def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
+    """A catalogue entry's ``part`` or a file."""
+    entry = CATALOGUE.get(str(source))
+    if entry is None:
+        if not Path(source).is_file():
+            raise _not_there(source)
+        return read_file(source, labels, drop)
+    return _read_part(entry, part)
+
+
+def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Sequence[str] = ()) -> Splits:
+    """Train, validation and test rows without empty label sets.
+
+    Sets published with three parts keep them; everything else is split 60/20/20, stratified, by ``seed``.
+    """
+    entry = CATALOGUE.get(str(source))
+    if entry is not None and {"train", "valid", "test"} <= set(entry.parts):
+        train, valid, test = (_read_part(entry, part) for part in ("train", "valid", "test"))
+        return Splits(*(drop_empty_rows(same_columns(train, d)) for d in (train, valid, test)))
+    return split_60_20_20(drop_empty_rows(load(source, "full", labels, drop)), seed)
+
+
+def _read_part(entry: Entry, part: str) -> Dataset:
+    if entry.needs_text:
+        raise DataError(f"{entry.name!r} is raw text; this version trains on feature matrices. Vectorise it and save an .npz.")
+    if part not in entry.parts:
+        if part == "full" and "train" in entry.parts:
+            part = "train"
+        else:
+            raise unknown_name(f"part of {entry.name}", part, entry.parts)
+    return read_file(locate(entry, part), entry.labels, entry.drop)
+
+
+def _not_there(source: Path | str) -> DatasetNotFoundError:
+    hint = unknown_name("data set", source, CATALOGUE)
+    return DatasetNotFoundError(f"There is no file {str(source)!r}, and: {hint}")

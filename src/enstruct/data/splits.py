@@ -1,0 +1,55 @@
+"""Stratified splits, through iterative-stratification (Sechidis et al. 2011).
+
+The papers' 60/20/20 protocol: ten stratified folds, 1-6 train, 7-8 validation, 9-10 test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from iterstrat.ml_stratifiers import MultilabelStratifiedKFold, MultilabelStratifiedShuffleSplit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset
+from enstruct.errors import DataError
+
+MANY_LABELS = 1000
+"""Beyond this many labels stratification costs more than it gives, and rows are split at random."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    train: Dataset
+    validation: Dataset
+    test: Dataset
+
+    def parts(self) -> dict[str, Dataset]:
+        return {"train": self.train, "validation": self.validation, "test": self.test}
+
+
+def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
+    """Stratified by label sets; the same seed gives the same rows."""
+    if len(data) < 10:
+        raise DataError(f"A 60/20/20 split needs at least 10 rows, {data.name or 'this set'} has {len(data)}.")
+    if data.Y.shape[1] > MANY_LABELS:
+        folds = np.array_split(np.random.default_rng(seed).permutation(len(data)), 10)
+    else:
+        splitter = MultilabelStratifiedKFold(n_splits=10, shuffle=True, random_state=seed)
+        folds = [test for _, test in splitter.split(np.zeros(len(data)), data.Y.toarray())]
+    parts = [np.sort(np.concatenate(folds[a:b])) for a, b in ((0, 6), (6, 8), (8, 10))]
+    return Splits(*(data.take(index) for index in parts))
+
+
+def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Row numbers (train, held out), stratified by label sets."""
+    n = Y.shape[0]
+    if Y.shape[1] > MANY_LABELS:
+        order = np.random.default_rng(seed).permutation(n)
+        cut = max(1, round(fraction * n))
+        return np.sort(order[cut:]), np.sort(order[:cut])
+    splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
+    train, held = next(splitter.split(np.zeros(n), Y.toarray()))
+    return np.sort(train), np.sort(held)

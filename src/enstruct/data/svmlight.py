@@ -1,0 +1,92 @@
+"""svmlight lines ``l1,l2 f:v f:v …``, with or without the header ``rows features labels`` of the XMC repository.
+
+Labels count from 0. Features count from 0 when a header is there; otherwise from 1 unless index 0 occurs.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from enstruct.data.dataset import Dataset, read_lines
+from enstruct.errors import ParseError
+
+
+def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int | None = None) -> Dataset:
+    """Raises ParseError with the line at fault. ``n_labels`` and ``n_features`` widen the matrices if given."""
+    lines = [line.split("#", 1)[0].rstrip() for line in read_lines(path)]
+    header = _header(lines)
+    first = 1 if header else 0
+    if header:
+        n_features, n_labels = header[1], header[2]
+    body = [(i, line) for i, line in enumerate(lines[first:], start=first + 1) if line.strip()]
+    if not body:
+        raise ParseError("no rows", path)
+    label_sets = [_check(path, number, line) for number, line in body]
+    if header and header[0] != len(body):
+        raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
+    features = "\n".join("0 " + (line if line[0].isspace() else line.partition(" ")[2]) for _, line in body)
+    try:
+        X, _ = load_svmlight_file(
+            BytesIO(features.encode()), n_features=n_features, zero_based=True if header else "auto", dtype=np.float64
+        )
+    except ValueError as error:
+        raise ParseError(str(error), path) from error
+    Y = _indicator(path, label_sets, body, n_labels)
+    names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
+    return Dataset(X, Y, *names, name=Path(path).name)
+
+
+def _header(lines: list[str]) -> tuple[int, int, int] | None:
+    parts = lines[0].split() if lines else []
+    if len(parts) == 3 and all(p.isdigit() for p in parts):
+        return int(parts[0]), int(parts[1]), int(parts[2])
+    return None
+
+
+def _check(path: Path | str, number: int, line: str) -> list[int]:
+    """The row's labels; every other token must read ``index:value`` with increasing indices."""
+    head, tokens = ("", line.split()) if line[0].isspace() or ":" in line.split(" ", 1)[0] else _head(line)
+    previous = -1
+    for token in tokens:
+        index, colon, value = token.partition(":")
+        if not colon or not index.isdigit() or not _finite(value):
+            raise ParseError(f"expected feature:value, found {token!r}", path, number)
+        if int(index) <= previous:
+            raise ParseError(f"feature {index} is repeated or out of order", path, number)
+        previous = int(index)
+    try:
+        return [int(label) for label in head.split(",") if label]
+    except ValueError as error:
+        raise ParseError(f"labels must be whole numbers joined by commas, found {head!r}", path, number) from error
+
+
+def _head(line: str) -> tuple[str, list[str]]:
+    head, _, rest = line.partition(" ")
+    return head, rest.split()
+
+
+def _finite(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:
+    flat = [label for labels in label_sets for label in labels]
+    if not flat:
+        raise ParseError("no row has a label", path)
+    width = max(flat) + 1 if n_labels is None else n_labels
+    for (number, _), labels in zip(body, label_sets, strict=True):
+        if any(label < 0 or label >= width for label in labels):
+            raise ParseError(f"label {max(labels)} is outside 0..{width - 1}", path, number)
+    row = np.repeat(np.arange(len(label_sets)), [len(labels) for labels in label_sets])
+    Y = sparse.csr_matrix((np.ones(len(flat), np.uint8), (row, flat)), shape=(len(label_sets), width))
+    Y.data[:] = 1  # a label listed twice is one label
+    return Y

@@ -1,0 +1,52 @@
+"""Block-exclusive label sets (SPEN paper, section 7.3).
+
+    X ~ N(0, 1)^(n x 64),  A ~ N(0, 1)^(64 x 16),  Z = X A in 4 blocks of 4 columns
+    y_j = 1 where z_j is the largest of its block
+
+Exactly one label a block is on, so a model that knows the blocks needs far fewer rows than one that must
+discover them through x.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset
+from enstruct.errors import ConfigError
+
+
+def block_exclusive(
+    rows: int = 1500, seed: int = 0, features: int = 64, blocks: int = 4, block_size: int = 4, matrix_seed: int = 0
+) -> Dataset:
+    """``matrix_seed`` draws A, ``seed`` draws X: data sets that share the former come from one task."""
+    if min(rows, features, blocks, block_size) < 1:
+        raise ConfigError("rows, features, blocks and block_size must be at least 1.")
+    A = np.random.default_rng([matrix_seed, 1]).standard_normal((features, blocks * block_size))
+    X = np.random.default_rng([seed, 2]).standard_normal((rows, features))
+    Z = (X @ A).reshape(rows, blocks, block_size)
+    Y = (Z == Z.max(axis=2, keepdims=True)).reshape(rows, -1).astype(np.uint8)
+    names = tuple(f"x{i}" for i in range(features)), tuple(f"b{i // block_size}.{i % block_size}" for i in range(Y.shape[1]))
+    return Dataset(X, sparse.csr_matrix(Y), *names, name="block-exclusive")
+
+
+def sparse_topics(
+    rows: int, features: int, labels: int, cardinality: float = 5.0, words: int = 60, seed: int = 0
+) -> Dataset:
+    """Sparse documents of a given shape, for benchmarks and memory tests: labels emit words of their own."""
+    rng = np.random.default_rng(seed)
+    popularity = 1.0 / np.arange(1, labels + 1) ** 0.8
+    popularity /= popularity.sum()
+    sizes = 1 + rng.poisson(max(cardinality - 1, 0), rows)
+    row = np.repeat(np.arange(rows), sizes)
+    label = rng.choice(labels, size=int(sizes.sum()), p=popularity)
+    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, label)), shape=(rows, labels))
+    Y.data[:] = 1
+    own = rng.integers(features, size=(labels, 20))
+    who = rng.integers(len(row), size=rows * words)
+    noise = rng.integers(features, size=rows * words)
+    word = np.where(rng.random(rows * words) < 0.5, own[label[who], rng.integers(20, size=rows * words)], noise)
+    X = sparse.csr_matrix((np.ones(rows * words), (row[who], word)), shape=(rows, features))
+    X.data[:] = 1.0
+    names = tuple(f"w{i}" for i in range(features)), tuple(str(i) for i in range(labels))
+    return Dataset(X, Y, *names, name="sparse-topics")

@@ -1,0 +1,154 @@
+r"""Minimum-Bayes-risk decoding through the energy.
+
+An energy that estimates a density turns samples of the predictor into a weighted sample of the joint
+distribution it has learnt, dependencies included:
+
+    y_1..y_S ~ P(. | F(x)),     w_j ∝ [ q(y_j) / P(y_j) ]^alpha
+    q = exp(-E)/Z      (NCE)        ->  log w = alpha (-E - log P)
+    q = P exp(-E)/Z    (ranking)    ->  log w = alpha (-E)
+
+Margin and regression energies estimate no density and are refused. ``alpha`` tempers the weights
+(0: independent marginals, 1: the energy in full) and is chosen on validation rows.
+
+The decision maximises sum_j w_j gain(ŷ, y_j). For F1 the maximiser over *all* label sets is found exactly
+(the general F-measure maximiser, Dembczynski et al. 2011): for each size k take the k labels with the largest
+
+    G_k[i] = sum_j w_j y_ji 2 / (k + |y_j|)          value(k) = sum of those k;   value(0) = sum_j w_j [|y_j| = 0]
+
+For Hamming it is the weighted marginals at 1/2; for subset accuracy the heaviest distinct sample; for
+any other gain the best of the distinct samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.rows import as_indicator
+from enstruct.errors import ConfigError
+from enstruct.metrics import get_metric
+
+ALPHAS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
+FIT_ROWS = 1000
+
+Gain = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""``gain(shared, size_a, size_b)``: broadcast counts of common and own labels -> gain."""
+
+
+class Posterior(Protocol):
+    """Weighted samples of a fitted model. ``weigh(X)`` yields, chunk after chunk of rows, the samples
+    (rows, samples, labels) as one CSR matrix of rows*samples vectors and log-weights (rows, samples) at alpha = 1."""
+
+    def weigh(self, X: Any) -> Any: ...
+
+
+@dataclass
+class BayesRisk:
+    """``gain`` is "f1", "hamming", "subset" or a callable on counts."""
+
+    posterior: Posterior | None = None
+    alpha: float = 1.0
+    gain: str | Gain = "f1"
+    allow_empty: bool = True
+
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", X: Any = None) -> BayesRisk:
+        """Choose ``alpha`` of ``ALPHAS`` on validation rows (``p`` is not used: the samples speak)."""
+        y, score = as_indicator(truth), get_metric(metric)
+        self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
+        self.allow_empty = bool((y.sum(1) == 0).any())
+        if y.shape[0] > FIT_ROWS:
+            some = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
+            y, X = y[some], X[some]
+        chunks = list(self._posterior().weigh(X))
+        qualities = [score(y, self._decode(chunks, alpha)) for alpha in ALPHAS]
+        self.alpha = ALPHAS[int(np.argmax(qualities))]
+        return self
+
+    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
+        return self._decode(self._posterior().weigh(X), self.alpha)
+
+    def _decode(self, chunks: Any, alpha: float) -> sparse.csr_matrix:
+        parts = [minimum_risk(samples, alpha * weight, self.gain, self.allow_empty) for samples, weight in chunks]
+        return sparse.vstack(parts, format="csr")
+
+    def _posterior(self) -> Posterior:
+        if self.posterior is None:
+            raise ConfigError("Minimum-Bayes-risk decoding needs a method whose energy estimates a density: NCE or ranking.")
+        return self.posterior
+
+
+def minimum_risk(
+    samples: sparse.csr_matrix, log_weight: NDArray[Any], gain: str | Gain = "f1", allow_empty: bool = True
+) -> sparse.csr_matrix:
+    """The best set of each row: ``samples`` CSR (rows * S, labels) in row-major order, ``log_weight`` (rows, S)."""
+    rows, n_samples = log_weight.shape
+    weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
+    weight /= weight.sum(1, keepdims=True)
+    y, columns = _compact(samples, rows, n_samples)
+    if gain == "f1":
+        chosen = _f1_maximiser(y, weight, allow_empty)
+    elif gain == "hamming":
+        chosen = np.einsum("rs,rst->rt", weight, y) > 0.5
+    else:
+        chosen = _best_sample(y, weight, _exact_match if gain == "subset" else gain)  # type: ignore[arg-type]
+    return _expand(chosen, columns, samples.shape[1])
+
+
+def _compact(
+    samples: sparse.csr_matrix, rows: int, n_samples: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Dense (rows, S, T) over the labels each row's samples contain, and those labels (rows, T), padded with -1."""
+    n_labels = samples.shape[1]
+    vector = np.repeat(np.arange(samples.shape[0]), np.diff(samples.indptr))
+    row = vector // n_samples
+    keys, place = np.unique(row * n_labels + samples.indices, return_inverse=True)
+    owner = keys // n_labels
+    first = np.searchsorted(owner, np.arange(rows))
+    local = np.arange(len(keys)) - first[owner]
+    T = int(local.max()) + 1 if len(keys) else 1
+    columns = np.full((rows, T), -1, dtype=np.int64)
+    columns[owner, local] = keys % n_labels
+    y = np.zeros((rows, n_samples, T), dtype=np.float32)
+    y[row, vector % n_samples, local[place]] = 1
+    return y, columns
+
+
+def _f1_maximiser(y: NDArray[np.float32], weight: NDArray[Any], allow_empty: bool) -> NDArray[np.bool_]:
+    rows, _, T = y.shape
+    size = y.sum(2)  # (rows, S)
+    limit = int(min(T, 2 * size.max() + 1))
+    k = np.arange(1, limit + 1)
+    factor = (2 * weight[:, None, :] / (k[None, :, None] + size[:, None, :])).astype(np.float32)  # (rows, K, S)
+    gains = factor @ y  # (rows, K, T): G_k[i]
+    order = np.argsort(-gains, axis=2, kind="stable")
+    value = np.take_along_axis(np.cumsum(np.take_along_axis(gains, order, 2), 2), (k - 1)[None, :, None], 2)[:, :, 0]
+    best = value.argmax(1)
+    rank = np.empty((rows, T), dtype=np.int64)
+    np.put_along_axis(rank, order[np.arange(rows), best], np.tile(np.arange(T), (rows, 1)), axis=1)
+    chosen: NDArray[np.bool_] = rank <= best[:, None]
+    if allow_empty:
+        chosen[(weight * (size == 0)).sum(1) > value.max(1)] = False
+    return chosen
+
+
+def _best_sample(y: NDArray[np.float32], weight: NDArray[Any], gain: Gain) -> NDArray[np.bool_]:
+    size = y.sum(2)
+    shared = y @ y.transpose(0, 2, 1)  # (rows, S, S)
+    value = np.einsum("rij,rj->ri", gain(shared, size[:, :, None], size[:, None, :]), weight)
+    return np.asarray(y[np.arange(len(y)), value.argmax(1)] > 0.5)
+
+
+def _exact_match(shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray((shared == a) & (shared == b), dtype=float)
+
+
+def _expand(chosen: NDArray[np.bool_], columns: NDArray[np.int64], n_labels: int) -> sparse.csr_matrix:
+    row, place = np.nonzero(chosen & (columns >= 0))
+    matrix = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, columns[row, place])), shape=(len(chosen), n_labels))
+    matrix.sort_indices()
+    return matrix

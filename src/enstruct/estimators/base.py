@@ -1,0 +1,149 @@
+"""What every enstruct estimator shares: parameters to method and settings, training, raw predictions.
+
+Subclasses bring the output's form (label sets; later tags and masks) and the decision rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
+
+from enstruct.data.rows import Rows
+from enstruct.energies.build import refresh_features
+from enstruct.encoders import LinearPredictor
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.networks import build_networks
+from enstruct.methods import Method, Stage, customise, get_method
+from enstruct.spaces import LabelSpace
+from enstruct.training.callbacks import Callback, PrintEpochs
+from enstruct.training.game import Game
+from enstruct.training.loop import Loop, Score, probabilities
+from enstruct.training.settings import Settings
+
+
+class EnergyEstimator(BaseEstimator):
+    """Common machinery; not used on its own."""
+
+    predictor_: nn.Module
+    energy_: nn.Module | None
+    n_features_in_: int
+
+    def _method(self) -> Method:
+        return customise(
+            get_method(self.method),
+            negatives=self.negatives,
+            n_samples=self.n_samples,
+            cost=self.cost,
+            energy_weight=self.energy_weight,
+            supervised_weight=self.supervised_weight,
+            supervised=self.supervised,
+            energy_steps=self.energy_steps,
+            predictor_steps=self.predictor_steps,
+            first=self.first,
+            repeats=self.repeats,
+        )
+
+    def _settings(self) -> Settings:
+        for name in ("learning_rate", "batch_size", "max_iter", "n_iter_no_change"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
+        return Settings(
+            learning_rate=self.learning_rate,
+            energy_learning_rate=self.energy_learning_rate,
+            weight_decay=self.weight_decay,
+            clip=self.clip,
+            energy_clip=self.energy_clip,
+            batch_size=self.batch_size,
+            max_epochs=self.max_iter,
+            patience=self.n_iter_no_change,
+            tol=self.tol,
+        )
+
+    def _architecture(self) -> dict[str, Any]:
+        keys = ("hidden", "layers", "dropout", "nonlinearity")
+        return {key: getattr(self, key) for key in keys}
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _device(self) -> torch.device:
+        name = self.device
+        if name == "auto":
+            name = "cuda" if torch.cuda.is_available() else "cpu"
+        return torch.device(name)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+        try:
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        return X
+
+    def _train(
+        self, train: Rows, validation: Rows | None, score: Score, positive_weight: Any, seed: int
+    ) -> list[dict[str, Any]]:
+        """Fit ``predictor_`` and ``energy_``; returns the history."""
+        method = self._method()
+        if method.solver is not None:
+            weights, biases = method.solver(train, validation, score, positive_weight, seed)
+            self.predictor_ = LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
+            self.energy_ = None
+            return []
+        with torch.random.fork_rng(devices=[]):  # the caller's random state stays as it is
+            torch.manual_seed(seed)
+            self._game_ = self._make_game(method, train, positive_weight)
+            loop = Loop(
+                self._game_,
+                train,
+                validation,
+                score,
+                self._callbacks(),
+                self._fresh_weights,
+                self._before_stage,
+                self._device(),
+            )
+            return loop.run().history
+
+    def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
+        n_labels = train.Y.shape[1]
+        if not (self.warm_start and hasattr(self, "predictor_")):
+            self.predictor_, self.energy_ = build_networks(
+                method, n_labels, train.X[:1], self.encoder, self.energy_network, self._architecture()
+            )
+        device = self._device()
+        self.predictor_.to(device)
+        if self.energy_ is not None:
+            self.energy_.to(device)
+        weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
+        space = LabelSpace(n_labels, cast(Any, method.cost), weight)
+        return Game(method, space, self.predictor_, cast(Any, self.energy_), n_labels, self._settings())
+
+    def _callbacks(self) -> list[Callback]:
+        return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
+
+    @staticmethod
+    def _fresh_weights(module: nn.Module) -> None:
+        """Start a predictor anew, for stages that only borrowed it."""
+        for part in module.modules():
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+
+    def _before_stage(self, stage: Stage) -> None:
+        """An energy on copied features begins with the predictor's latest."""
+        if stage.energy and not stage.predictor and self.energy_ is not None and self.energy_network is not None:
+            refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), self.energy_network)
+
+    def _logits(self, X: Any) -> NDArray[np.float64]:
+        """(rows, modelled labels) of validated, scaled rows."""
+        return probabilities(self.predictor_, X, self._device(), logits=True).astype(np.float64)
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "predictor_")

@@ -1,0 +1,61 @@
+"""Labels that never vary in the training rows: left out of the model, predicted as they were."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.errors import ConstantLabelWarning, DataError
+
+
+@dataclass
+class ConstantLabels:
+    """``varying``: label numbers the model learns; ``values`` (labels,): 0/1 where constant, NaN where not."""
+
+    varying: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, n_labels: int) -> ConstantLabels:
+        return cls(np.arange(n_labels), np.full(n_labels, np.nan))
+
+    @classmethod
+    def find(cls, Y: sparse.csr_matrix) -> ConstantLabels:
+        """DataError if every label is constant; one warning if some are."""
+        counts = np.asarray(Y.sum(0, dtype=np.int64)).ravel()
+        constant = (counts == 0) | (counts == Y.shape[0])
+        if constant.all():
+            raise DataError(
+                f"Every label is constant in Y ({Y.shape[0]} distinct rows, n_samples={Y.shape[0]}): with only one class "
+                "there is nothing to learn."
+            )
+        if constant.any():
+            some = np.flatnonzero(constant)[:5].tolist()
+            warnings.warn(
+                f"{int(constant.sum())} of {len(counts)} labels never vary in the training rows (first: {some}); "
+                "their constant is predicted.",
+                ConstantLabelWarning,
+                stacklevel=3,
+            )
+        values = np.where(constant, (counts > 0).astype(float), np.nan)
+        return cls(np.flatnonzero(~constant), values)
+
+    def expand_numbers(self, table: NDArray[Any], otherwise: Any = None) -> NDArray[np.float64]:
+        """(..., varying) -> (..., labels), constants in place (or ``otherwise``)."""
+        out = np.empty((*table.shape[:-1], len(self.values)))
+        out[...] = self.values if otherwise is None else otherwise
+        out[..., self.varying] = table
+        return out
+
+    def expand_indicator(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        """(rows, varying) -> (rows, labels) with constant labels set."""
+        if len(self.varying) == len(self.values):
+            return Y
+        placed = sparse.csr_matrix((Y.data, self.varying[Y.indices], Y.indptr), shape=(Y.shape[0], len(self.values)))
+        always = sparse.csr_matrix(np.tile((self.values == 1).astype(np.uint8), (Y.shape[0], 1)))
+        return (placed + always).tocsr()

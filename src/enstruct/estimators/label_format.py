@@ -1,0 +1,139 @@
+"""The forms label sets come in, and going back to them.
+
+    "indicator"  (rows, labels) of 0/1, dense or CSR          classes_ = 0..labels-1
+    "names"      a list of collections of label names         classes_ = the names, sorted
+    "single"     1-D y, binary or multiclass                  classes_ = the classes; one label a row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from enstruct.data.rows import as_indicator
+from enstruct.errors import DataError
+
+__all__ = ["DataConversionWarning", "LabelFormat"]
+
+
+@dataclass
+class LabelFormat:
+    """How the labels of ``fit`` were given. ``sparse``: predictions are CSR."""
+
+    kind: str
+    classes: NDArray[Any]
+    sparse: bool = False
+
+    @classmethod
+    def infer(cls, Y: Any, classes: Any = None) -> LabelFormat:
+        """From a first Y (and, for ``partial_fit``, all ``classes``)."""
+        if Y is None:
+            raise DataError("requires y to be passed, but the target y is None: labels are needed to fit.")
+        if sparse.issparse(Y):
+            return cls("indicator", np.arange(Y.shape[1]), True)
+        if _is_name_lists(Y):
+            names = {name for row in Y for name in row} if classes is None else set(classes)
+            return cls("names", np.array(sorted(names)))
+        array = _as_array(Y)
+        if array.ndim == 1:
+            _check_targets(array)
+            return cls("single", np.unique(array if classes is None else np.asarray(classes)))
+        return cls("indicator", np.arange(array.shape[1]))
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.classes)
+
+    def encode(self, Y: Any) -> sparse.csr_matrix:
+        """Y as an indicator (rows, labels); DataError says what does not fit."""
+        if Y is None:
+            raise DataError("requires y to be passed, but the target y is None.")
+        if self.kind == "names":
+            return self._encode_names(Y)
+        if sparse.issparse(Y):
+            return self._checked(sparse.csr_matrix(Y), Y.data)
+        array = _as_array(Y)
+        if self.kind == "single":
+            return self._encode_single(array)
+        if array.ndim != 2:
+            raise DataError(f"Y must be a 0/1 matrix (rows, {self.n_labels}) as in fit, not an array of shape {array.shape}.")
+        return self._checked(array, array)
+
+    def decode(self, indicator: sparse.csr_matrix) -> Any:
+        """An indicator in the form Y had in ``fit``."""
+        if self.kind == "single":
+            return self.classes[np.asarray(indicator.argmax(axis=1)).ravel()]
+        if self.kind == "names":
+            return [list(self.classes[indicator.indices[a:b]]) for a, b in zip(indicator.indptr, indicator.indptr[1:], strict=False)]
+        return indicator if self.sparse else indicator.toarray().astype(np.int64)
+
+    def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
+        if Y.shape[1] != self.n_labels:
+            raise DataError(f"Y has {Y.shape[1]} labels, expected {self.n_labels}.")
+        if not np.isin(np.unique(np.asarray(values)), (0, 1)).all():
+            raise DataError("A label matrix must hold only 0 and 1. Unknown label type: it holds other values (or NaN).")
+        return as_indicator(Y)
+
+    def _encode_names(self, Y: Any) -> sparse.csr_matrix:
+        if not _is_name_lists(Y, allow_empty=True):
+            raise DataError("Y was given as lists of label names in fit; give it in the same form.")
+        number = {name: i for i, name in enumerate(self.classes.tolist())}
+        rows, columns = [], []
+        for i, row in enumerate(Y):
+            for name in dict.fromkeys(row):
+                if name not in number:
+                    raise DataError(f"Row {i} has the label {name!r}, which is not among the classes known from fit.")
+                rows.append(i)
+                columns.append(number[name])
+        return sparse.csr_matrix((np.ones(len(rows), np.uint8), (rows, columns)), shape=(len(Y), self.n_labels))
+
+    def _encode_single(self, y: NDArray[Any]) -> sparse.csr_matrix:
+        if y.ndim != 1:
+            raise DataError(f"y must be 1-D as in fit, not of shape {y.shape}.")
+        column = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
+        unknown = self.classes[column] != y
+        if unknown.any():
+            raise DataError(f"Unknown class {y[unknown][0]!r} in y; the classes are {self.classes.tolist()[:10]}.")
+        ones = np.ones(len(y), np.uint8)
+        return sparse.csr_matrix((ones, (np.arange(len(y)), column)), shape=(len(y), self.n_labels))
+
+
+def _is_name_lists(Y: Any, allow_empty: bool = False) -> bool:
+    """A list of lists, tuples or sets of names, and not a nested list of 0/1 rows."""
+    if not isinstance(Y, (list, tuple)) or not Y or not all(isinstance(r, (list, tuple, set, frozenset)) for r in Y):
+        return False
+    if all(isinstance(row, (list, tuple)) and len(row) == len(Y[0]) for row in Y):
+        flat: Iterable[Any] = (v for row in Y for v in row)
+        if all(isinstance(v, (int, float, np.number, np.bool_)) and v in (0, 1) for v in flat):
+            return allow_empty and not Y[0]
+    return True
+
+
+def _as_array(Y: Any) -> NDArray[Any]:
+    array = np.asarray(Y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = column_or_1d(array, warn=True)
+    if array.ndim not in (1, 2):
+        raise DataError(f"Y must be 1-D or 2-D, not of shape {array.shape}.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise DataError("Input y contains NaN or infinity: every label must be known.")
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: labels cannot be complex.")
+    return array
+
+
+def _check_targets(y: NDArray[Any]) -> None:
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    if type_of_target(y) not in ("binary", "multiclass"):
+        raise DataError(f"Unknown label type: {type_of_target(y)}. 1-D y must hold classes.")

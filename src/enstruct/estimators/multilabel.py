@@ -1,0 +1,316 @@
+"""``EnergyMultiLabelClassifier``: label sets from feature rows, the scikit-learn way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from enstruct.data.rows import Rows
+from enstruct.data.splits import holdout
+from enstruct.decisions.choose import RULES, choose, cross_validated_scores, fit_rule, make_rule
+from enstruct.decisions.thresholds import at_threshold, top_k, tuned_example_f1
+from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.predictions import LabelSetPredictions
+from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights
+from enstruct.metrics import example_f1, get_metric
+from enstruct.objectives import Density
+from enstruct.training.loop import Loop
+
+MIN_ROWS_TO_HOLD_OUT = 60
+
+
+class EnergyMultiLabelClassifier(LabelSetPredictions):
+    """A feed-forward multi-label classifier trained with a learned energy as its loss.
+
+    Minimises, over the predictor F and an energy network E that learns beside it,
+
+        CE(F(x), y) + w E(x, F(x))
+
+    where E is trained to tell the true label set from those F proposes (SEAL). At prediction F answers alone,
+    and a decision rule fitted on validation rows turns its marginals into label sets.
+
+    Parameters
+    ----------
+    method : str or Method, default="seal-nce"
+        A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
+        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", or a baseline
+        ("binary-relevance", "low-rank", "mlp").
+    metric : str, default="example-f1"
+        What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
+    decision : str, default="auto"
+        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", "bayes-risk", or "auto": the best of
+        them in cross-validation within the validation rows.
+    hidden, layers, dropout, nonlinearity : int, int, float, str
+        The default encoder, a multi-layer perceptron.
+    encoder : nn.Module or callable(n_features) -> nn.Module, default=None
+        Your own x -> features (batch, width) instead.
+    energy_network : EnergySpec or nn.Module, default=None
+        The energy's terms, units, non-linearity, whose features; or your own module.
+    energy_weight, supervised_weight, supervised, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
+        Columns of the method's row to change; None keeps them. ``negatives`` is "samples", "perturbed", "point",
+        "rounded", "cost-augmented" or an object of ``enstruct.negatives``; ``cost`` is "soft-f1", "hamming-mean"
+        or "hamming-sum".
+    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip : float
+        AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
+        the norm of the gradient of each player; None leaves it.
+    batch_size, max_iter, n_iter_no_change, tol
+        ``max_iter`` epochs at most (per stage), fewer once the watched score has not risen by ``tol`` for
+        ``n_iter_no_change`` epochs.
+    early_stopping : bool or "auto", default="auto"
+        Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
+        rows on. Without validation rows the training loss is watched and the decision is "fixed".
+    standardize : bool or "auto"
+        Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``.
+    class_weight : None, "balanced" or dict
+        Weight of active labels in the supervised loss.
+    bayes_risk_samples : int, default=300
+    hierarchy : enstruct.data.hierarchy.Hierarchy, optional
+        Predictions are closed upwards in it.
+    random_state, verbose, warm_start, device, callbacks
+        As usual; ``device`` may be "auto".
+
+    Attributes
+    ----------
+    classes_ : the labels. predictor_, energy_ : the networks. history_ : one dict an epoch. n_iter_ : epochs.
+    rules_ : name -> fitted decision rule. decision_ : the rule in force. decision_scores_ : their scores.
+    thresholds_ : (labels,) fitted per-label thresholds. n_features_in_, feature_names_in_.
+    updates_ : energy and predictor updates made.
+    """
+
+    def __init__(
+        self,
+        method: Any = "seal-nce",
+        *,
+        metric: str = "example-f1",
+        decision: str = "auto",
+        hidden: int = 400,
+        layers: int = 2,
+        dropout: float = 0.5,
+        nonlinearity: str = "softplus",
+        encoder: Any = None,
+        energy_network: Any = None,
+        energy_weight: float | None = None,
+        supervised_weight: float | None = None,
+        supervised: str | None = None,
+        negatives: Any = None,
+        n_samples: int | None = None,
+        cost: str | None = None,
+        energy_steps: int | None = None,
+        predictor_steps: int | None = None,
+        repeats: int | None = None,
+        first: str | None = None,
+        learning_rate: float = 1e-3,
+        energy_learning_rate: float | None = None,
+        weight_decay: float = 1e-5,
+        clip: float | None = 10.0,
+        energy_clip: float | None = None,
+        batch_size: int = 32,
+        max_iter: int = 100,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        early_stopping: bool | str = "auto",
+        validation_fraction: float = 0.2,
+        standardize: bool | str = "auto",
+        class_weight: Any = None,
+        bayes_risk_samples: int = 300,
+        hierarchy: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        device: str = "cpu",
+        callbacks: Any = None,
+    ) -> None:
+        self.method = method
+        self.metric = metric
+        self.decision = decision
+        self.hidden = hidden
+        self.layers = layers
+        self.dropout = dropout
+        self.nonlinearity = nonlinearity
+        self.encoder = encoder
+        self.energy_network = energy_network
+        self.energy_weight = energy_weight
+        self.supervised_weight = supervised_weight
+        self.supervised = supervised
+        self.negatives = negatives
+        self.n_samples = n_samples
+        self.cost = cost
+        self.energy_steps = energy_steps
+        self.predictor_steps = predictor_steps
+        self.repeats = repeats
+        self.first = first
+        self.learning_rate = learning_rate
+        self.energy_learning_rate = energy_learning_rate
+        self.weight_decay = weight_decay
+        self.clip = clip
+        self.energy_clip = energy_clip
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.bayes_risk_samples = bayes_risk_samples
+        self.hierarchy = hierarchy
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.device = device
+        self.callbacks = callbacks
+
+    # -- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
+        """Train on rows X (dense, CSR or DataFrame) and label sets Y (see ``LabelFormat``).
+
+        ``X_val, Y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
+        is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
+        """
+        self._check_choices()
+        if (X_val is None) != (Y_val is None):
+            raise ConfigError("Pass both X_val and Y_val, or neither.")
+        X = self._validated(X, reset=True)
+        labels = LabelFormat.infer(Y)
+        rows = self._rows(X, Y, sample_weight, labels)
+        rows = merge_duplicates(rows)
+        constants = ConstantLabels.find(rows.Y)
+        seed = self._seed()
+        if X_val is not None:
+            train, validation = rows, self._rows(self._validated(X_val, reset=False), Y_val, None, labels)
+        else:
+            train, validation = self._hold_out(rows, seed)
+        scaler = make_scaler(self.standardize, train.X)
+        self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
+        self.classes_ = labels.classes
+        train, validation = self._modelled(train), None if validation is None else self._modelled(validation)
+        weights = positive_weights(self.class_weight, rows.Y, labels.classes)
+        self.history_ = self._train(
+            train, validation, self._score, None if weights is None else weights[constants.varying], seed
+        )
+        self.n_iter_ = max(1, len(self.history_))
+        game = self.__dict__.pop("_game_", None)
+        self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
+        self._fit_rules(validation)
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
+        """One pass over these rows. The first call fixes the labels (``classes``, or those of Y) and the scaling.
+
+        No rows are held out, so the decision stays at 0.5.
+        """
+        first = not hasattr(self, "partial_game_")
+        self._check_choices()
+        X = self._validated(X, reset=first)
+        if first:
+            self.labels_ = LabelFormat.infer(Y, classes)
+            self.classes_ = self.labels_.classes
+            self.constants_ = ConstantLabels.none(self.labels_.n_labels)
+            self.scaler_ = make_scaler(self.standardize, X)
+            self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
+        rows = self._modelled(merge_duplicates(self._rows(X, Y, sample_weight, self.labels_)))
+        self._partial_epoch(rows, first)
+        return self
+
+    def _rows(self, X: Any, Y: Any, sample_weight: Any, labels: LabelFormat) -> Rows:
+        indicator = labels.encode(Y)
+        if indicator.shape[0] != X.shape[0]:
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} rows, Y has {indicator.shape[0]}."
+            )
+        weight = None
+        if sample_weight is not None:
+            try:
+                weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            except ValueError as error:
+                raise DataError(str(error)) from error
+        if labels.kind == "single" and self.class_weight is not None:
+            per_class = positive_weights(self.class_weight, indicator, labels.classes)
+            weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
+        return Rows(X, indicator, weight)
+
+    def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
+        if self.early_stopping not in (True, False, "auto"):
+            raise ConfigError(f"early_stopping must be True, False or 'auto', not {self.early_stopping!r}.")
+        if not 0 < self.validation_fraction < 1:
+            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        if self.early_stopping is False or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
+            return rows, None
+        train, held = holdout(rows.Y, self.validation_fraction, seed)
+        if not len(train) or not len(held):
+            raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
+        return rows.take(train), rows.take(held)
+
+    def _modelled(self, rows: Rows) -> Rows:
+        """Scaled features; only labels that vary."""
+        return Rows(self._scaled(rows.X), rows.Y[:, self.constants_.varying], rows.weight)
+
+    def _scaled(self, X: Any) -> Any:
+        scaled = X if self.scaler_ is None else self.scaler_.transform(X)
+        return scaled.astype(np.float32)
+
+    def _score(self, p: NDArray[Any], rows: Rows) -> float:
+        """What early stopping watches: example-F1, averaged over that at 0.5 and that at the best threshold.
+
+        The tuned score alone peaks earlier, and networks stopped there decide worse under every rule
+        (docs/choices.md); the score at 0.5 alone is 0 for the first epochs on some data. For 1-D y: accuracy.
+        """
+        if self.labels_.kind == "single":
+            return get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)
+        half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)
+        return (half + tuned_example_f1(p, rows)) / 2
+
+    def _fit_rules(self, validation: Rows | None) -> None:
+        self.rules_: dict[str, Any] = {"fixed": make_rule("fixed")}
+        self.decision_scores_: dict[str, float] = {}
+        self.decision_ = "fixed"
+        if validation is None or self.labels_.kind == "single":
+            if self.decision not in ("auto", "fixed"):
+                self._refuse_decision()
+            return
+        p = self._marginals(validation.X)
+        names = [name for name in RULES if name != "bayes-risk" or self.density_ is not Density.NONE]
+        if self.decision == "auto":
+            arguments = (p, validation.Y, self.metric, validation.X, self._posterior())
+            self.decision_scores_ = cross_validated_scores(names, *arguments)
+            self.decision_ = choose(self.decision_scores_)
+        else:
+            self.decision_ = self.decision
+        for name in names:
+            self.rules_[name] = fit_rule(make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X)
+        self.thresholds_ = self.constants_.expand_numbers(np.broadcast_to(self.rules_["per-label"].thresholds, p.shape[1]), 0.5)
+
+    def _check_choices(self) -> None:
+        get_metric(self.metric)
+        if self.decision not in (*RULES, "auto"):
+            raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
+        if self.decision == "bayes-risk" and self._method().density is Density.NONE:
+            raise ConfigError(
+                f"Minimum-Bayes-risk decoding needs an energy that estimates a density (NCE, ranking); {self._method().name!r} has none."
+            )
+
+    def _refuse_decision(self) -> None:
+        why = "one label a row is decided by argmax" if self.labels_.kind == "single" else "there are no validation rows to fit it on"
+        raise ConfigError(f"decision={self.decision!r} cannot be used: {why}.")
+
+    def _partial_epoch(self, rows: Rows, first: bool) -> None:
+        method = self._method()
+        if method.solver is not None or len(method.stages) > 1:
+            raise ConfigError(f"{method.name!r} is not trained pass by pass; partial_fit needs a one-stage method.")
+        with torch.random.fork_rng(devices=[]):
+            if first:
+                torch.manual_seed(self._seed())
+                self.partial_game_ = self._make_game(method, rows, None)
+            else:
+                torch.set_rng_state(self.random_state_)
+            losses = Loop(self.partial_game_, rows, None, self._score).run_epoch(method.stages[0])
+            self.random_state_ = torch.get_rng_state()
+        self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
+        self.n_iter_ = len(self.history_)

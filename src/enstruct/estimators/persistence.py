@@ -1,0 +1,131 @@
+"""Saved models: a folder with ``model.json`` and ``weights.safetensors``. Nothing in it is executed on load.
+
+model.json
+    format      1, raised when old readers cannot read new files
+    library     the version that wrote it
+    parameters  the estimator's parameters (a custom encoder or energy network is named in ``custom``)
+    labels      kind, classes, sparse
+    input       number and names of features
+    rules       every fitted decision rule and which one is in force
+    history     one record an epoch
+weights.safetensors
+    predictor/…, energy/…, scaler/…, varying, constants
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+
+from enstruct import negatives
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError, ModelFileError
+from enstruct.files import replace_folder, write_tensors
+
+FORMAT = 1
+VALUES: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        EnergySpec,
+        Hierarchy,
+        negatives.PredictorPoint,
+        negatives.PredictorSamples,
+        negatives.PerturbedSamples,
+        negatives.CostAugmentedNet,
+    )
+}
+"""The value classes a parameter may hold."""
+
+
+def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    """Whole or not at all; an existing model folder is replaced, any other existing path is refused."""
+    path = Path(path)
+    if path.exists() and not (path / "model.json").is_file():
+        raise ModelFileError(f"{path} exists and is not an enstruct model; choose another place.")
+    header = {"format": FORMAT, "library": version("enstruct"), **header}
+    text = json.dumps(header, indent=1, default=_plain)
+
+    def fill(folder: Path) -> None:
+        (folder / "model.json").write_text(text, encoding="utf-8")
+        write_tensors(folder / "weights.safetensors", tensors, {})
+
+    replace_folder(path, fill)
+
+
+def read_folder(path: Path | str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """ModelFileError if it is missing, corrupt, foreign or from a newer format."""
+    path = Path(path)
+    try:
+        header = json.loads((path / "model.json").read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelFileError(f"{path} is not an enstruct model folder: it has no model.json.") from error
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path / 'model.json'} is damaged ({error}).") from error
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int) or "parameters" not in header:
+        raise ModelFileError(f"{path / 'model.json'} was not written by enstruct.")
+    if header["format"] > FORMAT:
+        raise ModelFileError(
+            f"{path} has model format {header['format']}, this enstruct reads up to {FORMAT}: "
+            f"it was written by enstruct {header.get('library')}; upgrade to load it."
+        )
+    try:
+        with safe_open(path / "weights.safetensors", framework="pt") as file:
+            return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ModelFileError(f"{path / 'weights.safetensors'} is missing or damaged ({error}).") from error
+
+
+def encode_parameter(name: str, value: Any) -> Any:
+    """A parameter as JSON; ConfigError for what cannot be restored without running code."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if isinstance(value, dict):
+        return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
+    if is_dataclass(value) and type(value).__name__ in VALUES:
+        return {"value": type(value).__name__, "fields": asdict(value)}  # type: ignore[call-overload]
+    if isinstance(value, np.random.RandomState):
+        return None  # a generator's state is not part of a fitted model
+    raise ConfigError(f"The parameter {name}={value!r} cannot be saved; use a named method, a number or an EnergySpec.")
+
+
+def decode_parameter(value: Any) -> Any:
+    if isinstance(value, dict) and "dict" in value:
+        return {decode_parameter(k): decode_parameter(v) for k, v in value["dict"]}
+    if isinstance(value, dict) and "value" in value:
+        if value["value"] not in VALUES:
+            raise ModelFileError(f"The model names an unknown value class {value['value']!r}.")
+        fields = {k: _tuples(v) for k, v in value["fields"].items()}
+        return VALUES[value["value"]](**fields)
+    return value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+def encode_rule(rule: Any) -> dict[str, Any]:
+    return {k: v for k, v in vars(rule).items() if k != "posterior"}
+
+
+def decode_rule(rule: Any, fields: dict[str, Any]) -> Any:
+    for name, value in fields.items():
+        setattr(rule, name, np.array(value) if isinstance(value, list) else value)
+    return rule
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value)} is not JSON")

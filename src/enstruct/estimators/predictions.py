@@ -1,0 +1,259 @@
+"""The predicting half of the multi-label estimator: marginals, label sets, energies, samples, saving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from torch import nn
+
+from enstruct.decisions.choose import RULES, make_rule
+from enstruct.decisions.thresholds import top_k as most_probable
+from enstruct.encoders import LinearPredictor, SparseLinear
+from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.estimators import persistence
+from enstruct.estimators.base import EnergyEstimator
+from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.networks import build_networks
+from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
+from enstruct.metrics import get_metric
+from enstruct.objectives import Density
+from enstruct.spaces import LabelSpace, LabelVectors
+from enstruct.training.batches import to_features
+
+CERTAIN = 30.0
+"""Logit of a label that never varied in training."""
+
+
+class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
+    """What a fitted multi-label estimator answers."""
+
+    labels_: LabelFormat
+    constants_: ConstantLabels
+    rules_: dict[str, Any]
+    decision_: str
+    scaler_: Any
+
+    @property
+    def density_(self) -> Density:
+        """What the fitted energy's exp(-E) estimates."""
+        return self._method().density
+
+    def _posterior(self) -> EnergyPosterior | None:
+        if self.energy_ is None or self.density_ is Density.NONE:
+            return None
+        n = len(self.constants_.varying)
+        return EnergyPosterior(self.predictor_, self.energy_, self.density_, n, self.bayes_risk_samples, str(self._device()))
+
+    def _inputs(self, X: Any) -> Any:
+        self._check_fitted()
+        return self._scaled(self._validated(X, reset=False))
+
+    def _marginals(self, X: Any) -> NDArray[np.float64]:
+        """(rows, modelled labels) of scaled rows."""
+        return np.asarray(expit(self._logits(X)))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,), positive for the second class."""
+        logits = self.constants_.expand_numbers(self._logits(self._inputs(X)), np.where(self.constants_.values == 1, CERTAIN, -CERTAIN))
+        if self.labels_.kind == "single" and len(self.classes_) == 2:
+            return np.asarray(logits[:, 1] - logits[:, 0])
+        return logits
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Marginal probabilities (rows, labels); for 1-D y they sum to one.
+
+        With one label a row, P(l | exactly one label) under independent marginals is the softmax of the logits.
+        """
+        logits = self._logits(self._inputs(X))
+        if self.labels_.kind == "single":
+            return np.asarray(softmax(logits, axis=1))
+        p = self.constants_.expand_numbers(expit(logits))
+        return p if self.hierarchy is None else self.hierarchy.raise_parents(p)
+
+    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None) -> Any:
+        """Label sets in the form Y had in ``fit``.
+
+        ``decision`` names another fitted rule for this call; ``top_k`` takes the k most probable labels instead.
+        """
+        inputs = self._inputs(X)
+        if self.labels_.kind == "single":
+            chosen = most_probable(self._logits(inputs), 1)
+        elif top_k is not None:
+            if top_k < 1:
+                raise ConfigError(f"top_k must be at least 1, not {top_k}.")
+            chosen = most_probable(self._logits(inputs), top_k)
+        else:
+            chosen = self._rule(decision or self.decision_).predict(self._marginals(inputs), inputs)
+        full = self.constants_.expand_indicator(chosen)
+        if self.hierarchy is not None and self.labels_.kind != "single":
+            full = self.hierarchy.close(full)
+        return self.labels_.decode(full)
+
+    def set_decision(self, decision: str) -> EnergyMultiLabelClassifier:
+        """Put another fitted rule in force, without retraining."""
+        self._check_fitted()
+        self._rule(decision)
+        self.decision_ = decision
+        return self
+
+    def _rule(self, name: str) -> Any:
+        if name not in RULES:
+            raise unknown_name("decision rule", name, RULES)
+        if name not in self.rules_:
+            needs = "validation rows" + (" and an energy that estimates a density" if name == "bayes-risk" else "")
+            raise ConfigError(f"The rule {name!r} was not fitted (fitted: {', '.join(self.rules_)}); it needs {needs}.")
+        rule = self.rules_[name]
+        if name == "bayes-risk":
+            rule.posterior = self._posterior()
+        return rule
+
+    def energy(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
+        inputs = self._inputs(X)
+        indicator = self.labels_.encode(Y)[:, self.constants_.varying]
+        out = []
+        with torch.no_grad():
+            energy = self._energy_network().eval()
+            for start in range(0, inputs.shape[0], 1024):
+                y = torch.from_numpy(indicator[start : start + 1024].toarray()).unsqueeze(1).to(self._device())
+                state = energy.prepare(to_features(inputs[start : start + 1024], self._device()))  # type: ignore[operator]
+                out.append(energy(state, LabelVectors.from_dense(y)).squeeze(1).cpu().numpy())
+        return np.concatenate(out).astype(np.float64)
+
+    def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
+        """(rows, n, labels) independent draws from the predictor's distribution."""
+        if n < 1:
+            raise ConfigError(f"n must be at least 1, not {n}.")
+        logits = torch.from_numpy(self._logits(self._inputs(X)))
+        space = LabelSpace(logits.shape[1])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seed() if random_state is None else random_state)
+            drawn = space.sample(logits, n).to_dense().numpy()
+        return self.constants_.expand_numbers(drawn).astype(np.uint8)
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        predicted = self.labels_.encode(self.predict(X))
+        name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
+        return get_metric(name)(self.labels_.encode(Y), predicted, sample_weight)
+
+    def _energy_network(self) -> nn.Module:
+        if self.energy_ is None:
+            raise ConfigError(f"Method {self._method().name!r} has no energy.")
+        return self.energy_
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def save(self, path: Path | str) -> None:
+        """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
+
+        A custom ``encoder``, ``energy`` module or ``Method`` object is code: it is named in the folder and must
+        be passed to :meth:`load`. Raises SaveError, ModelFileError.
+        """
+        self._check_fitted()
+        parameters = self.get_params(deep=False)
+        custom = [n for n in ("encoder", "energy_network", "method") if parameters[n] is not None and _is_code(parameters[n])]
+        skipped = {*custom, "callbacks"}
+        header = {
+            "estimator": type(self).__name__,
+            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
+            "custom": custom,
+            "labels": {
+                "kind": self.labels_.kind,
+                "classes": self.labels_.classes.tolist(),
+                "dtype": self.labels_.classes.dtype.str,
+                "sparse": self.labels_.sparse,
+            },
+            "input": {
+                "n_features": self.n_features_in_,
+                "names": list(getattr(self, "feature_names_in_", [])),
+                "sparse": self._takes_sparse(),
+            },
+            "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
+            "decision": self.decision_,
+            "decision_scores": getattr(self, "decision_scores_", {}),
+            "history": self.history_,
+            "updates": getattr(self, "updates_", {}),
+        }
+        tensors = {
+            **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
+            **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
+            **{f"scaler/{k}": torch.from_numpy(v) for k, v in scaler_arrays(self.scaler_).items()},
+            "varying": torch.from_numpy(self.constants_.varying),
+            "constants": torch.from_numpy(self.constants_.values),
+        }
+        persistence.write_folder(path, header, tensors)
+
+    @classmethod
+    def load(cls, path: Path | str, **custom: Any) -> Self:
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
+        header, tensors = persistence.read_folder(path)
+        if header.get("estimator") != cls.__name__:
+            raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
+        missing = [name for name in header["custom"] if name not in custom]
+        if missing:
+            raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+        try:
+            model = cls(**{k: persistence.decode_parameter(v) for k, v in header["parameters"].items()}, **custom)
+            model._restore(header, tensors)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+        return model
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        labels, given = header["labels"], header["input"]
+        self.labels_ = LabelFormat(labels["kind"], np.array(labels["classes"], dtype=labels["dtype"]), labels["sparse"])
+        self.classes_ = self.labels_.classes
+        self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
+        self.scaler_ = scaler_from_arrays(_under(tensors, "scaler/", numpy=True))
+        self.n_features_in_ = given["n_features"]
+        if given["names"]:
+            self.feature_names_in_ = np.array(given["names"], dtype=object)
+        self.history_, self.updates_ = header["history"], header["updates"]
+        self.n_iter_ = max(1, len(self.history_))
+        self._restore_networks(tensors, given["sparse"])
+        self.rules_ = {name: persistence.decode_rule(make_rule(name), fields) for name, fields in header["rules"].items()}
+        self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]
+        if "per-label" in self.rules_:
+            thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, len(self.constants_.varying))
+            self.thresholds_ = self.constants_.expand_numbers(thresholds, 0.5)
+
+    def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
+        method, n_labels = self._method(), len(self.constants_.varying)
+        weights = _under(tensors, "predictor/")
+        if method.solver is not None:
+            self.predictor_, self.energy_ = LinearPredictor(weights["linear.weight"].T, weights["linear.bias"]), None
+            return
+        row = np.zeros((1, self.n_features_in_), dtype=np.float32)
+        example = sparse.csr_matrix(row) if takes_sparse else row
+        with torch.random.fork_rng(devices=[]):
+            self.predictor_, self.energy_ = build_networks(
+                method, n_labels, example, self.encoder, self.energy_network, self._architecture()
+            )
+        self.predictor_.load_state_dict(weights)
+        self.predictor_.to(self._device())
+        if self.energy_ is not None:
+            self.energy_.load_state_dict(_under(tensors, "energy/"))
+            self.energy_.to(self._device())
+
+    def _takes_sparse(self) -> bool:
+        return any(isinstance(m, SparseLinear) for m in cast(nn.Module, self.predictor_).modules())
+
+
+def _is_code(value: Any) -> bool:
+    """Not a name, and not one of the value classes that can be written as data."""
+    return not isinstance(value, str) and type(value).__name__ not in persistence.VALUES
+
+
+def _under(tensors: dict[str, torch.Tensor], prefix: str, numpy: bool = False) -> dict[str, Any]:
+    found = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+    return {key: value.numpy() for key, value in found.items()} if numpy else found

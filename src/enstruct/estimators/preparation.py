@@ -1,0 +1,107 @@
+"""From validated arrays to training rows: weights, merged duplicates, scaling.
+
+Identical rows (same features, same labels) are merged into one with their weights added, and rows are
+kept in an order that depends on their content alone. So a weight of 2 is the same as two copies, the order
+of the rows does not matter, and no copy of a training row is ever a validation row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from enstruct.data.rows import Rows
+from enstruct.errors import ConfigError, DataError
+
+
+def merge_duplicates(rows: Rows) -> Rows:
+    """Rows of weight 0 leave; equal rows become one; the weights that remain average 1 (None if all equal)."""
+    weight = np.ones(len(rows)) if rows.weight is None else np.asarray(rows.weight, dtype=float)
+    keys = _row_digests(rows)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(group, weight)
+    keep = total > 0
+    if not keep.any():
+        raise DataError("Every sample weight is zero.")
+    merged = rows.take(first[keep])
+    total = total[keep] / total[keep].mean()
+    return Rows(merged.X, merged.Y, None if np.allclose(total, 1) else total)
+
+
+def _row_digests(rows: Rows) -> NDArray[np.bytes_]:
+    features, labels = _row_bytes(rows.X), _row_bytes(rows.Y)
+    digests = [hashlib.blake2b(a + b"|" + b, digest_size=16).hexdigest() for a, b in zip(features, labels, strict=True)]
+    return np.array(digests, dtype="S32")
+
+
+def _row_bytes(matrix: Any) -> list[bytes]:
+    if not sparse.issparse(matrix):
+        array = np.ascontiguousarray(matrix + 0.0)  # -0.0 becomes 0.0
+        return [row.tobytes() for row in array]
+    csr = sparse.csr_matrix(matrix, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    bounds = zip(csr.indptr, csr.indptr[1:], strict=False)
+    return [csr.indices[a:b].tobytes() + csr.data[a:b].tobytes() for a, b in bounds]
+
+
+def make_scaler(standardize: bool | str, X: Any) -> Any:
+    """A fitted scikit-learn scaler or None.
+
+    "auto": dense features that are not all 0/1 get zero mean and unit variance; CSR features beyond [-1, 1]
+    are divided by their largest absolute value (centring would fill them in).
+    """
+    if standardize not in (True, False, "auto"):
+        raise ConfigError(f"standardize must be True, False or 'auto', not {standardize!r}.")
+    if standardize is False:
+        return None
+    if sparse.issparse(X):
+        beyond = X.nnz > 0 and np.abs(X.data).max() > 1
+        return MaxAbsScaler().fit(X) if beyond or standardize is True else None
+    if standardize == "auto" and np.isin(X, (0, 1)).all():
+        return None
+    return StandardScaler().fit(X)
+
+
+def scaler_arrays(scaler: Any) -> dict[str, NDArray[Any]]:
+    """The numbers a scaler has learnt."""
+    if scaler is None:
+        return {}
+    if isinstance(scaler, MaxAbsScaler):
+        return {"scale": scaler.scale_}
+    return {"mean": scaler.mean_, "scale": scaler.scale_}
+
+
+def scaler_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
+    """The inverse of :func:`scaler_arrays`."""
+    if not arrays:
+        return None
+    scaler: Any = StandardScaler() if "mean" in arrays else MaxAbsScaler()
+    scaler.scale_ = arrays["scale"]
+    scaler.n_features_in_ = len(arrays["scale"])
+    if "mean" in arrays:
+        scaler.mean_, scaler.var_ = arrays["mean"], arrays["scale"] ** 2
+    else:
+        scaler.max_abs_ = arrays["scale"]
+    return scaler
+
+
+def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+    """(labels,) weight of active labels in the supervised loss. "balanced": (negatives / positives), at most 20."""
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        positives = np.asarray(Y.sum(0, dtype=float)).ravel()
+        return np.clip((Y.shape[0] - positives) / np.maximum(positives, 1), 1 / 20, 20)
+    if not isinstance(class_weight, dict):
+        raise ConfigError(f"class_weight must be None, 'balanced' or a dict, not {class_weight!r}.")
+    known = set(classes.tolist())
+    for label in class_weight:
+        if label not in known:
+            raise ConfigError(f"class_weight names {label!r}, which is not among the classes.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -1,0 +1,109 @@
+"""Checkpoints: everything that decides how training goes on, in one safetensors file (no pickle).
+
+A resumed run ends at the same weights as an uninterrupted one: networks, optimisers,
+the best weights so far, the learning rates and torch's random state are all restored.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from enstruct.errors import ModelFileError
+from enstruct.files import write_tensors
+from enstruct.training.callbacks import Callback
+
+if TYPE_CHECKING:
+    from enstruct.training.loop import Loop
+
+FORMAT = 1
+
+
+class Checkpoint(Callback):
+    """Saves to ``path`` after every epoch; with ``resume=True`` training starts from there if the file exists."""
+
+    def __init__(self, path: Path | str, resume: bool = False) -> None:
+        self.path, self.resume = Path(path), resume
+
+    def on_train_begin(self, loop: Loop) -> None:
+        if self.resume and self.path.exists():
+            restore(loop, self.path)
+
+    def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
+        save(loop, self.path)
+
+
+def save(loop: Loop, path: Path) -> None:
+    tensors: dict[str, Tensor] = {"random_state": torch.get_rng_state()}
+    groups: dict[str, Any] = {}
+    for name, module in _modules(loop).items():
+        tensors |= {f"{name}/{key}": value for key, value in module.state_dict().items()}
+    for name, optimizer in loop.game.optimizers.items():
+        state = optimizer.state_dict()
+        groups[name] = [group["lr"] for group in state["param_groups"]]
+        for i, slots in state["state"].items():
+            tensors |= {f"optimizer/{name}/{i}/{slot}": value for slot, value in slots.items()}
+    progress = loop.progress
+    for name, weights in progress.best_weights.items():
+        tensors |= {f"best/{name}/{key}": value for key, value in weights.items()}
+    plain = {k: v for k, v in vars(progress).items() if k != "best_weights"}
+    header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
+    write_tensors(path, tensors, {"checkpoint": json.dumps(header)})
+
+
+def restore(loop: Loop, path: Path) -> None:
+    """Put ``loop`` where the checkpoint was written; ModelFileError if it belongs to another run."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads(file.metadata()["checkpoint"])
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+        raise ModelFileError(f"{path} is not a readable enstruct checkpoint ({error}); delete it to start anew.") from error
+    if header["format"] > FORMAT:
+        raise ModelFileError(f"{path} was written by a newer enstruct (checkpoint format {header['format']} > {FORMAT}).")
+    if header["run"] != _fingerprint(loop):
+        raise ModelFileError(f"{path} belongs to a run with other settings or data; use another folder, or delete it.")
+    for name, module in _modules(loop).items():
+        module.load_state_dict(_under(tensors, name))
+    for name, optimizer in loop.game.optimizers.items():
+        _restore_optimizer(optimizer, _under(tensors, f"optimizer/{name}"), header["rates"][name])
+    for key, value in header["progress"].items():
+        setattr(loop.progress, key, value)
+    best = _under(tensors, "best")
+    loop.progress.best_weights = {n: _under(best, n) for n in sorted({key.split("/", 1)[0] for key in best})}
+    loop.game.updates = header["updates"]
+    torch.set_rng_state(tensors["random_state"])
+
+
+def _modules(loop: Loop) -> dict[str, torch.nn.Module]:
+    game = loop.game
+    named = {"predictor": game.predictor, "energy": game.energy, "source": game.source}
+    return {name: module for name, module in named.items() if isinstance(module, torch.nn.Module)}
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, slots: dict[str, Tensor], rates: list[float]) -> None:
+    state = optimizer.state_dict()
+    state["state"] = {}
+    for key, value in slots.items():
+        i, slot = key.split("/", 1)
+        state["state"].setdefault(int(i), {})[slot] = value
+    for group, rate in zip(state["param_groups"], rates, strict=True):
+        group["lr"] = rate
+    optimizer.load_state_dict(state)
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {key[len(prefix) + 1 :]: value for key, value in tensors.items() if key.startswith(prefix + "/")}
+
+
+def _fingerprint(loop: Loop) -> str:
+    """What must agree for a checkpoint to be this run's: method, settings, shapes of the data."""
+    shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
+    method = loop.game.method
+    parts = (method.name, method.negatives, method.predictor_loss, method.coupling, method.stages, loop.game.settings, shapes)
+    return repr(parts)
