@@ -32,13 +32,19 @@ Supervised = Literal["cross-entropy", "ranking"]
 class PredictorLoss:
     """``supervised_weight * L_sup + energy_weight * E(x, F(x))``.
 
-    ``supervised="ranking"`` puts the ranking loss straight on the predictor, with its own
+    ``warmup`` epochs long the energy's weight rises linearly from 0, so that the predictor first learns where
+    to look and the energy what to say. ``supervised="ranking"`` puts the ranking loss straight on the predictor, with its own
     log-probability as the score (the SEAL paper's ablation).
     """
 
     energy_weight: float = 0.0
     supervised_weight: float = 1.0
     supervised: Supervised = "cross-entropy"
+    warmup: int = 0
+
+    def weight_at(self, epoch: int) -> float:
+        """The energy's weight in the epoch with this number (from 0)."""
+        return self.energy_weight * min(1.0, epoch / self.warmup if self.warmup else 1.0)
 
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
@@ -176,11 +182,11 @@ def customise(
 ) -> Method:
     """A row with some columns changed; None keeps the row's own.
 
-    ``changes``: energy_weight, supervised_weight, supervised (predictor loss); energy_steps,
+    ``changes``: energy_weight, supervised_weight, supervised, warmup (predictor loss); energy_steps,
     predictor_steps, first, repeats (coupling).
     """
     given = {key: value for key, value in changes.items() if value is not None}
-    loss = {k: given.pop(k) for k in ("energy_weight", "supervised_weight", "supervised") if k in given}
+    loss = {k: given.pop(k) for k in ("energy_weight", "supervised_weight", "supervised", "warmup") if k in given}
     steps = {k: given.pop(k) for k in ("energy_steps", "predictor_steps", "first", "repeats") if k in given}
     if given:
         raise unknown_name("method setting", next(iter(given)), (*loss, *steps))

@@ -1,0 +1,1 @@
+"""The command line. Each module is one command: ``parser()`` declares its options, ``run(options)`` does it."""

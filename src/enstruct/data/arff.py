@@ -66,8 +66,9 @@ def read_arff(
 ) -> Dataset:
     """Read one file.
 
-    ``labels``: a Mulan XML file, a list of attribute names, or a number as in MEKA's ``-C``; None looks into
-    the relation name, for a hierarchical attribute, and for an XML file of the same name beside the file.
+    ``labels``: a Mulan XML file, a list of attribute names (empty: no labels), or a number as in MEKA's ``-C``;
+    None looks into the relation name, for a hierarchical attribute, and for an XML file of the same name beside
+    the file.
     Raises ParseError (file, line, column).
     """
     file = _read(Path(path))
@@ -322,6 +323,8 @@ def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_m
         if len(targets) > 1:
             raise ParseError("more than one hierarchical class attribute", file.path)
         return _hierarchical_labels(file, targets[0], cells)
+    if not targets:
+        return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None
     rows, columns, names = [], [], []
     for k, i in enumerate(targets):
         attribute, (where, values) = file.attributes[i], cells[i]

@@ -18,17 +18,22 @@ COMPRESSED = (".xz", ".gz", ".bz2")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 
 
-def read_file(path: Path | str, labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
-    """Any supported file, by its suffix (before the compression's)."""
+def read_file(
+    path: Path | str, labels: Any = None, drop: Sequence[str] = (), n_features: int | None = None, n_labels: int | None = None
+) -> Dataset:
+    """Any supported file, by its suffix (before the compression's).
+
+    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file.
+    """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
         return read_arff(path, labels, drop)
     if kind in SVMLIGHT:
-        return read_svmlight(path)
+        return read_svmlight(path, n_labels, n_features)
     if kind == ".npz":
-        return read_npz(path)
+        return read_npz(path, labelled=labels is None or len(labels) > 0)
     raise DataError(f"{path}: unknown kind of file {kind!r}; use .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,8 @@ from enstruct.data.rows import as_indicator
 from enstruct.errors import DatasetNotFoundError, ParseError
 
 
-def read_npz(path: Path | str) -> Dataset:
+def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
+    """``labelled=False`` does not look for Y."""
     if not Path(path).is_file():
         raise DatasetNotFoundError(f"There is no file {path}.")
     try:
@@ -25,16 +26,17 @@ def read_npz(path: Path | str) -> Dataset:
             arrays = dict(archive)
     except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
         raise ParseError(f"not a readable .npz archive without pickled objects ({error})", path) from error
-    X, Y = _matrix(path, arrays, "X"), _matrix(path, arrays, "Y")
+    X = _matrix(path, arrays, "X")
+    Y = _matrix(path, arrays, "Y") if labelled else np.zeros((X.shape[0], 0), np.uint8)
     if X.shape[0] != Y.shape[0]:
         raise ParseError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}", path)
     if not np.isin(np.unique(Y.data if sparse.issparse(Y) else Y), (0, 1)).all():
         raise ParseError("Y must hold only 0 and 1", path)
     features = _names(arrays, "feature_names", X.shape[1], "f")
-    return Dataset(X, as_indicator(Y), features, _names(arrays, "label_names", Y.shape[1], ""), name=Path(path).name)
+    return Dataset(X, as_indicator(Y), features, _names(arrays if labelled else {}, "label_names", Y.shape[1], ""), name=Path(path).name)
 
 
-def write_npz(path: Path | str, data: Dataset) -> None:
+def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
     """The inverse of :func:`read_npz`."""
     arrays: dict[str, Any] = {"feature_names": np.array(data.feature_names), "label_names": np.array(data.label_names)}
     for name, matrix in (("X", data.X), ("Y", data.Y)):

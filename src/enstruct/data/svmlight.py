@@ -23,7 +23,7 @@ def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int
     header = _header(lines)
     first = 1 if header else 0
     if header:
-        n_features, n_labels = header[1], header[2]
+        n_features, n_labels = header[1], max(header[2], n_labels or 0)
     body = [(i, line) for i, line in enumerate(lines[first:], start=first + 1) if line.strip()]
     if not body:
         raise ParseError("no rows", path)
@@ -80,7 +80,7 @@ def _finite(text: str) -> bool:
 
 def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:
     flat = [label for labels in label_sets for label in labels]
-    if not flat:
+    if not flat and n_labels is None:
         raise ParseError("no row has a label", path)
     width = max(flat) + 1 if n_labels is None else n_labels
     for (number, _), labels in zip(body, label_sets, strict=True):

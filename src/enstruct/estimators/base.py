@@ -5,6 +5,7 @@ Subclasses bring the output's form (label sets; later tags and masks) and the de
 
 from __future__ import annotations
 
+import copy
 from typing import Any, cast
 
 import numpy as np
@@ -28,12 +29,20 @@ from enstruct.training.loop import Loop, Score, probabilities
 from enstruct.training.settings import Settings
 
 
+MIN_STEPS = 128
+
+
 class EnergyEstimator(BaseEstimator):
     """Common machinery; not used on its own."""
 
     predictor_: nn.Module
     energy_: nn.Module | None
     n_features_in_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _method(self) -> Method:
         return customise(
@@ -44,14 +53,15 @@ class EnergyEstimator(BaseEstimator):
             energy_weight=self.energy_weight,
             supervised_weight=self.supervised_weight,
             supervised=self.supervised,
+            warmup=self.warmup,
             energy_steps=self.energy_steps,
             predictor_steps=self.predictor_steps,
             first=self.first,
             repeats=self.repeats,
         )
 
-    def _settings(self) -> Settings:
-        for name in ("learning_rate", "batch_size", "max_iter", "n_iter_no_change"):
+    def _settings(self, n_rows: int) -> Settings:
+        for name in ("learning_rate", "max_iter", "n_iter_no_change"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
         return Settings(
@@ -60,11 +70,19 @@ class EnergyEstimator(BaseEstimator):
             weight_decay=self.weight_decay,
             clip=self.clip,
             energy_clip=self.energy_clip,
-            batch_size=self.batch_size,
+            batch_size=self._batch_size(n_rows),
             max_epochs=self.max_iter,
             patience=self.n_iter_no_change,
             tol=self.tol,
         )
+
+    def _batch_size(self, n_rows: int) -> int:
+        """"auto": at least ``MIN_STEPS`` updates an epoch where the rows allow it, between 4 and 32 rows a batch."""
+        if self.batch_size == "auto":
+            return int(np.clip(n_rows // MIN_STEPS, 4, 32))
+        if not (isinstance(self.batch_size, (int, np.integer)) and self.batch_size > 0):
+            raise ConfigError(f"batch_size must be 'auto' or a positive whole number, not {self.batch_size!r}.")
+        return int(self.batch_size)
 
     def _architecture(self) -> dict[str, Any]:
         keys = ("hidden", "layers", "dropout", "nonlinearity")
@@ -124,7 +142,7 @@ class EnergyEstimator(BaseEstimator):
             self.energy_.to(device)
         weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
         space = LabelSpace(n_labels, cast(Any, method.cost), weight)
-        return Game(method, space, self.predictor_, cast(Any, self.energy_), n_labels, self._settings())
+        return Game(method, space, self.predictor_, cast(Any, self.energy_), n_labels, self._settings(len(train)))
 
     def _callbacks(self) -> list[Callback]:
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
@@ -141,9 +159,11 @@ class EnergyEstimator(BaseEstimator):
         if stage.energy and not stage.predictor and self.energy_ is not None and self.energy_network is not None:
             refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), self.energy_network)
 
-    def _logits(self, X: Any) -> NDArray[np.float64]:
-        """(rows, modelled labels) of validated, scaled rows."""
-        return probabilities(self.predictor_, X, self._device(), logits=True).astype(np.float64)
+    def _logits(self, X: Any) -> NDArray[Any]:
+        """(rows, modelled labels) of validated, scaled rows, computed in the precision of X."""
+        double = X.dtype == np.float64
+        network = copy.deepcopy(self.predictor_).double() if double else self.predictor_
+        return probabilities(network, X, self._device(), logits=True, dtype=torch.float64 if double else torch.float32)
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

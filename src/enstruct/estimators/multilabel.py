@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
 from enstruct.data.rows import Rows
@@ -18,11 +19,18 @@ from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights
+from enstruct.methods import get_method
 from enstruct.metrics import example_f1, get_metric
 from enstruct.objectives import Density
 from enstruct.training.loop import Loop
 
 MIN_ROWS_TO_HOLD_OUT = 60
+
+
+def _passes(estimator: Any) -> bool:
+    """Whether the method is trained pass by pass: one stage, and no solver."""
+    method = get_method(estimator.method)
+    return method.solver is None and len(method.stages) == 1
 
 
 class EnergyMultiLabelClassifier(LabelSetPredictions):
@@ -52,7 +60,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Your own x -> features (batch, width) instead.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
-    energy_weight, supervised_weight, supervised, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
+    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change; None keeps them. ``negatives`` is "samples", "perturbed", "point",
         "rounded", "cost-augmented" or an object of ``enstruct.negatives``; ``cost`` is "soft-f1", "hamming-mean"
         or "hamming-sum".
@@ -60,6 +68,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.
     batch_size, max_iter, n_iter_no_change, tol
+        ``batch_size="auto"`` takes 4 to 32 rows, so that small sets get some 128 updates an epoch.
         ``max_iter`` epochs at most (per stage), fewer once the watched score has not risen by ``tol`` for
         ``n_iter_no_change`` epochs.
     early_stopping : bool or "auto", default="auto"
@@ -98,6 +107,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         energy_weight: float | None = None,
         supervised_weight: float | None = None,
         supervised: str | None = None,
+        warmup: int | None = None,
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
@@ -110,7 +120,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
         energy_clip: float | None = None,
-        batch_size: int = 32,
+        batch_size: int | str = "auto",
         max_iter: int = 100,
         n_iter_no_change: int = 10,
         tol: float = 1e-4,
@@ -138,6 +148,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.energy_weight = energy_weight
         self.supervised_weight = supervised_weight
         self.supervised = supervised
+        self.warmup = warmup
         self.negatives = negatives
         self.n_samples = n_samples
         self.cost = cost
@@ -168,8 +179,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     # -- fitting ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
-        """Train on rows X (dense, CSR or DataFrame) and label sets Y (see ``LabelFormat``).
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None
+    ) -> EnergyMultiLabelClassifier:
+        """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
 
         ``X_val, Y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
         is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
@@ -178,9 +191,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         X = self._validated(X, reset=True)
-        labels = LabelFormat.infer(Y)
-        rows = self._rows(X, Y, sample_weight, labels)
-        rows = merge_duplicates(rows)
+        labels = LabelFormat.infer(y)
+        rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         constants = ConstantLabels.find(rows.Y)
         seed = self._seed()
         if X_val is not None:
@@ -201,8 +213,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._fit_rules(validation)
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
-        """One pass over these rows. The first call fixes the labels (``classes``, or those of Y) and the scaling.
+    @available_if(_passes)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
+        """One pass over these rows. The first call fixes the labels (``classes``, or those of y) and the scaling.
 
         No rows are held out, so the decision stays at 0.5.
         """
@@ -210,12 +223,12 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._check_choices()
         X = self._validated(X, reset=first)
         if first:
-            self.labels_ = LabelFormat.infer(Y, classes)
+            self.labels_ = LabelFormat.infer(y, classes)
             self.classes_ = self.labels_.classes
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
             self.scaler_ = make_scaler(self.standardize, X)
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
-        rows = self._modelled(merge_duplicates(self._rows(X, Y, sample_weight, self.labels_)))
+        rows = self._modelled(merge_duplicates(self._rows(X, y, sample_weight, self.labels_)))
         self._partial_epoch(rows, first)
         return self
 
@@ -249,12 +262,11 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         return rows.take(train), rows.take(held)
 
     def _modelled(self, rows: Rows) -> Rows:
-        """Scaled features; only labels that vary."""
-        return Rows(self._scaled(rows.X), rows.Y[:, self.constants_.varying], rows.weight)
+        """Scaled features, in the precision of training; only labels that vary."""
+        return Rows(self._scaled(rows.X).astype(np.float32), rows.Y[:, self.constants_.varying], rows.weight)
 
     def _scaled(self, X: Any) -> Any:
-        scaled = X if self.scaler_ is None else self.scaler_.transform(X)
-        return scaled.astype(np.float32)
+        return X if self.scaler_ is None else self.scaler_.transform(X)
 
     def _score(self, p: NDArray[Any], rows: Rows) -> float:
         """What early stopping watches: example-F1, averaged over that at 0.5 and that at the best threshold.
@@ -302,8 +314,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     def _partial_epoch(self, rows: Rows, first: bool) -> None:
         method = self._method()
-        if method.solver is not None or len(method.stages) > 1:
-            raise ConfigError(f"{method.name!r} is not trained pass by pass; partial_fit needs a one-stage method.")
         with torch.random.fork_rng(devices=[]):
             if first:
                 torch.manual_seed(self._seed())

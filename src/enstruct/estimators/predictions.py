@@ -36,6 +36,11 @@ CERTAIN = 30.0
 class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     """What a fitted multi-label estimator answers."""
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     labels_: LabelFormat
     constants_: ConstantLabels
     rules_: dict[str, Any]
@@ -63,7 +68,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,), positive for the second class."""
-        logits = self.constants_.expand_numbers(self._logits(self._inputs(X)), np.where(self.constants_.values == 1, CERTAIN, -CERTAIN))
+        logits = self._logits(self._inputs(X))
+        logits = self.constants_.expand_numbers(logits, np.where(self.constants_.values == 1, CERTAIN, -CERTAIN))
         if self.labels_.kind == "single" and len(self.classes_) == 2:
             return np.asarray(logits[:, 1] - logits[:, 0])
         return logits
@@ -116,17 +122,17 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             rule.posterior = self._posterior()
         return rule
 
-    def energy(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
         """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
         inputs = self._inputs(X)
-        indicator = self.labels_.encode(Y)[:, self.constants_.varying]
+        indicator = self.labels_.encode(y)[:, self.constants_.varying]
         out = []
         with torch.no_grad():
             energy = self._energy_network().eval()
             for start in range(0, inputs.shape[0], 1024):
-                y = torch.from_numpy(indicator[start : start + 1024].toarray()).unsqueeze(1).to(self._device())
+                given = torch.from_numpy(indicator[start : start + 1024].toarray()).unsqueeze(1).to(self._device())
                 state = energy.prepare(to_features(inputs[start : start + 1024], self._device()))  # type: ignore[operator]
-                out.append(energy(state, LabelVectors.from_dense(y)).squeeze(1).cpu().numpy())
+                out.append(energy(state, LabelVectors.from_dense(given)).squeeze(1).cpu().numpy())
         return np.concatenate(out).astype(np.float64)
 
     def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
@@ -140,11 +146,11 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             drawn = space.sample(logits, n).to_dense().numpy()
         return self.constants_.expand_numbers(drawn).astype(np.uint8)
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
         predicted = self.labels_.encode(self.predict(X))
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
-        return get_metric(name)(self.labels_.encode(Y), predicted, sample_weight)
+        return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
 
     def _energy_network(self) -> nn.Module:
         if self.energy_ is None:
@@ -153,11 +159,11 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     # -- saving -----------------------------------------------------------------------------------
 
-    def save(self, path: Path | str) -> None:
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
         A custom ``encoder``, ``energy`` module or ``Method`` object is code: it is named in the folder and must
-        be passed to :meth:`load`. Raises SaveError, ModelFileError.
+        be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``. Raises SaveError, ModelFileError.
         """
         self._check_fitted()
         parameters = self.get_params(deep=False)
@@ -183,6 +189,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             "decision_scores": getattr(self, "decision_scores_", {}),
             "history": self.history_,
             "updates": getattr(self, "updates_", {}),
+            "notes": notes if notes is not None else getattr(self, "notes_", {}),
         }
         tensors = {
             **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
@@ -220,6 +227,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             self.feature_names_in_ = np.array(given["names"], dtype=object)
         self.history_, self.updates_ = header["history"], header["updates"]
         self.n_iter_ = max(1, len(self.history_))
+        self.notes_ = header["notes"]
         self._restore_networks(tensors, given["sparse"])
         self.rules_ = {name: persistence.decode_rule(make_rule(name), fields) for name, fields in header["rules"].items()}
         self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]

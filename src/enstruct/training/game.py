@@ -63,6 +63,7 @@ class Game:
         self.predictor, self.energy = predictor, energy
         self.source: NegativeSource | None = None
         self.optimizers: dict[str, torch.optim.AdamW] = {}
+        self.epoch = 0  # of the present stage; the loop keeps it
         self.updates = {"energy": 0, "predictor": 0}
         if energy is not None and method.negatives is not None:
             self.source = method.negatives.build(space, n_outputs).to(next(predictor.parameters()).device)
@@ -151,12 +152,13 @@ class Game:
         """(batch,) w_s * supervised + w_e * energy at the predictor's relaxed output."""
         recipe = self.method.predictor_loss
         loss = recipe.supervised_weight * self._supervised(batch, logits)
-        if stage.energy_in_loss and recipe.energy_weight > 0 and self.energy is not None and self.method.objective:
+        weight = recipe.weight_at(self.epoch) if stage.energy_in_loss else 0.0
+        if weight > 0 and self.energy is not None and self.method.objective:
             with frozen(self.energy_module):
                 self.energy_module.train(stage.energy)
                 state = self.energy_module.prepare(batch.x, batch.mask)  # type: ignore[operator]
                 energies = self.energy_module(state, self.space.relax(logits).unsqueeze(1)).squeeze(1)
-            loss = loss + recipe.energy_weight * self.method.objective.as_loss(energies)
+            loss = loss + weight * self.method.objective.as_loss(energies)
         return loss
 
     def _supervised(self, batch: Batch, logits: Tensor) -> Tensor:

@@ -107,6 +107,7 @@ class Loop:
         progress, settings = self.progress, self.game.settings
         while progress.epoch < settings.max_epochs and progress.stale < settings.patience:
             begin = time.perf_counter()
+            self.game.epoch = progress.epoch
             losses = self.run_epoch(stage)
             quality = self._quality(stage, losses)
             progress.epoch += 1
@@ -173,12 +174,17 @@ class Loop:
 
 @torch.no_grad()
 def probabilities(
-    predictor: nn.Module, X: Any, device: torch.device | str = "cpu", chunk: int = 1024, logits: bool = False
-) -> NDArray[np.float32]:
+    predictor: nn.Module,
+    X: Any,
+    device: torch.device | str = "cpu",
+    chunk: int = 1024,
+    logits: bool = False,
+    dtype: torch.dtype = torch.float32,
+) -> NDArray[Any]:
     """(rows, labels) marginals, or logits, of a predictor in evaluation mode."""
     predictor.eval()
     parts = []
     for start in range(0, X.shape[0], chunk):
-        out = predictor(to_features(X[start : start + chunk], device))
+        out = predictor(to_features(X[start : start + chunk], device, dtype))
         parts.append((out if logits else torch.sigmoid(out)).cpu().numpy())
     return np.concatenate(parts)

@@ -1,0 +1,75 @@
+"""Data sets: list the catalogue, describe one, or write a synthetic one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.data.catalogue import CATALOGUE, data_root
+from enstruct.data.describe import describe, near_duplicates
+from enstruct.data.load import load_splits
+from enstruct.data.npz import write_npz
+from enstruct.data.synthetic import block_exclusive
+from enstruct.files import replace_file
+
+
+def parser() -> ArgumentParser:
+    return ArgumentParser(description=__doc__)
+
+
+def add_actions(p: ArgumentParser) -> None:
+    actions = p.add_subcommands(dest="action", required=True)
+    actions.add_subcommand("list", ArgumentParser(description="Names, and whether each is at hand."))
+    described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
+    shared.add_data(described)
+    described.add_argument("--split_seed", type=int, default=0)
+    actions.add_subcommand("describe", described)
+    synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
+    synthetic.add_argument("out", type=Path)
+    synthetic.add_argument("--rows", type=int, default=1500)
+    synthetic.add_argument("--seed", type=int, default=0)
+    actions.add_subcommand("synthetic", synthetic)
+
+
+def run(options: Namespace) -> None:
+    actions = {"list": _list, "describe": _describe, "synthetic": _synthetic}
+    actions[options.action](options[options.action])
+
+
+def _list(options: Namespace) -> None:
+    root = data_root()
+    table = Table("name", "below ENSTRUCT_DATA", "public copy")
+    for name, entry in CATALOGUE.items():
+        here = root is not None and any((root / path).is_file() for path in entry.parts.values())
+        table.add_row(name, "raw text" if entry.needs_text else "yes" if here else "no", "yes" if entry.url else "no")
+    Console().print(table)
+
+
+def _describe(options: Namespace) -> None:
+    splits = load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop)
+    columns: dict[str, dict[str, Any]] = {name: describe(part) for name, part in splits.parts().items()}
+    table = Table("", *columns, title=f"{options.data} (rows without a label left out)")
+    for key in next(iter(columns.values())):
+        table.add_row(key, *(str(column[key]) for column in columns.values()))
+    console = Console()
+    console.print(table)
+    pairs = near_duplicates(splits)
+    near = Table(*pairs[0].keys(), title="rows with cosine similarity ≥ 0.99 across parts")
+    for row in pairs:
+        near.add_row(*(str(value) for value in row.values()))
+    console.print(near)
+
+
+def _synthetic(options: Namespace) -> None:
+    data = block_exclusive(options.rows, options.seed)
+    replace_file(options.out, lambda part: _write(part, data))
+
+
+def _write(part: Path, data: Any) -> None:
+    with open(part, "wb") as file:
+        write_npz(file, data)

@@ -1,0 +1,76 @@
+"""Score a saved model on labelled rows, under every decision rule it has fitted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.cli.inputs import columns, load_model, read_rows
+from enstruct.files import replace_file
+from enstruct.metrics import (
+    average_precision,
+    calibration_error,
+    example_f1,
+    hamming_loss,
+    macro_f1,
+    micro_f1,
+    subset_accuracy,
+)
+
+METRICS = {
+    "example F1": example_f1,
+    "micro F1": micro_f1,
+    "macro F1": macro_f1,
+    "Hamming loss": hamming_loss,
+    "subset accuracy": subset_accuracy,
+}
+
+
+def parser() -> ArgumentParser:
+    p = shared.new_parser(__doc__ or "")
+    p.add_argument("model", type=Path, help="folder written by `enstruct train`")
+    shared.add_data(p)
+    p.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
+    return p
+
+
+def run(options: Namespace) -> None:
+    model = load_model(options.model)
+    X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
+    truth = data.Y[:, _label_columns(model.notes_["label_names"], data)]
+    p = model.predict_proba(X)
+    figures: dict[str, Any] = {
+        "rows": len(data),
+        "decision": model.decision_,
+        "average precision": average_precision(truth, p),
+        "calibration error": calibration_error(truth, p),
+        "rules": {},
+    }
+    table = Table("rule", *METRICS)
+    for rule in model.rules_:
+        predicted = model.predict(X, decision=rule)
+        scores = {name: metric(truth, predicted) for name, metric in METRICS.items()}
+        figures["rules"][rule] = scores
+        chosen = " (in force)" if rule == model.decision_ else ""
+        table.add_row(rule + chosen, *(f"{100 * value:.2f}" for value in scores.values()))
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{len(data)} rows; average precision {100 * figures['average precision']:.2f}; "
+        f"calibration error {100 * figures['calibration error']:.2f}"
+    )
+    if options.json is not None:
+        text = json.dumps(figures, indent=1)
+        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _label_columns(wanted: list[str], data: Any) -> Any:
+    from dataclasses import replace
+
+    return columns(wanted, replace(data, feature_names=data.label_names))

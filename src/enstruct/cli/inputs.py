@@ -1,0 +1,45 @@
+"""A saved model and the rows it is asked about: columns matched by name, missing cells filled as in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.impute import fill_missing
+from enstruct.data.load import load, read_file
+from enstruct.errors import DataError, ModelFileError
+from enstruct.estimators import EnergyMultiLabelClassifier
+
+
+def load_model(path: Path) -> EnergyMultiLabelClassifier:
+    model = EnergyMultiLabelClassifier.load(path)
+    if "label_names" not in model.notes_:
+        raise ModelFileError(f"{path} was not written by `enstruct train`; use it from Python, or train it with the command.")
+    return model
+
+
+def read_rows(model: EnergyMultiLabelClassifier, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:
+    """(X for the model, the data set); DataError if a feature of the model is not there."""
+    known = model.notes_
+    if Path(source).is_file():
+        widths = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
+        data = read_file(source, labels if labelled else (), drop, **widths)
+    else:
+        data = load(source, labels=labels, drop=drop)
+    X = data.X[:, columns(known["feature_names"], data)]
+    if known["means"] is not None:
+        X = fill_missing(X, np.array(known["means"]))
+    return X, data
+
+
+def columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
+    """Where the model's features stand in the data."""
+    place = {name: i for i, name in enumerate(data.feature_names)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise DataError(f"{data.name or 'the data'} lacks {len(missing)} features of the model, first {missing[0]!r}.")
+    return np.array([place[name] for name in wanted])

@@ -1,0 +1,56 @@
+"""``enstruct``: demo, train, predict, evaluate, compare, data. ``enstruct COMMAND --help`` describes each.
+
+Every command takes ``--config FILE.yaml`` with any of its options; what stands on the command line wins.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+
+from enstruct import __version__
+from enstruct.cli import compare, data, demo, evaluate, predict, train
+from enstruct.errors import EnstructError
+
+COMMANDS: dict[str, Any] = {
+    "demo": demo,
+    "train": train,
+    "predict": predict,
+    "evaluate": evaluate,
+    "compare": compare,
+    "data": data,
+}
+
+
+def build_parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="enstruct", description="Structured prediction with a learned loss.", version=__version__)
+    subcommands = parser.add_subcommands(dest="command", required=True)
+    for name, module in COMMANDS.items():
+        command = module.parser()
+        subcommands.add_subcommand(name, command, help=(module.__doc__ or "").split("\n", 1)[0])
+        if hasattr(module, "add_actions"):  # jsonargparse wants levels added from the top
+            module.add_actions(command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 done, 2 bad input (one line on stderr), 130 interrupted."""
+    options = build_parser().parse_args(list(arguments) if arguments is not None else None)
+    run: Callable[[Namespace], None] = COMMANDS[options.command].run
+    try:
+        run(options[options.command])
+    except EnstructError as error:
+        Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

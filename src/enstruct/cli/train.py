@@ -1,0 +1,65 @@
+"""Train a classifier on a file or a named data set and save it.
+
+Ctrl-C leaves the checkpoint of the last finished epoch in OUT.checkpoint; --resume goes on from there and
+ends at the same model as an uninterrupted run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+
+from enstruct.cli import options as shared
+from enstruct.cli.progress import EpochBar
+from enstruct.data.impute import fill_missing, training_means
+from enstruct.data.load import load
+from enstruct.errors import ModelFileError
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.training.checkpoint import Checkpoint
+
+
+def parser() -> ArgumentParser:
+    p = shared.new_parser(__doc__ or "")
+    shared.add_data(p)
+    p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
+    p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
+    p.add_argument("--seed", type=int, default=0)
+    shared.add_model(p, skip={"random_state"})
+    return p
+
+
+def run(options: Namespace) -> None:
+    data = load(options.data, labels=shared.label_argument(options.labels), drop=options.drop)
+    checkpoint = options.out.with_name(options.out.name + ".checkpoint")
+    if checkpoint.exists() and not options.resume:
+        raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
+    means = training_means(data.X) if data.has_missing else None
+    X = data.X if means is None else fill_missing(data.X, means)
+    bar = EpochBar("training")
+    model = EnergyMultiLabelClassifier(
+        **shared.model_parameters(options),
+        random_state=options.seed,
+        hierarchy=data.hierarchy,
+        callbacks=[Checkpoint(checkpoint, resume=options.resume), bar],
+    )
+    try:
+        model.fit(X, data.Y)
+    finally:
+        bar.close()
+    notes = {
+        "source": str(options.data),
+        "feature_names": list(data.feature_names),
+        "label_names": list(data.label_names),
+        "means": None if means is None else means.tolist(),
+    }
+    model.save(options.out, notes)
+    checkpoint.unlink(missing_ok=True)
+    scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}
+    Console().print(
+        f"{len(data)} rows, {data.X.shape[1]} features, {data.Y.shape[1]} labels; {model.n_iter_} epochs; "
+        f"decision {model.decision_}; validation {model.metric} {scores or '(no validation rows)'}; saved to {options.out}",
+        soft_wrap=True,
+        highlight=False,
+    )

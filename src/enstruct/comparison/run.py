@@ -1,0 +1,149 @@
+"""One cell of a comparison: one method, one seed, one split; and the file finished cells are kept in.
+
+Every method gets the same rows, the same number of epochs and batches (so the same number of predictor
+updates at most), the same stopping rule and the same decision rules, all fitted on the same validation rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.impute import fill_missing, training_means
+from enstruct.data.splits import Splits
+from enstruct.errors import DataError
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.files import replace_file
+from enstruct.metrics import average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
+from enstruct.training.callbacks import Callback
+
+RULES_SHOWN = ("fixed", "threshold", "chosen")
+
+
+@dataclass
+class Cell:
+    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) F1 of each row."""
+
+    record: dict[str, Any]
+    rows: dict[str, NDArray[np.float64]]
+
+
+def imputed(splits: Splits) -> Splits:
+    """Missing cells filled with training-row means."""
+    if not any(part.has_missing for part in splits.parts().values()):
+        return splits
+    means = training_means(splits.train.X)
+
+    def fill(data: Dataset) -> Dataset:
+        return Dataset(fill_missing(data.X, means), data.Y, data.feature_names, data.label_names, data.hierarchy, data.name)
+
+    return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
+
+
+def run_cell(
+    method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()
+) -> Cell:
+    """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``."""
+    estimator = EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
+    begin = time.perf_counter()
+    estimator.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    fit_seconds = time.perf_counter() - begin
+    truth, X = splits.test.Y, splits.test.X
+    begin = time.perf_counter()
+    chosen = estimator.predict(X)
+    predict_seconds = time.perf_counter() - begin
+    predicted = {name: estimator.predict(X, decision=name) for name in estimator.rules_}
+    p = estimator.predict_proba(X)
+    f1 = {name: rowwise_f1(truth, y) for name, y in predicted.items()} | {"chosen": rowwise_f1(truth, chosen)}
+    record = {
+        "method": method,
+        "seed": seed,
+        "decision": estimator.decision_,
+        "example_f1": {name: float(rows.mean()) for name, rows in f1.items()},
+        "validation_f1": estimator.decision_scores_,
+        "micro_f1": micro_f1(truth, chosen),
+        "macro_f1": macro_f1(truth, chosen),
+        "subset_accuracy": subset_accuracy(truth, chosen),
+        "average_precision": average_precision(truth, p),
+        "calibration_error": calibration_error(truth, p),
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predict_seconds,
+        "epochs": estimator.n_iter_,
+        "predictor_updates": estimator.updates_["predictor"],
+        "energy_updates": estimator.updates_["energy"],
+    }
+    return Cell(record, {name: f1[name] for name in RULES_SHOWN})
+
+
+def environment() -> dict[str, Any]:
+    """Versions and hardware, for the record."""
+    return {
+        "enstruct": version("enstruct"),
+        "torch": torch.__version__,
+        "scikit-learn": version("scikit-learn"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+class ResultsFile:
+    """``out.json`` (records) and ``out.rows.npz`` (F1 of each test row): finished cells are never run again.
+
+    A file written for other data, settings or library versions is refused, not mixed in.
+    """
+
+    def __init__(self, path: Path, setting: dict[str, Any]) -> None:
+        self.path, self.rows_path = path, path.with_suffix(".rows.npz")
+        self.setting = json.loads(json.dumps(setting))
+        self.cells: dict[tuple[str, int], Cell] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            arrays = dict(np.load(self.rows_path, allow_pickle=False))
+            found = content["setting"]
+            records = content["runs"]
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
+        if found != self.setting:
+            differs = sorted(k for k in {*found, *self.setting} if found.get(k) != self.setting.get(k))
+            raise DataError(f"{self.path} holds runs with another {', '.join(differs)}; write to another file.")
+        for record in records:
+            key = f"{record['method']}/{record['seed']}/"
+            rows = {name: arrays[key + name] for name in RULES_SHOWN}
+            self.cells[record["method"], record["seed"]] = Cell(record, rows)
+
+    def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
+        """The stored cell, or ``work()``, stored at once."""
+        if (method, seed) not in self.cells:
+            self.cells[method, seed] = work()
+            self.write()
+        return self.cells[method, seed]
+
+    def write(self, summary: list[dict[str, Any]] | None = None) -> None:
+        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
+        content = {"setting": self.setting, "summary": summary or [], "runs": [c.record for c in self.cells.values()]}
+        replace_file(self.rows_path, lambda part: _savez(part, rows))
+        replace_file(self.path, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+
+
+def _savez(path: Path, arrays: dict[str, Any]) -> None:
+    with open(path, "wb") as file:  # a name would get .npz appended
+        np.savez_compressed(file, **arrays)
