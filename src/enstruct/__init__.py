@@ -12,5 +12,6 @@ from enstruct.metrics import macro_f1 as macro_f1
 from enstruct.metrics import macro_f1_scorer as macro_f1_scorer
 from enstruct.metrics import micro_f1 as micro_f1
 from enstruct.metrics import micro_f1_scorer as micro_f1_scorer
+from enstruct.training.energy_loss import EnergyLoss as EnergyLoss
 
 __version__ = version("enstruct")

@@ -31,7 +31,9 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
         os.replace(part, path)
     except (OSError, SafetensorError) as error:
         part.unlink(missing_ok=True)
-        raise SaveError(f"Could not write {path}: {error}. Nothing was changed; free some space or choose another place.") from error
+        raise SaveError(
+            f"Could not write {path}: {error}. Nothing was changed; free some space or choose another place."
+        ) from error
 
 
 def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
@@ -51,7 +53,9 @@ def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
     except (OSError, SafetensorError, SaveError) as error:
         if old is not None and not path.exists():
             os.replace(old, path)
-        raise SaveError(f"Could not save to {path}: {error}. Nothing was changed; free some space or choose another place.") from error
+        raise SaveError(
+            f"Could not save to {path}: {error}. Nothing was changed; free some space or choose another place."
+        ) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         if old is not None:

@@ -83,7 +83,7 @@ class Method:
     negatives: Negatives | None = None
     objective: Objective | None = None
     predictor_loss: PredictorLoss = PredictorLoss()
-    coupling: Alternating = Alternating()
+    coupling: Alternating = field(default_factory=Alternating)
     stages: tuple[Stage, ...] = PREDICTOR_ALONE
     energy_rate: float = 1.0
     cost: str = "soft-f1"

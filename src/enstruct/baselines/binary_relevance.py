@@ -34,9 +34,7 @@ def fit_one_vs_rest(
     return max(models, key=lambda model: score(_predict(model, validation.X), validation))
 
 
-def _fit(
-    train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     columns = sparse.csc_matrix(train.Y)
     weights, biases = np.zeros((columns.shape[1], train.X.shape[1])), np.zeros(columns.shape[1])
     for label in range(columns.shape[1]):

@@ -52,7 +52,9 @@ def run(options: Namespace) -> None:
         f1 = {rule: 100 * example_f1(test.Y, model.predict(test.X, decision=rule)) for rule in model.rules_}
         risk = f"{f1['bayes-risk']:.1f}" if "bayes-risk" in f1 else "–"
         table.add_row(name, f"{f1['fixed']:.1f}", f"{f1[model.decision_]:.1f}", model.decision_, risk, f"{seconds:.1f}")
-        results.append({"method": name, "example_f1": f1, "decision": model.decision_, "seconds": seconds, "epochs": model.n_iter_})
+        results.append(
+            {"method": name, "example_f1": f1, "decision": model.decision_, "seconds": seconds, "epochs": model.n_iter_}
+        )
     console = Console()
     console.print(table)
     picture = options.out / "measurement_matrix.png"

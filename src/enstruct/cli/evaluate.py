@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,4 @@ def run(options: Namespace) -> None:
 
 
 def _label_columns(wanted: list[str], data: Any) -> Any:
-    from dataclasses import replace
-
     return columns(wanted, replace(data, feature_names=data.label_names))

@@ -22,7 +22,9 @@ def load_model(path: Path) -> EnergyMultiLabelClassifier:
     return model
 
 
-def read_rows(model: EnergyMultiLabelClassifier, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:
+def read_rows(
+    model: EnergyMultiLabelClassifier, source: str, labels: Any, drop: list[str], labelled: bool
+) -> tuple[Any, Dataset]:
     """(X for the model, the data set); DataError if a feature of the model is not there."""
     known = model.notes_
     if Path(source).is_file():

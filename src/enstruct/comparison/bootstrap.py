@@ -19,9 +19,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def paired_difference(
-    a: NDArray[np.float64], b: NDArray[np.float64], replicates: int = 2000, seed: int = 0
-) -> Interval:
+def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates: int = 2000, seed: int = 0) -> Interval:
     """Mean of ``b - a`` with its 95% interval; both (seeds, rows)."""
     difference = b - a
     n_seeds, n_rows = difference.shape

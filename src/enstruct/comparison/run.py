@@ -52,9 +52,7 @@ def imputed(splits: Splits) -> Splits:
     return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
 
 
-def run_cell(
-    method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()
-) -> Cell:
+def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
     """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``."""
     estimator = EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     begin = time.perf_counter()

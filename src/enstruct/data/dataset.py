@@ -46,7 +46,7 @@ def open_text(path: Path | str) -> IO[str]:
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}.")
     openers: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-    return openers.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")  # type: ignore[no-any-return]
+    return openers.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
 
 
 def read_lines(path: Path | str) -> list[str]:

@@ -1,8 +1,8 @@
 """What a multi-label data set is like: the figures of the field, and near-duplicates across its splits.
 
-    cardinality  mean number of labels a row          density  cardinality / labels
-    diversity    number of distinct label sets        singleton-only  labels that never occur beside another
-    unused       labels without a row                 near-duplicate  cosine similarity >= 0.99 of the features
+cardinality  mean number of labels a row          density  cardinality / labels
+diversity    number of distinct label sets        singleton-only  labels that never occur beside another
+unused       labels without a row                 near-duplicate  cosine similarity >= 0.99 of the features
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
         distance, index = NearestNeighbors(n_neighbors=1, metric="cosine", algorithm="brute").fit(against).kneighbors(looked)
         near = np.flatnonzero(1 - distance[:, 0] >= NEAR)
         pairs = [(int(i), int(index[i, 0])) for i in near[:5]]
-        rows.append({"between": name, "looked up": looked.shape[0], "near-duplicates": len(near), f"first (row, {there} row)": pairs})
+        rows.append(
+            {"between": name, "looked up": looked.shape[0], "near-duplicates": len(near), f"first (row, {there} row)": pairs}
+        )
     return rows
 
 

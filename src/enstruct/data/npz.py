@@ -33,7 +33,9 @@ def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
     if not np.isin(np.unique(Y.data if sparse.issparse(Y) else Y), (0, 1)).all():
         raise ParseError("Y must hold only 0 and 1", path)
     features = _names(arrays, "feature_names", X.shape[1], "f")
-    return Dataset(X, as_indicator(Y), features, _names(arrays if labelled else {}, "label_names", Y.shape[1], ""), name=Path(path).name)
+    return Dataset(
+        X, as_indicator(Y), features, _names(arrays if labelled else {}, "label_names", Y.shape[1], ""), name=Path(path).name
+    )
 
 
 def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:

@@ -25,14 +25,12 @@ def block_exclusive(
     A = np.random.default_rng([matrix_seed, 1]).standard_normal((features, blocks * block_size))
     X = np.random.default_rng([seed, 2]).standard_normal((rows, features))
     Z = (X @ A).reshape(rows, blocks, block_size)
-    Y = (Z == Z.max(axis=2, keepdims=True)).reshape(rows, -1).astype(np.uint8)
+    Y = (Z.max(axis=2, keepdims=True) == Z).reshape(rows, -1).astype(np.uint8)
     names = tuple(f"x{i}" for i in range(features)), tuple(f"b{i // block_size}.{i % block_size}" for i in range(Y.shape[1]))
     return Dataset(X, sparse.csr_matrix(Y), *names, name="block-exclusive")
 
 
-def sparse_topics(
-    rows: int, features: int, labels: int, cardinality: float = 5.0, words: int = 60, seed: int = 0
-) -> Dataset:
+def sparse_topics(rows: int, features: int, labels: int, cardinality: float = 5.0, words: int = 60, seed: int = 0) -> Dataset:
     """Sparse documents of a given shape, for benchmarks and memory tests: labels emit words of their own."""
     rng = np.random.default_rng(seed)
     popularity = 1.0 / np.arange(1, labels + 1) ** 0.8

@@ -99,9 +99,7 @@ def minimum_risk(
     return _expand(chosen, columns, samples.shape[1])
 
 
-def _compact(
-    samples: sparse.csr_matrix, rows: int, n_samples: int
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Dense (rows, S, T) over the labels each row's samples contain, and those labels (rows, T), padded with -1."""
     n_labels = samples.shape[1]
     vector = np.repeat(np.arange(samples.shape[0]), np.diff(samples.indptr))

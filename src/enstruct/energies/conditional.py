@@ -32,4 +32,4 @@ class ConditionalEnergy(Term):
         return self.from_features(features).unsqueeze(1)  # (batch, 1, units)
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        return self.measurements(y, prepared)  # type: ignore[no-any-return]
+        return self.measurements(y, prepared)

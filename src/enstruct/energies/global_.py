@@ -25,7 +25,7 @@ class GlobalEnergy(Term):
         self.bias = nn.Parameter(torch.zeros(units))
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        return self.measurements(y, self.bias)  # type: ignore[no-any-return]
+        return self.measurements(y, self.bias)
 
     def measurement_matrix(self) -> Tensor:
         """(units, labels), detached: one learned measurement a row."""

@@ -1,6 +1,6 @@
 """Local energy: one linear model a label (SPEN eq. 4).
 
-    E_local(x, y) = sum_l  y_l (b_l . f(x) + d_l)        b (labels, features), d (labels,)
+E_local(x, y) = sum_l  y_l (b_l . f(x) + d_l)        b (labels, features), d (labels,)
 """
 
 from __future__ import annotations

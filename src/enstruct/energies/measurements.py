@@ -46,7 +46,7 @@ class Measurements(nn.Module):
     def forward(self, y: Labels, offset: Tensor) -> Tensor:
         g = ACTIVATIONS[self.nonlinearity]
         measured = g(project(y, self.matrix) + offset)  # (batch, samples, units)
-        if self.second is not None:
+        if self.second is not None and self.second_bias is not None:
             measured = g(measured @ self._signed(self.second) + self.second_bias)
         return measured @ self._signed(self.weights)  # (batch, samples)
 

@@ -17,19 +17,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from enstruct.data.rows import Rows
-from enstruct.energies.build import refresh_features
 from enstruct.encoders import LinearPredictor
+from enstruct.energies.build import refresh_features
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.networks import build_networks
 from enstruct.methods import Method, Stage, customise, get_method
 from enstruct.spaces import LabelSpace
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
+from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Loop, Score, probabilities
 from enstruct.training.settings import Settings
 
-
-MIN_STEPS = 128
+MOST_EPOCHS, MOST_UPDATES = 200, 5000
+PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
+"""What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
 
 
 class EnergyEstimator(BaseEstimator):
@@ -61,28 +63,32 @@ class EnergyEstimator(BaseEstimator):
         )
 
     def _settings(self, n_rows: int) -> Settings:
-        for name in ("learning_rate", "max_iter", "n_iter_no_change"):
+        for name in ("learning_rate", "batch_size"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
+        steps = -(-n_rows // self.batch_size)
+        patience = self._epochs("n_iter_no_change", PATIENCE_EPOCHS, PATIENCE_UPDATES, steps)
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
             weight_decay=self.weight_decay,
             clip=self.clip,
             energy_clip=self.energy_clip,
-            batch_size=self._batch_size(n_rows),
-            max_epochs=self.max_iter,
-            patience=self.n_iter_no_change,
+            batch_size=self.batch_size,
+            max_epochs=self._epochs("max_iter", MOST_EPOCHS, MOST_UPDATES, steps),
+            patience=patience,
+            plateau=max(1, patience // 3),
             tol=self.tol,
         )
 
-    def _batch_size(self, n_rows: int) -> int:
-        """"auto": at least ``MIN_STEPS`` updates an epoch where the rows allow it, between 4 and 32 rows a batch."""
-        if self.batch_size == "auto":
-            return int(np.clip(n_rows // MIN_STEPS, 4, 32))
-        if not (isinstance(self.batch_size, (int, np.integer)) and self.batch_size > 0):
-            raise ConfigError(f"batch_size must be 'auto' or a positive whole number, not {self.batch_size!r}.")
-        return int(self.batch_size)
+    def _epochs(self, name: str, epochs: int, updates: int, steps: int) -> int:
+        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``."""
+        given = getattr(self, name)
+        if given == "auto":
+            return max(epochs, -(-updates // steps))
+        if not (isinstance(given, (int, np.integer)) and given > 0):
+            raise ConfigError(f"{name} must be 'auto' or a positive whole number, not {given!r}.")
+        return int(given)
 
     def _architecture(self) -> dict[str, Any]:
         keys = ("hidden", "layers", "dropout", "nonlinearity")
@@ -105,9 +111,7 @@ class EnergyEstimator(BaseEstimator):
             raise DataError(str(error)) from error
         return X
 
-    def _train(
-        self, train: Rows, validation: Rows | None, score: Score, positive_weight: Any, seed: int
-    ) -> list[dict[str, Any]]:
+    def _train(self, train: Rows, validation: Rows | None, score: Score, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
         """Fit ``predictor_`` and ``energy_``; returns the history."""
         method = self._method()
         if method.solver is not None:
@@ -142,7 +146,8 @@ class EnergyEstimator(BaseEstimator):
             self.energy_.to(device)
         weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
         space = LabelSpace(n_labels, cast(Any, method.cost), weight)
-        return Game(method, space, self.predictor_, cast(Any, self.energy_), n_labels, self._settings(len(train)))
+        loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)))
+        return Game(self.predictor_, loss)
 
     def _callbacks(self) -> list[Callback]:
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
@@ -152,7 +157,7 @@ class EnergyEstimator(BaseEstimator):
         """Start a predictor anew, for stages that only borrowed it."""
         for part in module.modules():
             if hasattr(part, "reset_parameters"):
-                part.reset_parameters()
+                cast(Any, part).reset_parameters()
 
     def _before_stage(self, stage: Stage) -> None:
         """An energy on copied features begins with the predictor's latest."""

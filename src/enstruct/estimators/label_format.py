@@ -1,8 +1,8 @@
 """The forms label sets come in, and going back to them.
 
-    "indicator"  (rows, labels) of 0/1, dense or CSR          classes_ = 0..labels-1
-    "names"      a list of collections of label names         classes_ = the names, sorted
-    "single"     1-D y, binary or multiclass                  classes_ = the classes; one label a row
+"indicator"  (rows, labels) of 0/1, dense or CSR          classes_ = 0..labels-1
+"names"      a list of collections of label names         classes_ = the names, sorted
+"single"     1-D y, binary or multiclass                  classes_ = the classes; one label a row
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["DataConversionWarning", "LabelFormat"]
 
 @dataclass
 class LabelFormat:
-    """How the labels of ``fit`` were given. ``sparse``: predictions are CSR."""
+    """How the labels of ``fit`` were given. ``sparse_output``: predictions are CSR."""
 
     kind: str
     classes: NDArray[Any]
-    sparse: bool = False
+    sparse_output: bool = False
 
     @classmethod
     def infer(cls, Y: Any, classes: Any = None) -> LabelFormat:
@@ -72,8 +72,10 @@ class LabelFormat:
         if self.kind == "single":
             return self.classes[np.asarray(indicator.argmax(axis=1)).ravel()]
         if self.kind == "names":
-            return [list(self.classes[indicator.indices[a:b]]) for a, b in zip(indicator.indptr, indicator.indptr[1:], strict=False)]
-        return indicator if self.sparse else indicator.toarray().astype(np.int64)
+            return [
+                list(self.classes[indicator.indices[a:b]]) for a, b in zip(indicator.indptr, indicator.indptr[1:], strict=False)
+            ]
+        return indicator if self.sparse_output else indicator.toarray().astype(np.int64)
 
     def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
         if Y.shape[1] != self.n_labels:

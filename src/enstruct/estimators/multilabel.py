@@ -60,7 +60,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Your own x -> features (batch, width) instead.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
-    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
+    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps,
+    predictor_steps, repeats, first
         Columns of the method's row to change; None keeps them. ``negatives`` is "samples", "perturbed", "point",
         "rounded", "cost-augmented" or an object of ``enstruct.negatives``; ``cost`` is "soft-f1", "hamming-mean"
         or "hamming-sum".
@@ -68,9 +69,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.
     batch_size, max_iter, n_iter_no_change, tol
-        ``batch_size="auto"`` takes 4 to 32 rows, so that small sets get some 128 updates an epoch.
         ``max_iter`` epochs at most (per stage), fewer once the watched score has not risen by ``tol`` for
-        ``n_iter_no_change`` epochs.
+        ``n_iter_no_change`` epochs; the rate is halved after a third of them. "auto": 200 and 20 epochs, more on
+        small data (at least 5000 and 500 updates).
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
         rows on. Without validation rows the training loss is watched and the decision is "fixed".
@@ -120,9 +121,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
         energy_clip: float | None = None,
-        batch_size: int | str = "auto",
-        max_iter: int = 100,
-        n_iter_no_change: int = 10,
+        batch_size: int = 32,
+        max_iter: int | str = "auto",
+        n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
@@ -179,9 +180,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     # -- fitting ----------------------------------------------------------------------------------
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None
-    ) -> EnergyMultiLabelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
         """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
 
         ``X_val, Y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
@@ -195,6 +194,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         constants = ConstantLabels.find(rows.Y)
         seed = self._seed()
+        validation: Rows | None
         if X_val is not None:
             train, validation = rows, self._rows(self._validated(X_val, reset=False), Y_val, None, labels)
         else:
@@ -202,11 +202,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         scaler = make_scaler(self.standardize, train.X)
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
-        train, validation = self._modelled(train), None if validation is None else self._modelled(validation)
+        train = self._modelled(train)
+        validation = None if validation is None else self._modelled(validation)
         weights = positive_weights(self.class_weight, rows.Y, labels.classes)
-        self.history_ = self._train(
-            train, validation, self._score, None if weights is None else weights[constants.varying], seed
-        )
+        self.history_ = self._train(train, validation, self._score, None if weights is None else weights[constants.varying], seed)
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
         self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
@@ -236,7 +235,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         indicator = labels.encode(Y)
         if indicator.shape[0] != X.shape[0]:
             raise DataError(
-                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} rows, Y has {indicator.shape[0]}."
+                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, y has {indicator.shape[0]}."
             )
         weight = None
         if sample_weight is not None:
@@ -305,11 +304,16 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
         if self.decision == "bayes-risk" and self._method().density is Density.NONE:
             raise ConfigError(
-                f"Minimum-Bayes-risk decoding needs an energy that estimates a density (NCE, ranking); {self._method().name!r} has none."
+                f"Minimum-Bayes-risk decoding needs an energy that estimates a density (NCE, ranking); "
+                f"{self._method().name!r} has none."
             )
 
     def _refuse_decision(self) -> None:
-        why = "one label a row is decided by argmax" if self.labels_.kind == "single" else "there are no validation rows to fit it on"
+        why = (
+            "one label a row is decided by argmax"
+            if self.labels_.kind == "single"
+            else "there are no validation rows to fit it on"
+        )
         raise ConfigError(f"decision={self.decision!r} cannot be used: {why}.")
 
     def _partial_epoch(self, rows: Rows, first: bool) -> None:
@@ -319,8 +323,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                 torch.manual_seed(self._seed())
                 self.partial_game_ = self._make_game(method, rows, None)
             else:
-                torch.set_rng_state(self.random_state_)
+                torch.set_rng_state(self.generator_state_)
             losses = Loop(self.partial_game_, rows, None, self._score).run_epoch(method.stages[0])
-            self.random_state_ = torch.get_rng_state()
+            self.generator_state_: torch.Tensor = torch.get_rng_state()
         self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
         self.n_iter_ = len(self.history_)

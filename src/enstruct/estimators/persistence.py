@@ -18,7 +18,7 @@ import json
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -92,7 +92,7 @@ def encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
     if is_dataclass(value) and type(value).__name__ in VALUES:
-        return {"value": type(value).__name__, "fields": asdict(value)}  # type: ignore[call-overload]
+        return {"value": type(value).__name__, "fields": asdict(cast(Any, value))}
     if isinstance(value, np.random.RandomState):
         return None  # a generator's state is not part of a fitted model
     raise ConfigError(f"The parameter {name}={value!r} cannot be saved; use a named method, a number or an EnergySpec.")

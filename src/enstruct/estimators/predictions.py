@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -104,7 +104,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             full = self.hierarchy.close(full)
         return self.labels_.decode(full)
 
-    def set_decision(self, decision: str) -> EnergyMultiLabelClassifier:
+    def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
         self._check_fitted()
         self._rule(decision)
@@ -163,7 +163,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
         A custom ``encoder``, ``energy`` module or ``Method`` object is code: it is named in the folder and must
-        be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``. Raises SaveError, ModelFileError.
+        be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
+        Raises SaveError, ModelFileError.
         """
         self._check_fitted()
         parameters = self.get_params(deep=False)
@@ -177,7 +178,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 "kind": self.labels_.kind,
                 "classes": self.labels_.classes.tolist(),
                 "dtype": self.labels_.classes.dtype.str,
-                "sparse": self.labels_.sparse,
+                "sparse": self.labels_.sparse_output,
             },
             "input": {
                 "n_features": self.n_features_in_,
@@ -254,7 +255,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             self.energy_.to(self._device())
 
     def _takes_sparse(self) -> bool:
-        return any(isinstance(m, SparseLinear) for m in cast(nn.Module, self.predictor_).modules())
+        return any(isinstance(m, SparseLinear) for m in self.predictor_.modules())
 
 
 def _is_code(value: Any) -> bool:

@@ -38,9 +38,7 @@ def to_batch(rows: Rows, device: torch.device | str = "cpu", dtype: torch.dtype 
     return Batch(to_features(rows.X, device, dtype), y, None, weight)
 
 
-def batches(
-    rows: Rows, size: int, order: NDArray[np.int64] | None = None, device: torch.device | str = "cpu"
-) -> Iterator[Batch]:
+def batches(rows: Rows, size: int, order: NDArray[np.int64] | None = None, device: torch.device | str = "cpu") -> Iterator[Batch]:
     """All rows once, in ``order`` (given order if None), ``size`` at a time; the last batch may be short."""
     for start in range(0, len(rows), size):
         index = np.arange(start, min(start + size, len(rows))) if order is None else order[start : start + size]

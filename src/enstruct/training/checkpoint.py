@@ -76,13 +76,13 @@ def restore(loop: Loop, path: Path) -> None:
         setattr(loop.progress, key, value)
     best = _under(tensors, "best")
     loop.progress.best_weights = {n: _under(best, n) for n in sorted({key.split("/", 1)[0] for key in best})}
-    loop.game.updates = header["updates"]
+    loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     torch.set_rng_state(tensors["random_state"])
 
 
 def _modules(loop: Loop) -> dict[str, torch.nn.Module]:
     game = loop.game
-    named = {"predictor": game.predictor, "energy": game.energy, "source": game.source}
+    named = {"predictor": game.predictor, "energy": game.loss.energy, "source": game.loss.source}
     return {name: module for name, module in named.items() if isinstance(module, torch.nn.Module)}
 
 

@@ -23,7 +23,8 @@ from enstruct.data.rows import Rows
 from enstruct.methods import Stage
 from enstruct.training.batches import batches, to_features
 from enstruct.training.callbacks import Callback
-from enstruct.training.game import Game, weighted_mean
+from enstruct.training.game import Game
+from enstruct.training.learned_loss import weighted_mean
 
 log = logging.getLogger("enstruct")
 
@@ -100,8 +101,8 @@ class Loop:
             self.before_stage(stage)
         if stage.fresh_predictor and self.reset is not None:
             self.reset(self.game.predictor)
-            self.game.reset_predictor_optimizer()
-            self.game.updates["predictor"] = 0  # what counts is what trained the predictor that stays
+            self.game.reset_optimizer()
+            self.game.predictor_updates = 0  # what counts is what trained the predictor that stays
 
     def _run_stage(self, stage: Stage) -> None:
         progress, settings = self.progress, self.game.settings
@@ -140,14 +141,14 @@ class Loop:
 
     def _weights(self, stage: Stage) -> dict[str, dict[str, torch.Tensor]]:
         kept = {"predictor": self.game.predictor} if stage.predictor else {}
-        if isinstance(self.game.energy, nn.Module):
-            kept["energy"] = self.game.energy
+        if self.game.loss.energy is not None:
+            kept["energy"] = self.game.loss.energy
         return {name: {k: v.clone() for k, v in module.state_dict().items()} for name, module in kept.items()}
 
     def _restore_best(self) -> None:
         """The best epoch's weights go into the networks."""
         for name, weights in self.progress.best_weights.items():
-            module = self.game.predictor if name == "predictor" else self.game.energy_module
+            module = self.game.predictor if name == "predictor" else self.game.loss.network
             module.load_state_dict(weights)
 
     def _quality(self, stage: Stage, losses: dict[str, float]) -> float:
@@ -162,12 +163,12 @@ class Loop:
     def _energy_loss(self, rows: Rows) -> float:
         """The objective on ``rows``, with the same random candidates at every epoch."""
         self.game.predictor.eval()
-        self.game.energy_module.eval()
+        self.game.loss.network.eval()
         total = 0.0
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             for batch in batches(rows, 256, device=self.device):
-                loss = self.game.energy_loss(batch, self.game.predictor(batch.x))
+                loss = self.game.loss.energy_loss(batch, self.game.predictor(batch.x))
                 total += float(weighted_mean(loss, batch.weight)) * len(loss)
         return total / len(rows)
 
