@@ -1,0 +1,78 @@
+"""Objectives by hand, and the densities they declare by enumeration."""
+
+import itertools
+
+import pytest
+import torch
+
+from enstruct.errors import ConfigError
+from enstruct.objectives import MARGIN, NCE, OBJECTIVES, RANKING, REGRESSION, Density, Scores
+
+
+def scores(**changes):
+    base = {
+        "truth": torch.tensor([0.5]),
+        "negatives": torch.tensor([[1.0, -0.5]]),
+        "cost": torch.tensor([[0.2, 0.6]]),
+        "log_noise_truth": torch.tensor([-1.0]),
+        "log_noise": torch.tensor([[-2.0, -0.3]]),
+    }
+    return Scores(**{**base, **changes})
+
+
+def test_margin_by_hand():
+    expected = (max(0, 0.2 - 1.0 + 0.5) + max(0, 0.6 + 0.5 + 0.5)) / 2
+    assert MARGIN.loss(scores()).item() == pytest.approx(expected)
+
+
+def test_regression_by_hand():
+    s = torch.tensor([-1.0, 0.5])
+    v, t = torch.sigmoid(s), torch.tensor([0.8, 0.4])
+    expected = -(t * v.log() + (1 - t) * (1 - v).log()).mean()
+    torch.testing.assert_close(REGRESSION.loss(scores())[0], expected)
+    torch.testing.assert_close(REGRESSION.as_loss(torch.tensor([1.0])), -torch.sigmoid(torch.tensor([-1.0])))
+
+
+def test_nce_and_ranking_by_hand():
+    corrected = torch.tensor([-0.5 + 1.0, -1.0 + 2.0, 0.5 + 0.3])
+    torch.testing.assert_close(NCE.loss(scores())[0], -torch.log_softmax(corrected, 0)[0])
+    plain = torch.tensor([-0.5, -1.0, 0.5])
+    torch.testing.assert_close(RANKING.loss(scores())[0], -torch.log_softmax(plain, 0)[0])
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ConfigError, match="log-probabilities"):
+        NCE.loss(scores(log_noise=None))
+    with pytest.raises(ConfigError, match="cost"):
+        MARGIN.loss(scores(cost=None))
+
+
+def test_declared_densities():
+    assert {name: o.density for name, o in OBJECTIVES.items()} == {
+        "margin": Density.NONE,
+        "regression": Density.NONE,
+        "nce": Density.JOINT,
+        "ranking": Density.RELATIVE,
+    }
+
+
+@pytest.mark.parametrize("objective", [NCE, RANKING], ids=lambda o: o.name)
+def test_minimiser_estimates_the_declared_density(objective):
+    """A table of energies over {0,1}^3, trained on a correlated distribution against independent noise."""
+    outcomes = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3)))
+    target = torch.tensor([0.25, 0.02, 0.03, 0.2, 0.05, 0.1, 0.05, 0.3])
+    q = torch.tensor([0.4, 0.5, 0.6])
+    log_noise = (outcomes * q.log() + (1 - outcomes) * (1 - q).log()).sum(1)
+    energies = torch.zeros(8, requires_grad=True)
+    optimizer = torch.optim.Adam([energies], lr=0.05)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 500)
+    for _ in range(500):
+        truth = torch.multinomial(target, 2048, replacement=True)
+        noise = torch.multinomial(log_noise.exp(), 2048 * 20, replacement=True).reshape(2048, 20)
+        seen = Scores(energies[truth], energies[noise], None, log_noise[truth], log_noise[noise])
+        optimizer.zero_grad()
+        objective.loss(seen).mean().backward()
+        optimizer.step()
+        scheduler.step()
+    log_density = -energies.detach() + (log_noise if objective.density is Density.RELATIVE else 0)
+    torch.testing.assert_close(torch.softmax(log_density, 0), target, atol=0.01, rtol=0)

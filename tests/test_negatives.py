@@ -1,0 +1,53 @@
+"""Where candidates come from."""
+
+import pytest
+import torch
+
+from enstruct.errors import ConfigError
+from enstruct.negatives import CostAugmentedNet, PerturbedSamples, PredictorPoint, PredictorSamples
+from enstruct.spaces import LabelSpace, LabelVectors
+
+SPACE = LabelSpace(4)
+LOGITS = torch.tensor([[2.0, -2.0, 0.1, -0.1]])
+TRUTH = torch.tensor([[1.0, 0, 0, 1]])
+
+
+def drawn(source):
+    return source.build(SPACE, 4).draw(LOGITS.clone().requires_grad_(), TRUTH, None)
+
+
+def test_point_and_rounded_point():
+    torch.testing.assert_close(drawn(PredictorPoint()).y, torch.sigmoid(LOGITS).unsqueeze(1))
+    assert drawn(PredictorPoint(rounded=True)).y.tolist() == [[[1.0, 0, 1, 0]]]
+    assert not drawn(PredictorPoint()).y.requires_grad
+
+
+def test_samples_carry_their_log_probability_and_the_truths():
+    found = drawn(PredictorSamples(7))
+    assert isinstance(found.y, LabelVectors)
+    assert found.y.shape == (1, 7, 4)
+    torch.testing.assert_close(found.log_noise, SPACE.log_prob(found.y.to_dense(), LOGITS))
+    torch.testing.assert_close(found.log_noise_truth, SPACE.log_prob(TRUTH.unsqueeze(1), LOGITS).squeeze(1))
+
+
+def test_perturbed_samples_include_the_point_itself():
+    y = drawn(PerturbedSamples(50, std=0.5)).y
+    torch.testing.assert_close(y[:, 0], torch.sigmoid(LOGITS))
+    spread = torch.logit(y[:, 1:]).std(1)
+    assert ((spread > 0.35) & (spread < 0.65)).all()
+
+
+def test_cost_augmented_net_seeks_low_energy_at_high_cost():
+    net = CostAugmentedNet().build(SPACE, 4)
+    proposal = net.propose(LOGITS, TRUTH)
+    assert proposal.shape == (1, 1, 4)
+    loss = net.loss(torch.tensor([[2.0]]), torch.tensor([[0.5]]))
+    assert loss.item() == 1.5
+    proposal.sum().backward()
+    assert all(p.grad is not None for p in net.parameters())
+
+
+@pytest.mark.parametrize("make", [lambda: PredictorSamples(0), lambda: PerturbedSamples(0), lambda: PerturbedSamples(3, std=0)])
+def test_impossible_sizes_are_refused(make):
+    with pytest.raises(ConfigError):
+        make()
