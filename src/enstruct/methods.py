@@ -32,7 +32,7 @@ Supervised = Literal["cross-entropy", "ranking"]
 class PredictorLoss:
     """``supervised_weight * L_sup + energy_weight * E(x, F(x))``.
 
-    ``warmup`` epochs long the energy's weight rises linearly from 0, so that the predictor first learns where
+    For the first ``warmup`` predictor updates the energy's weight rises linearly from 0, so that the predictor first learns where
     to look and the energy what to say. ``supervised="ranking"`` puts the ranking loss straight on the predictor, with its own
     log-probability as the score (the SEAL paper's ablation).
     """
@@ -42,9 +42,9 @@ class PredictorLoss:
     supervised: Supervised = "cross-entropy"
     warmup: int = 0
 
-    def weight_at(self, epoch: int) -> float:
-        """The energy's weight in the epoch with this number (from 0)."""
-        return self.energy_weight * min(1.0, epoch / self.warmup if self.warmup else 1.0)
+    def weight_at(self, update: int) -> float:
+        """The energy's weight at the predictor's update with this number (from 0)."""
+        return self.energy_weight * min(1.0, update / self.warmup if self.warmup else 1.0)
 
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
@@ -113,7 +113,7 @@ SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
     objective=NCE,
-    predictor_loss=PredictorLoss(energy_weight=2.0),
+    predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500),
     stages=TOGETHER,
 )
 
@@ -129,14 +129,14 @@ METHODS: dict[str, Method] = {
             name="seal-regression",
             negatives=PredictorPoint(),
             objective=REGRESSION,
-            predictor_loss=PredictorLoss(energy_weight=5.0),
+            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
         ),
         replace(
             SEAL_NCE,
             name="seal-regression-s",
             negatives=PerturbedSamples(10, 1.0),
             objective=REGRESSION,
-            predictor_loss=PredictorLoss(energy_weight=5.0),
+            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
         ),
         replace(SEAL_NCE, name="seal-static-nce", stages=STATIC, predictor_loss=PredictorLoss(energy_weight=0.1)),
         replace(CROSS_ENTROPY, name="low-rank", encoder={"layers": 1, "hidden": 64, "nonlinearity": "identity"}),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.metrics import Metric, example_f1, get_metric
+from enstruct.metrics import Metric, get_metric
 
 GRID = np.concatenate([np.arange(0.01, 0.10, 0.01), np.arange(0.10, 0.91, 0.02), [0.95]])
 
@@ -137,5 +137,3 @@ def tuned_example_f1(p: NDArray[Any], rows: Any) -> float:
     """Example-F1 of marginals on ``rows`` (a ``Rows``) at the best global threshold."""
     return float(example_f1_by_threshold(p, rows.Y, rows.weight).max())
 
-
-__all__ = ["FixedThreshold", "GlobalThreshold", "PerLabelThresholds", "TopK", "example_f1", "top_k", "tuned_example_f1"]

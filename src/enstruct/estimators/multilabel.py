@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
-from enstruct.decisions.choose import RULES, choose, cross_validated_scores, fit_rule, make_rule
+from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
 from enstruct.decisions.thresholds import at_threshold, top_k, tuned_example_f1
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.constants import ConstantLabels
@@ -290,8 +290,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         names = [name for name in RULES if name != "bayes-risk" or self.density_ is not Density.NONE]
         if self.decision == "auto":
             arguments = (p, validation.Y, self.metric, validation.X, self._posterior())
-            self.decision_scores_ = cross_validated_scores(names, *arguments)
-            self.decision_ = choose(self.decision_scores_)
+            compared = cross_validate(names, *arguments)
+            self.decision_scores_, self.decision_ = compared.scores, compared.best()
         else:
             self.decision_ = self.decision
         for name in names:

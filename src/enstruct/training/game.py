@@ -19,13 +19,12 @@ from enstruct.training.settings import Settings
 
 
 class Game:
-    """A predictor and its learned loss. ``epoch`` is the present stage's, kept by the loop."""
+    """A predictor and its learned loss. Counts the predictor's updates."""
 
     def __init__(self, predictor: nn.Module, loss: LearnedLoss) -> None:
         self.predictor, self.loss = predictor, loss
         self.method: Method = loss.method
         self.settings: Settings = loss.settings
-        self.epoch = 0
         self.predictor_updates = 0
         self.reset_optimizer()
 
@@ -61,7 +60,7 @@ class Game:
         return (player for player in self.method.coupling.schedule() if playing[player])
 
     def _move(self, batch: Batch, logits: Tensor, stage: Stage) -> float:
-        weight = self.method.predictor_loss.weight_at(self.epoch) if stage.energy_in_loss else 0.0
+        weight = self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0
         loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy), batch.weight)
         check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         self.optimizer.zero_grad(set_to_none=True)

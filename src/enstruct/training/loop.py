@@ -108,7 +108,6 @@ class Loop:
         progress, settings = self.progress, self.game.settings
         while progress.epoch < settings.max_epochs and progress.stale < settings.patience:
             begin = time.perf_counter()
-            self.game.epoch = progress.epoch
             losses = self.run_epoch(stage)
             quality = self._quality(stage, losses)
             progress.epoch += 1

@@ -1,0 +1,72 @@
+"""Expected-F1 decoding against enumeration of all 2^L truths and all 2^L answers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enstruct.decisions import expected_f1
+from enstruct.decisions.expected_f1 import ExpectedF1, decode, expected_f1_by_size, recalibrate
+from enstruct.metrics import example_f1
+
+
+def enumerated(p):
+    """(2^L,) E[F1] of every answer, and the answers."""
+    sets = np.array(list(itertools.product([0, 1], repeat=len(p))))
+    probability = np.prod(np.where(sets, p, 1 - p), axis=1)
+    total = sets.sum(1)[:, None] + sets.sum(1)[None, :]
+    f1 = np.where(total > 0, 2 * (sets @ sets.T) / np.maximum(total, 1), 1.0)
+    return f1 @ probability, sets
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
+def test_decoded_set_is_the_best_of_all_sets(p):
+    p = np.array(p)
+    values, sets = enumerated(p)
+    chosen = decode(p[None]).toarray()[0]
+    value = values[np.flatnonzero((sets == chosen).all(1))[0]]
+    assert value == pytest.approx(values.max(), abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
+def test_expectations_by_size(p):
+    p = np.sort(np.array(p))[::-1]
+    values, sets = enumerated(p)
+    for k, value in enumerate(expected_f1_by_size(p[None], np.zeros(1))[0]):
+        answer = (np.arange(len(p)) < k).astype(int)
+        assert value == pytest.approx(values[np.flatnonzero((sets == answer).all(1))[0]], abs=1e-9)
+
+
+def test_never_empty_when_told_so():
+    p = np.full((1, 4), 0.01)
+    assert decode(p).nnz == 0
+    assert decode(p, allow_empty=False).nnz >= 1
+
+
+def test_poisson_tail_is_close_to_exact(monkeypatch):
+    """Le Cam: at most 2 sum p_i^2 over the tail."""
+    rng = np.random.default_rng(0)
+    p = np.sort(rng.random((5, 60)) ** 4 * 0.5, axis=1)[:, ::-1]
+    exact = expected_f1_by_size(p.copy(), np.zeros(5))
+    head = expected_f1_by_size(p[:, :20].copy(), p[:, 20:].sum(1))
+    bound = 2 * (p[:, 20:] ** 2).sum(1, keepdims=True)
+    sizes = min(exact.shape[1], head.shape[1])
+    assert (np.abs(exact[:, :sizes] - head[:, :sizes]) <= bound + 1e-9).all()
+    whole = decode(p)
+    monkeypatch.setattr(expected_f1, "HEAD", 20)
+    assert abs(decode(p) - whole).sum() <= 5  # at most a label a row
+
+
+def test_fit_mends_miscalibrated_marginals():
+    rng = np.random.default_rng(0)
+    p = rng.random((400, 10)) ** 3
+    y = (rng.random((400, 10)) < p).astype(int)
+    overconfident = recalibrate(p, 1 / 0.6, 0.0)
+    rule = ExpectedF1().fit(overconfident, y)
+    assert (rule.sharpness, rule.shift) != (1.0, 0.0)
+    assert example_f1(y, rule.predict(overconfident)) >= example_f1(y, decode(overconfident))
+    assert rule.allow_empty

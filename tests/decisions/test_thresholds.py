@@ -1,0 +1,73 @@
+"""Threshold rules against brute force over the grid."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.decisions.thresholds import (
+    GRID,
+    FixedThreshold,
+    GlobalThreshold,
+    PerLabelThresholds,
+    TopK,
+    at_threshold,
+    example_f1_by_threshold,
+    top_k,
+)
+from enstruct.metrics import METRICS, example_f1
+
+
+@pytest.fixture
+def marginals():
+    rng = np.random.default_rng(0)
+    p = rng.random((60, 7)) ** 2
+    return p, (rng.random((60, 7)) < p).astype(int)
+
+
+def test_example_f1_by_threshold_equals_one_at_a_time(marginals):
+    p, y = marginals
+    weight = np.random.default_rng(1).random(60)
+    expected = [example_f1(y, p >= t, weight) for t in GRID]
+    np.testing.assert_allclose(example_f1_by_threshold(p, sparse.csr_matrix(y), weight), expected)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_global_threshold_is_the_best_of_the_grid(marginals, metric):
+    p, y = marginals
+    rule = GlobalThreshold().fit(p, y, metric)
+    best = max(METRICS[metric](y, p >= t) for t in GRID)
+    assert METRICS[metric](y, rule.predict(p)) == pytest.approx(best)
+
+
+def test_per_label_thresholds_maximise_each_labels_f1(marginals):
+    p, y = marginals
+    rule = PerLabelThresholds(min_positives=1).fit(p, y)
+    for label in range(7):
+        column = y[:, [label]]
+        f1 = [2 * ((p[:, [label]] >= t) & (column == 1)).sum() / ((p[:, label] >= t).sum() + column.sum()) for t in GRID]
+        assert f1[int(np.flatnonzero(GRID == rule.thresholds[label])[0])] == pytest.approx(max(f1))
+
+
+def test_rare_labels_keep_the_global_threshold(marginals):
+    p, y = marginals
+    y = y.copy()
+    y[:, 3] = 0
+    y[0, 3] = 1
+    rule = PerLabelThresholds().fit(p, y)
+    assert rule.thresholds[3] == GlobalThreshold().fit(p, y).threshold
+
+
+def test_top_k(marginals):
+    p, y = marginals
+    chosen = top_k(p, 3).toarray()
+    assert (chosen.sum(1) == 3).all()
+    for row in range(60):
+        assert set(np.flatnonzero(chosen[row])) == set(np.argsort(-p[row])[:3])
+    assert top_k(p, 99).toarray().all()
+    rule = TopK().fit(p, y)
+    assert example_f1(y, rule.predict(p)) == max(example_f1(y, top_k(p, k)) for k in range(1, 8))
+
+
+def test_fixed_threshold_includes_one_half():
+    assert FixedThreshold().predict(np.array([[0.5, 0.49]])).toarray().tolist() == [[1, 0]]
+    assert at_threshold(np.array([[0.5, 0.49]]), np.array([0.6, 0.4])).toarray().tolist() == [[0, 1]]

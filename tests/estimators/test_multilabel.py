@@ -1,0 +1,278 @@
+"""The estimator as its users use it."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, DivergenceError
+from enstruct.methods import Method
+from enstruct.negatives import PredictorSamples
+
+SMALL = {"hidden": 16, "layers": 1, "max_iter": 3, "random_state": 0}
+
+
+def small(*args, **changes):
+    return EnergyMultiLabelClassifier(*args, **{**SMALL, **changes})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
+    model = small(method, max_iter=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(blocks.X, blocks.Y)
+    predicted = model.predict(blocks.X)
+    assert sparse.issparse(predicted)
+    assert example_f1(blocks.Y, predicted) > 0.5  # every label on gives 0.4
+    assert model.score(blocks.X, blocks.Y) == example_f1(blocks.Y, predicted)
+    assert model.predict_proba(blocks.X).shape == (300, 16)
+
+
+@pytest.mark.parametrize("terms", [("local",), ("global",), ("conditional",), ("pairwise",), ("local", "global", "pairwise")])
+def test_energy_terms_train(terms, blocks):
+    model = small(energy_network=EnergySpec(terms, units=8)).fit(blocks.X, blocks.Y)
+    assert np.isfinite(model.energy(blocks.X, blocks.Y)).all()
+
+
+@pytest.mark.parametrize("features", ["copied", "frozen", "shared"])
+def test_energy_features_train(features, blocks):
+    small(energy_network=EnergySpec(features=features, units=8)).fit(blocks.X, blocks.Y)
+    small("seal-static-nce", energy_network=EnergySpec(features=features, units=8)).fit(blocks.X, blocks.Y)
+
+
+def test_the_energy_prefers_the_truth_after_training(blocks):
+    model = small(max_iter=60, warmup=0, hidden=32, learning_rate=3e-3).fit(blocks.X, blocks.Y)
+    wrong = np.roll(blocks.Y.toarray(), 1, axis=0)
+    assert (model.energy(blocks.X, blocks.Y) < model.energy(blocks.X, wrong)).mean() > 0.9
+
+
+def test_dense_csr_and_float32_inputs_agree(blocks):
+    dense = small().fit(blocks.X, blocks.Y)
+    assert np.abs(dense.predict_proba(blocks.X) - dense.predict_proba(blocks.X.astype(np.float32))).max() < 1e-5
+    assert dense.predict_proba(blocks.X.astype(np.float32)).shape == (300, 16)
+    binary = (blocks.X > 0.5).astype(float)
+    validation = {"X_val": binary[:100], "Y_val": blocks.Y[:100]}  # rows are ordered by content, so a held-out part would differ
+    a = small("binary-relevance").fit(binary, blocks.Y, **validation).predict_proba(binary)
+    validation["X_val"] = sparse.csr_matrix(binary[:100])
+    b = small("binary-relevance").fit(sparse.csr_matrix(binary), blocks.Y, **validation).predict_proba(sparse.csr_matrix(binary))
+    np.testing.assert_allclose(a, b, atol=1e-3)
+
+
+def test_forms_of_y_come_back_as_they_went_in(blocks):
+    indicator = blocks.Y.toarray().astype(int)
+    names = [[blocks.label_names[j] for j in np.flatnonzero(row)] for row in indicator]
+    as_matrix = small().fit(blocks.X, indicator)
+    as_names = small().fit(blocks.X, names)
+    assert as_matrix.predict(blocks.X).dtype.kind == "i"
+    assert as_matrix.classes_.tolist() == list(range(16))
+    assert as_names.classes_.tolist() == sorted(blocks.label_names)
+    assert {name for row in as_names.predict(blocks.X) for name in row} <= set(blocks.label_names)
+    assert as_names.score(blocks.X, names) > 0
+    assert small().fit(blocks.X, [set(row) for row in names]).predict(blocks.X) == as_names.predict(blocks.X)
+
+
+def test_binary_and_multiclass_targets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)]
+    model = small(max_iter=60, learning_rate=5e-3, dropout=0.1).fit(X, y)
+    assert model.score(X, y) > 0.85
+    np.testing.assert_allclose(model.predict_proba(X).sum(1), 1)
+    binary = small(max_iter=20).fit(X, y == "a")
+    assert binary.decision_function(X).shape == (200,)
+    assert ((binary.decision_function(X) > 0) == binary.predict(X)).all()
+
+
+def test_decisions_are_switchable_without_retraining(blocks):
+    model = small(max_iter=10).fit(blocks.X, blocks.Y)
+    assert set(model.rules_) == {"fixed", "threshold", "top-k", "expected-f1", "bayes-risk", "per-label"}
+    assert set(model.decision_scores_) == set(model.rules_)
+    by_argument = model.predict(blocks.X, decision="top-k")
+    assert (model.set_decision("top-k").predict(blocks.X) != by_argument).nnz == 0
+    assert (np.asarray(model.predict(blocks.X, top_k=3).sum(1)) == 3).all()
+    fixed = model.predict(blocks.X, decision="fixed").toarray()
+    assert (fixed == (model.predict_proba(blocks.X) >= 0.5)).all()
+    assert model.thresholds_.shape == (16,)
+
+
+def test_margin_and_regression_energies_refuse_bayes_risk(blocks):
+    with pytest.raises(ConfigError, match="density"):
+        small("seal-margin", decision="bayes-risk").fit(blocks.X, blocks.Y)
+    model = small("seal-margin").fit(blocks.X, blocks.Y)
+    with pytest.raises(ConfigError, match="density"):
+        model.set_decision("bayes-risk")
+
+
+def test_samples_have_the_models_marginals(blocks):
+    model = small(max_iter=5).fit(blocks.X, blocks.Y)
+    drawn = model.sample(blocks.X[:3], 4000, random_state=1)
+    assert drawn.shape == (3, 4000, 16)
+    np.testing.assert_allclose(drawn.mean(1), model.predict_proba(blocks.X[:3]), atol=0.05)
+
+
+def test_constant_labels_are_predicted_with_one_warning(blocks):
+    Y = np.hstack([blocks.Y.toarray(), np.zeros((300, 1)), np.ones((300, 1))]).astype(int)
+    with pytest.warns(ConstantLabelWarning, match="2 of 18 labels") as caught:
+        model = small().fit(blocks.X, Y)
+    assert len(caught) == 1
+    for decision in model.rules_:
+        predicted = model.predict(blocks.X, decision=decision)
+        assert not predicted[:, 16].any()
+        assert predicted[:, 17].all()
+    p = model.predict_proba(blocks.X)
+    assert (p[:, 16] == 0).all()
+    assert (p[:, 17] == 1).all()
+    assert model.decision_function(blocks.X)[0, 17] == 30
+    assert model.sample(blocks.X[:2], 3)[..., 17].all()
+
+
+def test_empty_rows_and_empty_label_sets_are_valid(blocks):
+    X, Y = blocks.X.copy(), blocks.Y.toarray().astype(int)
+    X[:20], Y[10:40] = 0, 0
+    model = small().fit(sparse.csr_matrix(X), Y)
+    assert model.predict(sparse.csr_matrix(X)).shape == (300, 16)
+
+
+def test_own_validation_rows(blocks):
+    validation = block_exclusive(100, seed=9)
+    model = small().fit(blocks.X, blocks.Y, X_val=validation.X, Y_val=validation.Y)
+    assert model.updates_["predictor"] == 3 * -(-300 // 32)
+    with pytest.raises(ConfigError, match="both"):
+        small().fit(blocks.X, blocks.Y, X_val=validation.X)
+
+
+def test_standardisation_sees_training_rows_only(blocks):
+    validation = block_exclusive(100, seed=9)
+    model = small().fit(blocks.X, blocks.Y, X_val=validation.X + 1000, Y_val=validation.Y)
+    np.testing.assert_allclose(model.scaler_.mean_, blocks.X.mean(0))
+
+
+def test_weights_equal_repetitions_and_no_copy_is_a_validation_row(blocks):
+    weight = np.random.default_rng(0).integers(0, 4, 300)
+    weighted = small().fit(blocks.X, blocks.Y, sample_weight=weight)
+    repeated = small().fit(np.repeat(blocks.X, weight, axis=0), blocks.Y[np.repeat(np.arange(300), weight)])
+    np.testing.assert_array_equal(weighted.predict_proba(blocks.X), repeated.predict_proba(blocks.X))
+
+
+def test_class_weight_raises_the_weighted_labels(blocks):
+    settings = {"max_iter": 15, "learning_rate": 5e-3}
+    plain = small(**settings).fit(blocks.X, blocks.Y).predict_proba(blocks.X)
+    heavy = small(**settings, class_weight={3: 20.0}).fit(blocks.X, blocks.Y).predict_proba(blocks.X)
+    assert heavy[:, 3].mean() > plain[:, 3].mean() + 0.2
+    with pytest.raises(ConfigError, match="class_weight names 99"):
+        small(class_weight={99: 1.0}).fit(blocks.X, blocks.Y)
+
+
+def test_partial_fit_learns_and_continues(blocks):
+    model = small("cross-entropy", learning_rate=5e-3, dropout=0.1)
+    for _ in range(30):
+        model.partial_fit(blocks.X, blocks.Y)
+    assert model.n_iter_ == 30
+    assert model.history_[-1]["predictor_loss"] < 0.6 * model.history_[0]["predictor_loss"]
+    assert model.score(blocks.X, blocks.Y) > 0.5
+    assert not hasattr(EnergyMultiLabelClassifier("binary-relevance"), "partial_fit")
+
+
+def test_warm_start_goes_on(blocks):
+    model = small("cross-entropy", max_iter=8, learning_rate=3e-3, warm_start=True)
+    first = model.fit(blocks.X, blocks.Y).history_[0]["predictor_loss"]
+    assert model.fit(blocks.X, blocks.Y).history_[0]["predictor_loss"] < 0.9 * first
+
+
+def test_own_encoder_energy_and_method(blocks):
+    class Encoder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(64, 12)
+
+        def forward(self, x):
+            return torch.tanh(self.linear(x))
+
+    class Energy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bilinear = torch.nn.Linear(64, 16)
+
+        def forward(self, x, y):
+            return (self.bilinear(x).unsqueeze(1) * y).sum(-1)
+
+    mine = Method(
+        "mine", PredictorSamples(5), METHODS["seal-nce"].objective, METHODS["seal-nce"].predictor_loss, stages=METHODS["seal-nce"].stages
+    )
+    encoder = Encoder()
+    before = encoder.linear.weight.clone()
+    model = small(mine, encoder=encoder, energy_network=Energy()).fit(blocks.X, blocks.Y)
+    assert model.predictor_.head.in_features == 12
+    assert torch.equal(encoder.linear.weight, before)  # a parameter is not changed by fit
+
+
+def test_hierarchical_predictions_are_closed():
+    from enstruct.data.hierarchy import Hierarchy
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    hierarchy = Hierarchy(4, ((0, 1), (1, 2)))
+    Y = hierarchy.close((X[:, :4] > 0.7).astype(int)).toarray()
+    model = small(max_iter=20, hierarchy=hierarchy).fit(X, Y)
+    for decision in model.rules_:
+        predicted = model.predict(X, decision=decision)
+        assert (predicted[:, 0] >= predicted[:, 1]).all()
+        assert (predicted[:, 1] >= predicted[:, 2]).all()
+    p = model.predict_proba(X)
+    assert (p[:, 0] >= p[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, Y: (np.where(X > 2, np.nan, X), Y), "NaN"),
+        (lambda X, Y: (np.where(X > 2, np.inf, X), Y), "infinity"),
+        (lambda X, Y: (X[:, :0], Y), "0 feature"),
+        (lambda X, Y: (X[:100], Y), "inconsistent numbers of samples"),
+        (lambda X, Y: (X, np.zeros_like(Y)), "constant"),
+        (lambda X, Y: (X, Y * 2), "only 0 and 1"),
+        (lambda X, Y: (X, Y + np.nan), "NaN"),
+        (lambda X, Y: (np.full(X.shape, "text"), Y), "convert"),
+        (lambda X, Y: (X, None), "None"),
+    ],
+)
+def test_unusable_data_is_one_clear_error(change, message, blocks):
+    X, Y = change(blocks.X, blocks.Y.toarray().astype(float))
+    with pytest.raises(DataError, match=message):
+        small().fit(X, Y)
+
+
+def test_wrong_width_and_unknown_names_at_prediction(blocks):
+    model = small().fit(blocks.X, blocks.Y)
+    with pytest.raises(DataError, match="64 features"):
+        model.predict(blocks.X[:, :5])
+    names = small().fit(blocks.X, [["a"] if x > 0 else ["b"] for x in blocks.X[:, 0]])
+    with pytest.raises(DataError, match="'zebra'"):
+        names.score(blocks.X[:1], [["zebra"]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "seal-nec"}, "Did you mean 'seal-nce'"),
+        ({"decision": "treshold"}, "Did you mean 'threshold'"),
+        ({"metric": "f1"}, "Unknown metric"),
+        ({"learning_rate": 0}, "learning_rate must be positive"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"batch_size": -1}, "batch_size"),
+        ({"early_stopping": "maybe"}, "early_stopping"),
+        ({"validation_fraction": 1.5}, "validation_fraction"),
+        ({"standardize": "yes"}, "standardize"),
+        ({"nonlinearity": "relux"}, "Did you mean 'relu'"),
+        ({"energy_network": 3}, "EnergySpec"),
+        ({"early_stopping": False, "decision": "threshold"}, "no validation rows"),
+    ],
+)
+def test_bad_settings_are_named(settings, message, blocks):
+    with pytest.raises(ConfigError, match=message):
+        small(**settings).fit(blocks.X, blocks.Y)
+
+
+def test_a_diverging_fit_says_what_to_try(blocks):
+    with pytest.raises(DivergenceError, match="smaller learning rate"):
+        small(learning_rate=1e30, clip=None, warmup=0).fit(blocks.X, blocks.Y)

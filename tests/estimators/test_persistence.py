@@ -1,0 +1,127 @@
+"""Saved models: the same answers, no code, nothing half-written."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
+from enstruct.errors import ModelFileError, SaveError
+from enstruct.files import replace_file
+
+SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def model(blocks):
+    return EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_the_same_after_loading(method, blocks, tmp_path):
+    model = EnergyMultiLabelClassifier(method, **SMALL, energy_network=EnergySpec(units=4)).fit(blocks.X, blocks.Y)
+    model.save(tmp_path / "m")
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict_proba(blocks.X), model.predict_proba(blocks.X))
+    for decision in model.rules_:
+        assert (loaded.predict(blocks.X, decision=decision) != model.predict(blocks.X, decision=decision)).nnz == 0
+    if METHODS[method].has_energy:
+        np.testing.assert_array_equal(loaded.energy(blocks.X, blocks.Y), model.energy(blocks.X, blocks.Y))
+    assert loaded.get_params()["energy_network"] == EnergySpec(units=4)
+    assert loaded.decision_ == model.decision_
+
+
+def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
+    X = sparse.csr_matrix(np.maximum(blocks.X, 0) * 3)
+    names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y]
+    model = EnergyMultiLabelClassifier(**SMALL).fit(X, names)
+    model.save(tmp_path / "m", {"from": "a test"})
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    assert loaded.predict(X) == model.predict(X)
+    assert loaded.notes_ == {"from": "a test"}
+    loaded.save(tmp_path / "again")
+    assert EnergyMultiLabelClassifier.load(tmp_path / "again").predict(X) == model.predict(X)
+
+
+def test_a_folder_holds_no_pickle(model, tmp_path):
+    model.save(tmp_path / "m")
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "weights.safetensors"]
+    json.loads((tmp_path / "m" / "model.json").read_text())
+
+
+def test_saving_twice_replaces_and_a_foreign_folder_is_left_alone(model, tmp_path):
+    model.save(tmp_path / "m")
+    model.save(tmp_path / "m")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("precious")
+    with pytest.raises(ModelFileError, match="not an enstruct model"):
+        model.save(tmp_path / "other")
+    assert (tmp_path / "other" / "thesis.txt").read_text() == "precious"
+
+
+def test_custom_modules_must_be_given_again(blocks, tmp_path):
+    encoder = torch.nn.Sequential(torch.nn.Linear(64, 6), torch.nn.Tanh())
+    model = EnergyMultiLabelClassifier(**SMALL, encoder=encoder).fit(blocks.X, blocks.Y)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="custom encoder"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m", encoder=encoder)
+    np.testing.assert_array_equal(loaded.predict_proba(blocks.X), model.predict_proba(blocks.X))
+
+
+def edit(path, **changes):
+    header = json.loads(path.read_text())
+    path.write_text(json.dumps({**header, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda m: (m / "model.json").unlink(), "no model.json"),
+        (lambda m: (m / "model.json").write_text("{"), "damaged"),
+        (lambda m: (m / "model.json").write_text("[1]"), "not written by enstruct"),
+        (lambda m: (m / "weights.safetensors").write_bytes(b"x"), "missing or damaged"),
+        (lambda m: (m / "weights.safetensors").unlink(), "missing or damaged"),
+        (lambda m: edit(m / "model.json", format=99), "upgrade"),
+        (lambda m: edit(m / "model.json", estimator="EnergySegmenter"), "EnergySegmenter"),
+        (lambda m: edit(m / "model.json", rules={"no-such": {}}), "does not fit"),
+        (lambda m: edit(m / "model.json", parameters={"hidden": 3}), "does not fit"),
+    ],
+)
+def test_damaged_foreign_and_newer_folders_are_explained(damage, message, model, tmp_path):
+    model.save(tmp_path / "m")
+    damage(tmp_path / "m")
+    with pytest.raises(ModelFileError, match=message):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")
+
+
+def test_a_full_disk_leaves_the_old_model_and_no_trace(model, tmp_path, monkeypatch, blocks):
+    model.save(tmp_path / "m")
+    before = (tmp_path / "m" / "model.json").read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("enstruct.files.save_file", full)
+    with pytest.raises(SaveError, match="No space left"):
+        model.save(tmp_path / "m")
+    with pytest.raises(SaveError, match="No space left"):
+        model.save(tmp_path / "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m" / "model.json").read_bytes() == before
+
+
+def test_a_failed_file_leaves_the_old_one(tmp_path):
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+
+    def fail(part):
+        part.write_text("half")
+        raise OSError("disk gone")
+
+    with pytest.raises(SaveError, match="disk gone"):
+        replace_file(path, fail)
+    assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
+    assert path.read_text() == "old"

@@ -1,0 +1,81 @@
+"""scikit-learn's own checks, with no expected failures and nothing skipped that MLPClassifier does not skip."""
+
+import copy
+import pickle
+import warnings
+from unittest import SkipTest
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from enstruct import EnergyMultiLabelClassifier, example_f1, example_f1_scorer
+
+ESTIMATORS = [
+    EnergyMultiLabelClassifier(max_iter=20, hidden=32),
+    EnergyMultiLabelClassifier("cross-entropy", max_iter=20, hidden=32),
+    EnergyMultiLabelClassifier("binary-relevance"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_check(estimator, check):
+    check(estimator)
+
+
+def skipped(estimator):
+    names = set()
+    for instance, check in estimator_checks_generator(estimator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                check(instance)
+            except SkipTest:
+                names.add(check.func.__name__)
+            except AssertionError:
+                pass  # a failure is the other test's business
+    return names
+
+
+def test_nothing_is_skipped_that_mlpclassifier_does_not_skip():
+    mine, theirs = EnergyMultiLabelClassifier("binary-relevance"), MLPClassifier(max_iter=1)
+    assert skipped(mine) <= skipped(theirs)
+
+    def names(estimator):
+        return {check.func.__name__ for _, check in estimator_checks_generator(estimator)}
+
+    assert names(MLPClassifier()) <= names(EnergyMultiLabelClassifier())
+
+
+@pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
+def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
+    model = EnergyMultiLabelClassifier(max_iter=3, hidden=8, layers=1, decision="threshold", random_state=0)
+    pipeline = make_pipeline(StandardScaler(), model)
+    grid = {"energymultilabelclassifier__energy_weight": [0.5, 2.0]}
+    search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2, n_jobs=2)
+    Y = blocks.Y.toarray().astype(int)
+    search.fit(blocks.X, Y)
+    predicted = search.predict(blocks.X)
+    assert search.best_score_ > 0
+    for twin in (copy.deepcopy(search.best_estimator_), pickle.loads(pickle.dumps(search.best_estimator_))):
+        assert (twin.predict(blocks.X) == predicted).all()
+    assert clone(model).get_params()["energy_weight"] is None
+    assert example_f1(Y, predicted) == pytest.approx(search.score(blocks.X, Y))
+
+
+def test_data_frames_keep_their_names(blocks):
+    frame = pd.DataFrame(blocks.X, columns=blocks.feature_names)
+    model = EnergyMultiLabelClassifier("binary-relevance").fit(frame, blocks.Y)
+    assert list(model.feature_names_in_) == list(blocks.feature_names)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+    assert np.array_equal(model.predict(frame).toarray(), model.predict(frame).toarray())

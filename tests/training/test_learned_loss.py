@@ -1,0 +1,137 @@
+"""The learned loss: formulas, whose gradient goes where, ablations."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from enstruct.encoders import MLP, Predictor
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.errors import DivergenceError
+from enstruct.methods import METHODS, PredictorLoss, customise
+from enstruct.spaces import LabelSpace
+from enstruct.training.batches import Batch
+from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.settings import Settings
+
+ENERGY_METHODS = [name for name, method in METHODS.items() if method.has_energy]
+
+
+def learned(name="seal-nce", **changes):
+    method = customise(METHODS[name], **changes)
+    encoder, fresh = MLP(6, 8, 1, 0.0), MLP(6, 8, 1, 0.0)
+    energy = build_energy(EnergySpec(units=5), encoder, fresh, 4)
+    return LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings()), Predictor(encoder, 4)
+
+
+@pytest.fixture
+def batch():
+    return Batch(torch.randn(10, 6), (torch.rand(10, 4) < 0.4).float())
+
+
+@pytest.mark.parametrize("name", ENERGY_METHODS)
+def test_an_update_lowers_the_energys_loss_and_leaves_the_predictor_alone(name, batch):
+    loss, predictor = learned(name)
+    logits = predictor(batch.x)
+
+    def level():
+        torch.manual_seed(1)
+        return loss.energy_loss(batch, logits).mean().item()
+
+    before = level()
+    for _ in range(30):
+        loss.update(batch, logits)
+    assert level() < before
+    assert loss.updates == 30
+    assert all(p.grad is None for p in predictor.parameters())
+
+
+@pytest.mark.parametrize("name", ENERGY_METHODS)
+def test_the_predictors_loss_leaves_no_gradient_on_the_energy(name, batch):
+    loss, predictor = learned(name)
+    loss.predictor_loss(batch, predictor(batch.x), 2.0).mean().backward()
+    assert all(p.grad is None for p in loss.network.parameters())
+    assert all(p.requires_grad for p in loss.network.parameters())
+    assert all(p.grad is not None for p in predictor.parameters())
+
+
+def test_predictor_loss_is_cross_entropy_plus_weighted_energy(batch):
+    loss, predictor = learned("seal-nce", supervised_weight=0.5)
+    logits = predictor(batch.x)
+    p = torch.sigmoid(logits)
+    entropy = -(batch.y * p.log() + (1 - batch.y) * (1 - p).log()).sum(1)
+    energy = loss.network(loss.network.prepare(batch.x), p.unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(loss.predictor_loss(batch, logits, 3.0), 0.5 * entropy + 3.0 * energy)
+
+
+def test_regression_uses_the_bounded_value_for_both_players(batch):
+    loss, predictor = learned("seal-regression", supervised_weight=0.0)
+    logits = predictor(batch.x)
+    energy = loss.network(loss.network.prepare(batch.x), torch.sigmoid(logits).unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0), -2.0 * torch.sigmoid(-energy))
+
+
+def test_margin_loss_is_the_papers_own(batch):
+    """L_E = [cost - E(F(x)) + E(y)]_+ at the single point F(x)."""
+    loss, predictor = learned("seal-margin")
+    logits = predictor(batch.x)
+    point = torch.sigmoid(logits).unsqueeze(1)
+    state = loss.network.prepare(batch.x)
+    cost = LabelSpace(4, loss.method.cost).cost(point, batch.y)[:, 0]
+    expected = (cost - loss.network(state, point)[:, 0] + loss.network(state, batch.y.unsqueeze(1))[:, 0]).clamp(min=0)
+    torch.testing.assert_close(loss.energy_loss(batch, logits), expected)
+
+
+def test_ablation_ranking_straight_on_the_predictor(batch):
+    """Its score is the predictor's own log-probability; following the gradient raises the truth's rank."""
+    loss, predictor = learned("cross-entropy", supervised="ranking")
+    optimizer = torch.optim.Adam(predictor.parameters(), 0.01)
+
+    def level():
+        return -LabelSpace(4).log_prob(batch.y.unsqueeze(1), predictor(batch.x)).mean().item()
+
+    before = level()
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss.predictor_loss(batch, predictor(batch.x), 0.0).mean().backward()
+        optimizer.step()
+    assert level() < before
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("seal-regression-s", {"negatives": "samples"}),
+        ("seal-margin", {"negatives": "rounded"}),
+        ("seal-margin", {"negatives": "cost-augmented"}),
+        ("seal-margin", {"negatives": "perturbed", "n_samples": 3}),
+        ("seal-margin", {"cost": "hamming-mean"}),
+        ("seal-nce", {"n_samples": 3, "supervised_weight": 0.0}),
+    ],
+)
+def test_ablations_are_arguments(name, changes, batch):
+    loss, predictor = learned(name, **changes)
+    logits = predictor(batch.x)
+    assert torch.isfinite(torch.tensor(loss.update(batch, logits)))
+    assert torch.isfinite(loss.predictor_loss(batch, logits, 1.0)).all()
+
+
+def test_cost_augmented_net_learns_beside_the_energy(batch):
+    loss, predictor = learned("seal-margin", negatives="cost-augmented")
+    before = [p.clone() for p in loss.source.parameters()]
+    loss.update(batch, predictor(batch.x))
+    assert all(not torch.equal(a, b) for a, b in zip(before, loss.source.parameters(), strict=True))
+
+
+def test_divergence_names_the_step_and_the_quantity(batch):
+    loss, predictor = learned()
+    with torch.no_grad():
+        next(loss.network.parameters()).fill_(float("nan"))
+    with pytest.raises(DivergenceError, match=r"energy's loss became nan at its update 1.*smaller learning rate"):
+        loss.update(batch, predictor(batch.x))
+
+
+def test_warmup_raises_the_energys_weight_update_by_update():
+    recipe = PredictorLoss(energy_weight=4.0, warmup=4)
+    assert [recipe.weight_at(update) for update in (0, 1, 2, 4, 9)] == [0.0, 1.0, 2.0, 4.0, 4.0]
+    assert replace(recipe, warmup=0).weight_at(0) == 4.0

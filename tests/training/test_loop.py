@@ -1,0 +1,106 @@
+"""The loop: schedules, stages, stopping, determinism, checkpoints."""
+
+import pytest
+import torch
+
+from enstruct.errors import ModelFileError
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.training.callbacks import Callback
+from enstruct.training.checkpoint import Checkpoint
+
+SMALL = {"hidden": 8, "layers": 1, "max_iter": 4, "random_state": 0, "decision": "threshold"}
+
+
+class Interrupt(Callback):
+    """Stops training in the middle of an epoch, as Ctrl-C does."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_batch_end(self, loop):
+        if loop.progress.epoch == self.epoch:
+            raise KeyboardInterrupt
+
+
+def fit(blocks, **settings):
+    return EnergyMultiLabelClassifier(**{**SMALL, **settings}).fit(blocks.X, blocks.Y)
+
+
+def weights(model):
+    return [*model.predictor_.state_dict().values(), *model.energy_.state_dict().values()]
+
+
+def test_updates_follow_the_coupling(blocks):
+    model = fit(blocks, max_iter=1, energy_steps=3, predictor_steps=2, repeats=2)
+    batches = -(-240 // 32)
+    assert model.updates_ == {"energy": batches * 6, "predictor": batches * 4}
+
+
+def test_same_seed_same_weights_and_the_users_random_state_is_untouched(blocks):
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    first = fit(blocks)
+    assert torch.equal(torch.rand(3), expected)
+    second = fit(blocks)
+    assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(weights(first), weights(fit(blocks, random_state=1)), strict=True))
+
+
+def test_order_of_the_rows_does_not_matter(blocks):
+    first = fit(blocks)
+    second = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X[::-1], blocks.Y[::-1])
+    assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
+
+
+def test_best_epoch_is_kept_and_training_stops_early(blocks):
+    model = fit(blocks, max_iter=60, n_iter_no_change=3)
+    scores = [record["score"] for record in model.history_]
+    assert len(scores) < 60
+    assert max(scores[-3:]) <= max(scores[:-3]) + 1e-4
+
+
+def test_static_stages_freeze_what_they_say(blocks):
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            snapshot = [p.detach().clone() for p in (*loop.game.predictor.parameters(), *loop.game.loss.network.parameters())]
+            seen.append((record["stage"], len(list(loop.game.predictor.parameters())), snapshot))
+
+    model = fit(blocks, method="seal-static-nce", max_iter=2, callbacks=[Watch()])
+    assert [stage for stage, _, _ in seen] == [0, 0, 1, 1, 2, 2]
+    for (stage, n, before), (after_stage, _, after) in zip(seen, seen[1:], strict=False):
+        if stage == after_stage:
+            predictor_moved = any(not torch.equal(a, b) for a, b in zip(before[:n], after[:n], strict=True))
+            energy_moved = any(not torch.equal(a, b) for a, b in zip(before[n:], after[n:], strict=True))
+            assert (predictor_moved, energy_moved) == {0: (True, False), 1: (False, True), 2: (True, False)}[stage]
+    assert model.updates_["predictor"] == model.updates_["energy"]  # the borrowed predictor's are not counted
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "seal-static-nce", "cross-entropy"])
+@pytest.mark.parametrize("epoch", [0, 2])
+def test_interrupted_and_resumed_equals_uninterrupted(blocks, tmp_path, method, epoch):
+    path = tmp_path / "run.safetensors"
+    whole = fit(blocks, method=method)
+    with pytest.raises(KeyboardInterrupt):
+        fit(blocks, method=method, callbacks=[Checkpoint(path), Interrupt(epoch)])
+    resumed = fit(blocks, method=method, callbacks=[Checkpoint(path, resume=True)])
+    for a, b in zip(whole.predictor_.state_dict().values(), resumed.predictor_.state_dict().values(), strict=True):
+        assert torch.equal(a, b)
+
+    def scores(model):
+        return [record["score"] for record in model.history_]
+
+    assert scores(whole) == scores(resumed)
+    assert whole.updates_ == resumed.updates_
+
+
+def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
+    path = tmp_path / "run.safetensors"
+    fit(blocks, max_iter=1, callbacks=[Checkpoint(path)])
+    with pytest.raises(ModelFileError, match="other settings"):
+        fit(blocks, max_iter=1, learning_rate=0.1, callbacks=[Checkpoint(path, resume=True)])
+    path.write_bytes(b"garbage")
+    with pytest.raises(ModelFileError, match="not a readable"):
+        fit(blocks, callbacks=[Checkpoint(path, resume=True)])
