@@ -113,7 +113,7 @@ SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
     objective=NCE,
-    predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500),
+    predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
     stages=TOGETHER,
 )
 
@@ -122,8 +122,14 @@ METHODS: dict[str, Method] = {
     for method in (
         CROSS_ENTROPY,
         SEAL_NCE,
-        replace(SEAL_NCE, name="seal-ranking", objective=RANKING),
-        replace(SEAL_NCE, name="seal-margin", negatives=PredictorPoint(), objective=MARGIN),
+        replace(SEAL_NCE, name="seal-ranking", objective=RANKING, predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500)),
+        replace(
+            SEAL_NCE,
+            name="seal-margin",
+            negatives=PredictorPoint(),
+            objective=MARGIN,
+            predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500),
+        ),
         replace(
             SEAL_NCE,
             name="seal-regression",

@@ -31,8 +31,8 @@ def _counts(truth: Any, predicted: Any, axis: int, weight: Any = None) -> Counts
     """Shared, true and predicted label counts per row (axis=1) or per label (axis=0)."""
     a, b = _pair(truth, predicted)
     if axis == 0 and weight is not None:
-        scale = sparse.diags(np.asarray(weight, dtype=float))
-        a_w, b_w = scale @ a, scale @ b
+        scale = np.asarray(weight, dtype=float)[:, None]
+        a_w, b_w = a.multiply(scale), b.multiply(scale)
         return _flat(b.multiply(a_w), 0), _flat(a_w, 0), _flat(b_w, 0)
     return _flat(a.multiply(b), axis), _flat(a, axis), _flat(b, axis)
 

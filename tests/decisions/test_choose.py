@@ -24,9 +24,13 @@ def test_a_small_lead_over_expected_f1_does_not_count():
     base = rng.random(100)
     noise = rng.normal(size=100)
     noise -= noise.mean()
-    close = Comparison({"threshold": base.mean() + 0.001, "expected-f1": base.mean()}, {"threshold": base + 0.001 + noise, "expected-f1": base})
+    close = Comparison(
+        {"threshold": base.mean() + 0.001, "expected-f1": base.mean()}, {"threshold": base + 0.001 + noise, "expected-f1": base}
+    )
     assert close.best() == "expected-f1"
-    clear = Comparison({"threshold": base.mean() + 0.5, "expected-f1": base.mean()}, {"threshold": base + 0.5, "expected-f1": base})
+    clear = Comparison(
+        {"threshold": base.mean() + 0.5, "expected-f1": base.mean()}, {"threshold": base + 0.5, "expected-f1": base}
+    )
     assert clear.best() == "threshold"
 
 

@@ -197,7 +197,11 @@ def test_own_encoder_energy_and_method(blocks):
             return (self.bilinear(x).unsqueeze(1) * y).sum(-1)
 
     mine = Method(
-        "mine", PredictorSamples(5), METHODS["seal-nce"].objective, METHODS["seal-nce"].predictor_loss, stages=METHODS["seal-nce"].stages
+        "mine",
+        PredictorSamples(5),
+        METHODS["seal-nce"].objective,
+        METHODS["seal-nce"].predictor_loss,
+        stages=METHODS["seal-nce"].stages,
     )
     encoder = Encoder()
     before = encoder.linear.weight.clone()

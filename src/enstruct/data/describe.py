@@ -26,7 +26,7 @@ def describe(data: Dataset) -> dict[str, Any]:
     Y = sparse.csr_matrix(data.Y)
     sizes = np.diff(Y.indptr)
     counts = np.asarray(Y.sum(0, dtype=np.int64)).ravel()
-    accompanied = np.asarray(sparse.diags((sizes > 1).astype(int)).dot(Y).sum(0)).ravel()
+    accompanied = np.asarray(Y[sizes > 1].sum(0, dtype=np.int64)).ravel()
     values = data.X.data if sparse.issparse(data.X) else data.X
     filled = data.X.nnz if sparse.issparse(data.X) else int(np.count_nonzero(data.X))
     return {

@@ -136,4 +136,3 @@ def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.flo
 def tuned_example_f1(p: NDArray[Any], rows: Any) -> float:
     """Example-F1 of marginals on ``rows`` (a ``Rows``) at the best global threshold."""
     return float(example_f1_by_threshold(p, rows.Y, rows.weight).max())
-

@@ -1,0 +1,146 @@
+"""The commands as a user types them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from enstruct.cli.main import main
+from enstruct.data.npz import read_npz, write_npz
+from enstruct.data.synthetic import block_exclusive
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.training.callbacks import Callback
+
+FAST = ["--model.max_iter", "3", "--model.hidden", "8", "--model.layers", "1"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["data", "synthetic", "train.npz", "--rows", "200"]) == 0
+    write_npz("test.npz", block_exclusive(60, seed=5))
+    return tmp_path
+
+
+def test_train_predict_evaluate(files, capsys):
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 0
+    assert sorted(p.name for p in files.iterdir()) == ["model", "test.npz", "train.npz"]
+    assert main(["predict", "model", "test.npz", "--out", "answers.txt"]) == 0
+    lines = (files / "answers.txt").read_text().splitlines()
+    names = read_npz("test.npz").label_names
+    assert len(lines) == 60
+    assert all(set(line.split("\t")) <= {*names, ""} for line in lines)
+    assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
+    records = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
+    assert all(len(record["labels"]) == 2 for record in records)
+    model = EnergyMultiLabelClassifier.load("model")
+    p = model.predict_proba(read_npz("test.npz").X)
+    assert records[3]["probabilities"][names[5]] == pytest.approx(p[3, 5], abs=1e-6)
+    assert main(["evaluate", "model", "test.npz", "--json", "figures.json"]) == 0
+    figures = json.loads((files / "figures.json").read_text())
+    truth = read_npz("test.npz")
+    assert figures["rules"][model.decision_]["example F1"] == pytest.approx(model.score(truth.X, truth.Y))
+    capsys.readouterr()
+    assert main(["predict", "model", "test.npz"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_rows_without_labels_and_missing_cells(files):
+    data = block_exclusive(150, seed=2)
+    data.X[::7, 3] = np.nan
+    write_npz("holes.npz", data)
+    assert main(["train", "holes.npz", "--out", "model", *FAST]) == 0
+    np.savez("unlabelled.npz", X=data.X[:5], feature_names=np.array(data.feature_names))
+    assert main(["predict", "model", "unlabelled.npz", "--unlabelled", "--out", "a.txt"]) == 0
+    assert main(["predict", "model", "holes.npz", "--out", "b.txt"]) == 0
+    assert (files / "a.txt").read_text().splitlines() == (files / "b.txt").read_text().splitlines()[:5]
+    means = EnergyMultiLabelClassifier.load("model").notes_["means"]
+    np.testing.assert_allclose(means, np.nanmean(data.X, axis=0))
+
+
+class Interrupt(Callback):
+    def on_batch_end(self, loop):
+        if loop.progress.epoch == 1:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, capsys):
+    assert main(["train", "train.npz", "--out", "whole", *FAST]) == 0
+    from enstruct.cli import train
+
+    monkeypatch.setattr(train, "EpochBar", lambda title: _interrupting_bar())
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 130
+    assert (files / "model.checkpoint").exists()
+    assert not (files / "model").exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(files)
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert main(["train", "train.npz", "--out", "model", "--resume", *FAST]) == 0
+    assert not (files / "model.checkpoint").exists()
+    assert (files / "model" / "weights.safetensors").read_bytes() == (files / "whole" / "weights.safetensors").read_bytes()
+
+
+def _interrupting_bar():
+    bar = Interrupt()
+    bar.close = lambda: None
+    return bar
+
+
+def test_compare_prints_and_resumes(files, capsys):
+    command = ["compare", "train.npz", "--methods", "binary-relevance,seal-nce", "--seeds", "2", "--json", "out.json", *FAST]
+    assert main(command) == 0
+    table = capsys.readouterr().out
+    assert "seal-nce" in table
+    assert "hierarchical bootstrap" in table
+    first = json.loads((files / "out.json").read_text())
+    assert main(command) == 0
+    assert json.loads((files / "out.json").read_text())["runs"] == first["runs"]  # none ran again: same seconds
+    assert [row["method"] for row in first["summary"]] == ["binary-relevance", "seal-nce"]
+    assert first["setting"]["environment"]["torch"]
+
+
+def test_data_describe_and_list(files, capsys):
+    assert main(["data", "describe", "train.npz"]) == 0
+    out = capsys.readouterr().out
+    assert "cardinality" in out
+    assert "4.0" in out
+    assert main(["data", "list"]) == 0
+    assert "bibtex" in capsys.readouterr().out
+
+
+def test_yaml_config_and_command_line_win(files):
+    (files / "config.yaml").write_text("data: train.npz\nout: model\nmodel:\n  max_iter: 2\n  hidden: 8\n  layers: 1\n")
+    assert main(["train", "--config", "config.yaml", "--model.max_iter", "1"]) == 0
+    model = EnergyMultiLabelClassifier.load("model")
+    assert (model.max_iter, model.hidden) == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "no-such.npz", "--out", "m"], "no-such.npz"),
+        (["train", "train.npz", "--out", "m", "--model.method", "seal-nec"], "Did you mean 'seal-nce'"),
+        (["predict", "nowhere", "train.npz"], "not an enstruct model"),
+        (["compare", "train.npz", "--methods", "seal-nce,seal-nce"], "distinct"),
+        (["compare", "train.npz", "--methods", "seal-nec"], "Did you mean 'seal-nce'"),
+        (["data", "describe", "bibtx"], "Did you mean 'bibtex'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert not (files / "m").exists()
+
+
+def test_demo_draws_and_reports(files, monkeypatch):
+    from enstruct.cli import demo
+
+    for settings in demo.METHODS.values():
+        monkeypatch.setitem(settings, "max_iter", 2)
+    assert main(["demo", "--out", "d", "--rows", "200"]) == 0
+    results = json.loads((files / "d" / "results.json").read_text())
+    assert [row["method"] for row in results["results"]] == ["binary-relevance", "mlp", "seal-nce"]
+    assert (files / "d" / "measurement_matrix.png").read_bytes().startswith(b"\x89PNG")

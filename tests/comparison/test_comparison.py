@@ -1,0 +1,77 @@
+"""Bootstrap intervals, summaries, and the results file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from enstruct.comparison.bootstrap import paired_difference
+from enstruct.comparison.run import Cell, ResultsFile, run_cell
+from enstruct.comparison.summary import summarise
+from enstruct.data.splits import split_60_20_20
+from enstruct.errors import DataError
+
+SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
+
+
+def test_interval_covers_the_true_difference_about_95_times_in_100():
+    rng = np.random.default_rng(0)
+    covered = 0
+    for trial in range(200):
+        rows = rng.normal(0.02, 0.3, size=200)
+        seeds = rng.normal(0, 0.005, size=(5, 1))
+        b = rows + seeds + rng.normal(0, 0.1, size=(5, 200))
+        found = paired_difference(np.zeros((5, 200)), b, replicates=300, seed=trial)
+        covered += found.low <= 0.02 <= found.high
+    assert 180 <= covered <= 200
+
+
+def test_identical_methods_differ_by_nothing():
+    a = np.random.default_rng(0).random((3, 50))
+    assert paired_difference(a, a) == (0.0, 0.0, 0.0)
+
+
+def test_the_pairing_narrows_the_interval():
+    rng = np.random.default_rng(0)
+    rows = rng.random((1, 400))
+    found = paired_difference(np.repeat(rows, 3, 0), np.repeat(rows, 3, 0) + 0.01)
+    assert found.low == pytest.approx(0.01)
+    assert found.high == pytest.approx(0.01)
+
+
+def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
+    splits, path, ran = split_60_20_20(blocks), tmp_path / "out.json", []
+
+    def cell(method, seed):
+        ran.append((method, seed))
+        return run_cell(method, splits, seed, SMALL)
+
+    methods = ["binary-relevance", "seal-nce"]
+    store = ResultsFile(path, {"data": "blocks"})
+    store.run("binary-relevance", 0, lambda: cell("binary-relevance", 0))
+    store = ResultsFile(path, {"data": "blocks"})  # as a second process would
+    for seed in (0, 1):
+        for method in methods:
+            store.run(method, seed, lambda m=method, s=seed: cell(m, s))
+    assert len(ran) == 4
+    rows = summarise(store.cells, methods, range(2))
+    store.write(rows)
+    assert rows[0]["tuned_difference"] is None
+    difference = rows[1]["threshold"] - rows[0]["threshold"]
+    assert rows[1]["tuned_difference"][0] == pytest.approx(difference, abs=1e-3)
+    assert rows[1]["energy_updates"] == rows[1]["predictor_updates"] == 2 * 6
+    content = json.loads(path.read_text())
+    assert len(content["runs"]) == 4
+    assert content["runs"][0]["validation_f1"]
+
+
+def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "out.json"
+    rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    store = ResultsFile(path, {"data": "a", "torch": "1"})
+    store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
+    with pytest.raises(DataError, match="another data, torch"):
+        ResultsFile(path, {"data": "b", "torch": "2"})
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(DataError, match="not a results file"):
+        ResultsFile(path, {"data": "a", "torch": "1"})

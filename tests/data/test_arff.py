@@ -1,0 +1,170 @@
+"""ARFF: what the collections write, and what a damaged file says."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+
+from enstruct.data.arff import read_arff
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+
+DENSE = """% a comment
+@relation 'demo: -C -2'
+@attribute 'a b' numeric
+@attribute yes {YES, NO}
+@attribute colour {red, 'dark blue', green}
+@attribute flag {0,1}
+@attribute l1 {0,1}
+@attribute l2 {NO,YES}
+
+@data
+1.5, YES, red, 0, 1, YES
+?, NO, 'dark blue', 1, 0, NO
+"""
+SPARSE = """@relation 'meka: -C 2'
+@attribute l1 {0,1}
+@attribute l2 {0,1}
+@attribute x numeric
+@attribute n {YES,NO}
+@attribute y numeric
+@data
+{0 1, 2 3.5}
+{}
+{1 1,3 NO,4 ?}
+"""
+
+
+def write(tmp_path, text, name="file.arff"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_dense_file_with_nominals_by_meaning(tmp_path):
+    data = read_arff(write(tmp_path, DENSE))
+    assert data.feature_names == ("a b", "yes", "colour=red", "colour=dark blue", "colour=green", "flag")
+    np.testing.assert_array_equal(data.X, [[1.5, 1, 1, 0, 0, 0], [np.nan, 0, 0, 1, 0, 1]])
+    assert data.label_names == ("l1", "l2")
+    assert data.Y.toarray().tolist() == [[1, 1], [0, 0]]
+    assert data.has_missing
+
+
+def test_declared_order_does_not_decide_the_meaning(tmp_path):
+    """genbase declares {YES,NO}: an ordinal reader makes YES = 0 (REFERENCE.md section 0.1)."""
+    swapped = read_arff(write(tmp_path, DENSE.replace("{YES, NO}", "{NO, YES}")))
+    np.testing.assert_array_equal(swapped.X[:, 1], [1, 0])
+
+
+def test_sparse_file_with_meka_labels_first(tmp_path):
+    data = read_arff(write(tmp_path, SPARSE))
+    assert data.label_names == ("l1", "l2")
+    assert data.Y.toarray().tolist() == [[1, 0], [0, 0], [0, 1]]
+    # an omitted nominal holds its first declared value, here YES, which means 1
+    np.testing.assert_array_equal(data.X.toarray(), [[3.5, 1, 0], [0, 1, 0], [0, 0, np.nan]])
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".xz", lzma.compress), (".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_compressed_files(tmp_path, suffix, compress):
+    path = tmp_path / f"file.arff{suffix}"
+    path.write_bytes(compress(DENSE.encode()))
+    assert len(read_arff(path)) == 2
+    path.write_bytes(compress(DENSE.encode())[:-10])
+    with pytest.raises(ParseError, match="decompressed"):
+        read_arff(path)
+
+
+def test_labels_from_xml_names_number_or_beside_the_file(tmp_path):
+    xml = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="flag"></label><label name="l1"/></labels>'
+    plain = DENSE.replace(": -C -2", "")
+    path = write(tmp_path, plain)
+    (tmp_path / "other.xml").write_text(xml)
+    assert read_arff(path, tmp_path / "other.xml").label_names == ("flag", "l1")
+    assert read_arff(path, ["l1", "l2"]).label_names == ("l1", "l2")
+    assert read_arff(path, -1).label_names == ("l2",)
+    with pytest.raises(ParseError, match="cannot tell which attributes are labels"):
+        read_arff(path)
+    (tmp_path / "file.xml").write_text(xml)
+    assert read_arff(path).label_names == ("flag", "l1")
+    assert read_arff(write(tmp_path, plain, "file-train.arff")).label_names == ("flag", "l1")
+    assert read_arff(path, ()).Y.shape == (2, 0)
+
+
+TREE = """@relation tree
+@attribute x numeric
+@attribute class hierarchical 01,01/02,01/02/03,04
+@data
+1,01/02/03@04
+2,01
+"""
+GRAPH = """@relation graph
+@attribute x numeric
+@attribute class hierarchical root/A,A/B,A/C,B/D,C/D,root/E
+@data
+1,D
+2,E
+"""
+
+
+def test_hierarchies_are_closed_upwards_without_a_root(tmp_path):
+    tree = read_arff(write(tmp_path, TREE))
+    assert tree.label_names == ("01", "01/02", "01/02/03", "04")
+    assert tree.Y.toarray().tolist() == [[1, 1, 1, 1], [1, 0, 0, 0]]
+    graph = read_arff(write(tmp_path, GRAPH))
+    assert graph.label_names == ("A", "B", "C", "D", "E")
+    assert graph.Y.toarray().tolist() == [[1, 1, 1, 1, 0], [0, 0, 0, 0, 1]]
+    p = np.array([[0.1, 0.2, 0.3, 0.9, 0.5]])
+    assert graph.hierarchy.raise_parents(p).tolist() == [[0.9, 0.9, 0.9, 0.9, 0.5]]
+
+
+def test_cyclic_hierarchy_is_refused():
+    with pytest.raises(DataError, match="cycle"):
+        Hierarchy(2, ((0, 1), (1, 0))).close(np.eye(2, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda t: t.replace("1.5, YES", "1.x, YES"), r"line 11, column 'a b'.*'1.x' is not a number"),
+        (lambda t: t.replace("1.5, YES", "1.5, MAYBE"), r"line 11, column 'yes'.*'MAYBE' is not one of"),
+        (lambda t: t.replace("red, 0, 1, YES", "red, 0"), r"line 11: 4 values where 6"),
+        (lambda t: t.replace("0, 1, YES", "0, ?, YES"), r"line 11, column 'l1'.*0 or 1"),
+        (lambda t: t.replace("{YES, NO}", "{YES, NO"), r"line 4, column 'yes'.*not closed"),
+        (lambda t: t.replace("numeric", "complex"), r"line 3, column 'a b'.*unknown attribute type 'complex'"),
+        (lambda t: t.replace("@attribute flag {0,1}", "nonsense"), r"line 6: expected @attribute"),
+        (lambda t: t.split("@data")[0] + "@data\n", "no rows"),
+        (lambda t: "just text", "line 1"),
+        (lambda t: t.replace("@attribute flag {0,1}", "@attribute flag string"), r"line 6, column 'flag'.*drop=\['flag'\]"),
+        (lambda t: t.replace("-C -2", "-C -9"), "6 attributes"),
+    ],
+)
+def test_damage_is_located(tmp_path, change, where):
+    with pytest.raises(ParseError, match=where):
+        read_arff(write(tmp_path, change(DENSE)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("{0 1, 2 3.5}", "{0 1, 2 3.5"), ("{0 1,", "{9 1,"), ("2 3.5", "x 3.5"), ("2 3.5", "2")]
+)
+def test_damaged_sparse_rows_are_located(tmp_path, old, new):
+    with pytest.raises(ParseError, match="line 8"):
+        read_arff(write(tmp_path, SPARSE.replace(old, new)))
+
+
+def test_identifiers_and_text_are_dropped_by_name(tmp_path):
+    rows = "\n".join(f"id{i},{i % 2}" for i in range(60))
+    values = ",".join(f"id{i}" for i in range(60))
+    text = f"@relation 'r: -C -1'\n@attribute key {{{values}}}\n@attribute x numeric\n@attribute l {{0,1}}\n@data\n"
+    text += rows.replace(",", ",1,")
+    with pytest.raises(ParseError, match="looks like an identifier"):
+        read_arff(write(tmp_path, text))
+    assert read_arff(write(tmp_path, text), drop=["key"]).feature_names == ("x",)
+    with pytest.raises(ParseError, match="no attribute 'kye'"):
+        read_arff(write(tmp_path, text), drop=["kye"])
+
+
+def test_missing_file():
+    with pytest.raises(DatasetNotFoundError, match="no file"):
+        read_arff("nowhere.arff")

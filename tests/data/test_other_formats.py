@@ -1,0 +1,83 @@
+"""svmlight, XMC headers and npz."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.load import load, read_file
+from enstruct.data.npz import read_npz, write_npz
+from enstruct.data.svmlight import read_svmlight
+from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+
+
+def write(tmp_path, text, name="file.svm"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_svmlight_labels_from_zero_features_from_one(tmp_path):
+    data = read_svmlight(write(tmp_path, "0,2 1:0.5 3:1\n 2:2.0\n1 3:4 # a comment\n"))
+    np.testing.assert_array_equal(data.X.toarray(), [[0.5, 0, 1], [0, 2, 0], [0, 0, 4]])
+    assert data.Y.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
+
+
+def test_xmc_header_sets_the_shape_and_features_from_zero(tmp_path):
+    data = read_svmlight(write(tmp_path, "2 5 4\n0,3 0:1.5 4:1\n2 1:1\n", "file.txt"))
+    assert data.X.shape == (2, 5)
+    assert data.Y.shape == (2, 4)
+    assert data.X[0, 0] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1:x\n", "line 1: expected feature:value"),
+        ("0 1:1\n0 3:1 2:1\n", "line 2: feature 2 is repeated or out of order"),
+        ("a 1:1\n", "line 1: labels must be whole numbers"),
+        ("3 5 4\n0 0:1\n", "promises 3 rows"),
+        ("1 5 4\n7 0:1\n", "line 2: label 7 is outside"),
+        ("", "no rows"),
+        (" 1:1\n", "no row has a label"),
+        ("0 1:nan\n", "line 1"),
+    ],
+)
+def test_damaged_svmlight_is_located(tmp_path, text, message):
+    with pytest.raises(ParseError, match=message):
+        read_svmlight(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_npz_round_trip(tmp_path, form):
+    X, Y = np.array([[1.0, 0], [0, 2]]), np.array([[1, 0, 1], [0, 0, 0]])
+    data = Dataset(form(X), sparse.csr_matrix(Y), ("a", "b"), ("p", "q", "r"))
+    write_npz(tmp_path / "d.npz", data)
+    again = read_npz(tmp_path / "d.npz")
+    assert sparse.issparse(again.X) == sparse.issparse(data.X)
+    assert (again.Y != data.Y).nnz == 0
+    assert (again.feature_names, again.label_names) == (("a", "b"), ("p", "q", "r"))
+
+
+def test_bad_npz_is_explained(tmp_path):
+    (tmp_path / "bad.npz").write_bytes(b"not a zip")
+    np.savez(tmp_path / "rows.npz", X=np.zeros((2, 1)), Y=np.zeros((3, 1)))
+    np.savez(tmp_path / "values.npz", X=np.zeros((2, 1)), Y=np.full((2, 1), 3))
+    np.savez(tmp_path / "missing.npz", X=np.zeros((2, 1)))
+    np.savez(tmp_path / "pickled.npz", X=np.array([{}]), Y=np.zeros((1, 1)))
+    for name, message in (
+        ("bad", "not a readable"),
+        ("rows", "2 rows and Y 3"),
+        ("values", "only 0 and 1"),
+        ("missing", "no array 'Y'"),
+        ("pickled", "without pickled objects"),
+    ):
+        with pytest.raises(ParseError, match=message):
+            read_npz(tmp_path / f"{name}.npz")
+
+
+def test_unknown_suffix_and_unknown_name(tmp_path):
+    with pytest.raises(DataError, match="unknown kind of file"):
+        read_file(write(tmp_path, "x", "file.doc"))
+    with pytest.raises(DatasetNotFoundError, match="Did you mean 'bibtex'"):
+        load("bibtx")

@@ -1,0 +1,47 @@
+"""The real files, read whole: their published shapes."""
+
+import hashlib
+import lzma
+
+import pytest
+
+from enstruct.data.catalogue import CATALOGUE
+from enstruct.data.load import load, load_splits
+
+pytestmark = pytest.mark.real
+
+SHAPES = {
+    "bibtex": (7395, 1836, 159, 2.402),
+    "delicious": (16105, 500, 983, 19.020),
+    "genbase": (662, 1185, 27, 1.252),
+    "yeast": (2417, 103, 14, 4.237),
+    "cal500": (502, 68, 174, 26.044),
+    "rcv1": (6000, 47236, 101, 2.880),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_published_shapes(real_data, name):
+    data = load(name)
+    assert (*data.X.shape, data.Y.shape[1]) == SHAPES[name][:3]
+    assert data.Y.sum() / len(data) == pytest.approx(SHAPES[name][3], abs=6e-4)
+
+
+def test_genbase_means_yes_by_one(real_data):
+    assert load("genbase").X.mean() < 0.01  # read by declared order it would be 0.998
+
+
+def test_hierarchical_sets(real_data):
+    splits = load_splits("spo_FUN")
+    assert [len(part) for part in splits.parts().values()] == [1600, 837, 1266]
+    assert splits.train.Y.shape[1] == 499
+    assert splits.test.Y.sum() / 1266 == pytest.approx(8.93, abs=0.02)  # closure; leaves alone would be 3.28
+    assert splits.train.has_missing
+    assert load("spo_GO", "train").Y.shape[1] > 4000
+
+
+@pytest.mark.parametrize("name", ["bibtex", "delicious", "yeast", "cal500"])
+def test_public_copies_are_the_same_bytes(real_data, name):
+    entry = CATALOGUE[name]
+    content = lzma.decompress((real_data / entry.parts["full"]).read_bytes())
+    assert hashlib.sha256(content).hexdigest() == entry.sha256
