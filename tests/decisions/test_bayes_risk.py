@@ -36,7 +36,7 @@ def test_decision_maximises_the_weighted_gain_over_all_answers(kind, seed):
     for row in range(3):
         weight = np.exp(log_weight[row])
         values = gains(kind, samples[row]) @ weight / weight.sum()
-        mine = values[np.flatnonzero((SETS == chosen[row]).all(1))[0]]
+        mine = values[np.flatnonzero((chosen[row] == SETS).all(1))[0]]
         assert mine == pytest.approx(values.max(), abs=1e-6)
 
 

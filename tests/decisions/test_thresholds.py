@@ -45,7 +45,7 @@ def test_per_label_thresholds_maximise_each_labels_f1(marginals):
     for label in range(7):
         column = y[:, [label]]
         f1 = [2 * ((p[:, [label]] >= t) & (column == 1)).sum() / ((p[:, label] >= t).sum() + column.sum()) for t in GRID]
-        assert f1[int(np.flatnonzero(GRID == rule.thresholds[label])[0])] == pytest.approx(max(f1))
+        assert f1[int(np.flatnonzero(rule.thresholds[label] == GRID)[0])] == pytest.approx(max(f1))
 
 
 def test_rare_labels_keep_the_global_threshold(marginals):

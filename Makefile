@@ -1,0 +1,40 @@
+# Two commands do all the set-up: `make demo` and `make test`. Python 3.11 or newer is all they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types tests docs bench clean
+
+demo: $(READY)
+	$(BIN)/enstruct demo
+
+test: lint types tests
+
+lint: $(READY)
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
+
+types: $(READY)
+	$(BIN)/mypy
+
+tests: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+docs: $(READY)
+	$(BIN)/pip install --quiet --group docs
+	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+
+bench: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training_step.py
+
+# torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable '.[plots]' --group dev
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) docs/_build demo-output

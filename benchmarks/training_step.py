@@ -1,0 +1,108 @@
+"""Seconds of a training step and of an inference pass, ours against the published way, in one run.
+
+    python benchmarks/training_step.py [--out results/benchmark-step.json] [--steps 30]
+
+Shapes: bibtex's (1836 features, 159 labels, 20 samples) and eurlex-ev's (5000, 3993, 40). Best of the repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from as_published import PublishedStep
+from scipy import sparse
+
+from enstruct.comparison.run import environment
+from enstruct.data.rows import Rows
+from enstruct.data.synthetic import sparse_topics
+from enstruct.encoders import MLP, Predictor
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.methods import METHODS, customise
+from enstruct.spaces import LabelSpace
+from enstruct.training.batches import batches
+from enstruct.training.game import Game
+from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.settings import Settings
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "bibtex": {"features": 1836, "labels": 159, "hidden": 400, "units": 200, "samples": 20, "cardinality": 2.4},
+    "eurlex-ev": {"features": 5000, "labels": 3993, "hidden": 500, "units": 300, "samples": 40, "cardinality": 5.3},
+}
+
+
+def networks(shape: dict[str, Any], is_sparse: bool) -> tuple[Predictor, torch.nn.Module]:
+    def encoder() -> MLP:
+        return MLP(shape["features"], shape["hidden"], 2, 0.5, sparse=is_sparse)
+
+    predictor = Predictor(encoder(), shape["labels"])
+    return predictor, build_energy(EnergySpec(units=shape["units"]), predictor.encoder, encoder(), shape["labels"])
+
+
+def ours(shape: dict[str, Any]) -> Game:
+    predictor, energy = networks(shape, is_sparse=True)
+    method = customise(METHODS["seal-nce"], n_samples=shape["samples"], warmup=0)
+    return Game(predictor, LearnedLoss(method, LabelSpace(shape["labels"]), energy, shape["labels"], Settings(clip=None)))
+
+
+def seconds(work: Callable[[], Any], steps: int) -> float:
+    for _ in range(3):
+        work()
+    taken = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[len(taken) // 2]
+
+
+def measure(name: str, steps: int) -> dict[str, Any]:
+    shape = SHAPES[name]
+    data = sparse_topics(64, shape["features"], shape["labels"], shape["cardinality"])
+    csr = next(batches(Rows(data.X, data.Y), 32))
+    dense = next(batches(Rows(sparse.csr_matrix(data.X).toarray(), data.Y), 32))
+    game, method = ours(shape), METHODS["seal-nce"]
+    # a predictor near its base rates, as a trained one is: the number of sampled labels is what it costs
+    published = PublishedStep(*networks(shape, is_sparse=False), shape["samples"], 5.0)
+    for predictor in (game.predictor, published.predictor):
+        with torch.no_grad():
+            predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
+            predictor.head.weight.mul_(0.1)
+    row = {
+        "shape": name,
+        "ours_step": seconds(lambda: game.play(csr, method.stages[0]), steps),
+        "published_step": seconds(lambda: published.step(dense.x, dense.y), steps),
+    }
+    fast, slow = copy.deepcopy(game.predictor).eval(), copy.deepcopy(published.predictor).eval()
+    with torch.no_grad():
+        row["ours_inference"] = seconds(lambda: fast(csr.x), steps)
+        row["published_inference"] = seconds(lambda: published.score(dense.x, torch.sigmoid(slow(dense.x)).unsqueeze(1)), steps)
+    row["step_ratio"] = row["published_step"] / row["ours_step"]
+    row["inference_ratio"] = row["published_inference"] / row["ours_inference"]
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--steps", type=int, default=30)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    rows = [measure(name, options.steps) for name in SHAPES]
+    for row in rows:
+        print(
+            f"{row['shape']:10s} step {1e3 * row['ours_step']:7.1f} ms, published {1e3 * row['published_step']:7.1f} ms, "
+            f"ratio {row['step_ratio']:4.1f}   inference ratio {row['inference_ratio']:4.1f}"
+        )
+    if options.out is not None:
+        options.out.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The benchmark's opponent computes what we compute; and our step does less work."""
+
+import sys
+from pathlib import Path
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from enstruct.data.rows import Rows
+from enstruct.data.synthetic import sparse_topics
+from enstruct.encoders import MLP, Predictor
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.methods import METHODS, customise
+from enstruct.negatives import Candidates
+from enstruct.spaces import LabelSpace, LabelVectors
+from enstruct.training.batches import Batch, batches
+from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from as_published import PublishedStep
+
+FEATURES, LABELS, SAMPLES, WEIGHT = 40, 12, 5, 2.0
+
+
+def test_same_losses_and_gradients_on_a_fixed_batch_in_float64():
+    data = sparse_topics(8, FEATURES, LABELS, 2.0)
+    batch = next(batches(Rows(data.X, data.Y), 8))
+    x, y = torch.from_numpy(data.X.toarray()), batch.y.double()
+    encoder, fresh = MLP(FEATURES, 9, 2, 0.0), MLP(FEATURES, 9, 2, 0.0)
+    predictor = Predictor(encoder, LABELS).double()
+    energy = build_energy(EnergySpec(units=7), encoder, fresh, LABELS).double()
+    published = PublishedStep(predictor, energy, SAMPLES, WEIGHT)
+    logits = predictor(x).detach()
+    drawn = published.draw(logits)
+
+    class Fixed(torch.nn.Module):
+        def draw(self, logits, truth, mask):
+            space, found = LabelSpace(LABELS), LabelVectors.from_dense(drawn)
+            log_truth = space.log_prob(LabelVectors.from_dense(truth.unsqueeze(1)), logits).squeeze(1)
+            return Candidates(found, space.log_prob(found, logits), log_truth)
+
+    ours = LearnedLoss(customise(METHODS["seal-nce"], n_samples=SAMPLES), LabelSpace(LABELS), energy, LABELS, Settings())
+    ours.source = Fixed()
+    fixed = Batch(x, y)
+    parameters = list(energy.parameters())
+    a = torch.autograd.grad(ours.energy_loss(fixed, logits).mean(), parameters)
+    b = torch.autograd.grad(published.energy_loss(x, y, logits, drawn), parameters)
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11)
+    a = torch.autograd.grad(ours.predictor_loss(fixed, predictor(x), WEIGHT).mean(), list(predictor.parameters()))
+    b = torch.autograd.grad(published.predictor_loss(x, y), list(predictor.parameters()))
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11)
+
+
+def test_flops_gate_at_the_shape_of_eurlex():
+    """Counted, not timed: our step needs less than half of the published one's products."""
+    from training_step import SHAPES, networks, ours
+
+    shape = SHAPES["eurlex-ev"]
+    data = sparse_topics(16, shape["features"], shape["labels"], shape["cardinality"])
+    csr = next(batches(Rows(data.X, data.Y), 16))
+    dense = next(batches(Rows(data.X.toarray(), data.Y), 16))
+    game = ours(shape)
+    with torch.no_grad():
+        game.predictor.head.bias.fill_(-6.0)
+    published = PublishedStep(*networks(shape, is_sparse=False), shape["samples"], WEIGHT)
+    counts = []
+    for work in (lambda: game.play(csr, METHODS["seal-nce"].stages[0]), lambda: published.step(dense.x, dense.y)):
+        with FlopCounterMode(display=False) as counter:
+            work()
+        counts.append(counter.get_total_flops())
+    assert counts[0] < 0.5 * counts[1]

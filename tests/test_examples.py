@@ -1,0 +1,47 @@
+"""Examples run; README commands exist."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from enstruct.cli.main import build_parser, main
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_example_runs(script):
+    done = subprocess.run([sys.executable, str(script), "2"], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert len(script.read_text().splitlines()) < 150
+
+
+def readme_blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def test_readme_python_blocks_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = readme_blocks("python")
+    assert blocks
+    namespace = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), namespace)
+
+
+def test_readme_commands_run_or_parse(tmp_path, monkeypatch, capsys):
+    """Commands on the README's own file are run (shortened); the rest must be understood by the parser."""
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in readme_blocks("bash") for line in block.splitlines() if line.startswith("enstruct ")]
+    assert len(lines) >= 5
+    for line in lines:
+        arguments = shlex.split(line, comments=True)[1:]
+        build_parser().parse_args(arguments)
+        if "mine.npz" in line:
+            shorten = ["--model.max_iter", "2"] if arguments[0] in ("train", "compare") else []
+            assert main(arguments + shorten) == 0, capsys.readouterr().err
