@@ -1,5 +1,7 @@
 """The loop: schedules, stages, stopping, determinism, checkpoints."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -70,7 +72,7 @@ def test_static_stages_freeze_what_they_say(blocks):
 
     model = fit(blocks, method="seal-static-nce", max_iter=2, callbacks=[Watch()])
     assert [stage for stage, _, _ in seen] == [0, 0, 1, 1, 2, 2]
-    for (stage, n, before), (after_stage, _, after) in zip(seen, seen[1:], strict=False):
+    for (stage, n, before), (after_stage, _, after) in itertools.pairwise(seen):
         if stage == after_stage:
             predictor_moved = any(not torch.equal(a, b) for a, b in zip(before[:n], after[:n], strict=True))
             energy_moved = any(not torch.equal(a, b) for a, b in zip(before[n:], after[n:], strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def cross_validate(
     y, score = as_indicator(truth), get_metric(metric)
     scores, f1 = {}, {}
     for name in names:
-        predicted = _two_fold(lambda name=name: make_rule(name, posterior), p, y, metric, X)
+        predicted = _two_fold(partial(make_rule, name, posterior), p, y, metric, X)
         scores[name] = score(y, predicted)
         if metric == "example-f1":
             f1[name] = rowwise_f1(y, predicted)
