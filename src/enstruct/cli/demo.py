@@ -58,7 +58,7 @@ def run(options: Namespace) -> None:
     console = Console()
     console.print(table)
     picture = options.out / "measurement_matrix.png"
-    measurement_matrix(model, train.label_names, picture)
+    measurement_matrix(model, train.label_names, train.Y, picture)
     content = {"rows": options.rows, "seed": options.seed, "environment": environment(), "results": results}
     text = json.dumps(content, indent=1)
     replace_file(options.out / "results.json", lambda part: part.write_text(text, encoding="utf-8"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from enstruct.energies import GlobalEnergy
 from enstruct.errors import ConfigError, MissingExtraError
@@ -21,26 +22,43 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def measurement_matrix(model: Any, label_names: Sequence[str], path: Path) -> None:
-    """The global energy's C (measurements by labels) and how measurements tie labels together (SPEN Figures 1, 5).
+def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, path: Path) -> None:
+    """The global energy's C (measurements by labels), and which labels it keeps apart (SPEN Figures 1, 5).
 
-    Left: C, one learned measurement a row, ordered by weight. Right: correlation between the labels' columns
-    of C: labels that the energy measures alike, as the members of an exclusive block are, form squares.
+    Left: C, one learned measurement a row, ordered by weight. Right: the interaction energy of each pair of labels,
+
+        E(y + i + j) - E(y + i) - E(y + j) + E(y)     averaged over up to 100 of ``label_sets``, i and j off in y
+
+    positive where having both costs more than having each: mutually exclusive blocks form squares.
     """
     terms = [] if model.energy_ is None else [t for t in getattr(model.energy_, "terms", []) if isinstance(t, GlobalEnergy)]
     if not terms:
         raise ConfigError("This model's energy has no global term, so there is no measurement matrix to draw.")
-    weights = terms[0].measurements.weights.detach().numpy()
-    order = np.argsort(-np.abs(weights))[:16]
+    order = np.argsort(-np.abs(terms[0].measurements.weights.detach().numpy()))[:16]
     matrix = terms[0].measurement_matrix().numpy()[order]
-    names = [label_names[i] for i in model.constants_.varying]
+    varying = model.constants_.varying
+    names = [label_names[i] for i in varying]
+    pairs = pair_interactions(terms[0], torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
     figure = _figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    limit = np.abs(matrix).max()
-    _heat(figure, left, matrix, limit, "measurement matrix C (rows by |v|)", names)
-    full = terms[0].measurement_matrix().numpy() * np.sqrt(np.abs(weights))[:, None]
-    _heat(figure, right, np.corrcoef(full.T), 1.0, "correlation of the labels' columns", names)
+    _heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
+    _heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)
     replace_file(path, lambda part: figure.savefig(part, dpi=130, format="png"))
+
+
+@torch.no_grad()
+def pair_interactions(term: GlobalEnergy, y: torch.Tensor) -> Any:
+    """(labels, labels) second differences of the energy at label sets y (sets, labels); 0 on the diagonal."""
+    n = y.shape[1]
+    out = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            corners = y.unsqueeze(1).repeat(1, 4, 1)  # neither, i, j, both: (sets, 4, labels)
+            corners[:, :, i] = torch.tensor([0.0, 1, 0, 1])
+            corners[:, :, j] = torch.tensor([0.0, 0, 1, 1])
+            energies = term(None, corners)
+            out[i, j] = out[j, i] = float((energies[:, 3] - energies[:, 1] - energies[:, 2] + energies[:, 0]).mean())
+    return out
 
 
 def _heat(figure: Any, axes: Any, table: Any, limit: float, title: str, names: Sequence[str]) -> None:

@@ -1,0 +1,54 @@
+"""``docs/results.md`` from the files ``enstruct compare --json`` leaves in ``results/``.
+
+    python -m enstruct.reports.results [results] [docs/results.md]
+
+Nothing on the page is typed by hand; a test regenerates it and fails if it differs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from enstruct.comparison.summary import COLUMNS, formatted
+
+HEAD = """# Results
+
+Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote.
+Example-F1 in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the decision rule
+chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and rows.
+"""
+
+
+def page(folder: Path) -> str:
+    parts = [HEAD]
+    for path in sorted(folder.glob("compare-*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["summary"]:
+            parts.append(_section(content))
+    return "\n".join(parts)
+
+
+def _section(content: dict[str, Any]) -> str:
+    setting, rows = content["setting"], content["summary"]
+    where = setting["environment"]
+    sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
+    lines = [
+        f"## {setting['data']}",
+        "",
+        f"{rows[0]['seeds']} seeds; rows: {sizes}; split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
+        f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores.",
+        "",
+        "| " + " | ".join(COLUMNS.values()) + " |",
+        "|" + "---|" * len(COLUMNS),
+        *("| " + " | ".join(formatted(row)) + " |" for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    source, target = map(Path, sys.argv[1:]) if len(sys.argv) == 3 else (Path("results"), Path("docs/results.md"))
+    target.write_text(page(source), encoding="utf-8")
