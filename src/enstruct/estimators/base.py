@@ -115,7 +115,7 @@ class EnergyEstimator(BaseEstimator):
         """Fit ``predictor_`` and ``energy_``; returns the history."""
         method = self._method()
         if method.solver is not None:
-            weights, biases = method.solver(train, validation, score, positive_weight, seed)
+            weights, biases = method.solver(train, validation, positive_weight, seed)
             self.predictor_ = LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
             self.energy_ = None
             return []

@@ -1,0 +1,41 @@
+"""One-vs-rest logistic regression against scikit-learn's own, and its C."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+from enstruct.baselines.binary_relevance import C_GRID, _fit, _predict, fit_one_vs_rest
+from enstruct.data.load import load_splits
+from enstruct.data.rows import Rows
+from enstruct.decisions.expected_f1 import decode
+from enstruct.decisions.thresholds import GlobalThreshold, tuned_example_f1
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.metrics import example_f1
+
+
+def test_equals_scikit_learns_one_vs_rest(blocks):
+    weights, biases = fit_one_vs_rest(Rows(blocks.X, blocks.Y), None)
+    theirs = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=0, max_iter=200))
+    theirs.fit(blocks.X, blocks.Y.toarray())
+    np.testing.assert_allclose(_predict((weights, biases), blocks.X), theirs.predict_proba(blocks.X), atol=1e-6)
+
+
+def test_c_is_a_peak_of_the_validation_score(blocks):
+    train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
+    chosen = tuned_example_f1(_predict(fit_one_vs_rest(train, validation), validation.X), validation)
+    scores = [tuned_example_f1(_predict(_fit(train, C, None, 0), validation.X), validation) for C in C_GRID]
+    place = scores.index(chosen)
+    assert scores[: place + 1] == sorted(scores[: place + 1])
+    assert place + 1 == len(scores) or scores[place + 1] < chosen
+
+
+@pytest.mark.real
+def test_bibtex_is_the_bar_it_should_be(real_data):
+    splits = load_splits("bibtex")
+    model = EnergyMultiLabelClassifier("binary-relevance", decision="expected-f1")
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    p = model.predict_proba(splits.test.X)
+    threshold = GlobalThreshold(model.rules_["threshold"].threshold)
+    assert example_f1(splits.test.Y, threshold.predict(p)) > 0.43
+    assert example_f1(splits.test.Y, decode(p, allow_empty=False)) > 0.46
