@@ -55,5 +55,5 @@ class PublishedStep:
             value = loss()
             optimizer.zero_grad()
             value.backward()
-            float(value)
+            float(value.detach())
             optimizer.step()
