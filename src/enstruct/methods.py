@@ -57,7 +57,7 @@ class PredictorLoss:
 class Stage:
     """Who learns. ``energy_in_loss=False`` trains the predictor without its energy term.
 
-    ``fresh_predictor`` starts the predictor anew, so that what it learnt before only served the energy.
+    ``fresh_predictor`` puts the predictor back to its first weights, so that what it learnt before only served the energy.
     """
 
     predictor: bool

@@ -43,15 +43,6 @@ def test_local(features, y):
     torch.testing.assert_close(term(term.prepare(features), y), by_rows(formula, features, y))
 
 
-def test_local_from_a_head_prefers_what_the_predictor_predicts(features):
-    head = torch.nn.Linear(D, L)
-    term = LocalEnergy(D, L)
-    term.start_from_head(head)
-    best = (head(features) > 0).float()
-    energy = term(term.prepare(features), torch.stack([best, 1 - best], 1))
-    assert (energy[:, 0] <= energy[:, 1]).all()
-
-
 @pytest.mark.parametrize("name", G)
 @pytest.mark.parametrize("layers", [1, 2])
 def test_global(name, layers, features, y):

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from scipy import sparse
 
 from enstruct.errors import ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -106,3 +107,27 @@ def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
     path.write_bytes(b"garbage")
     with pytest.raises(ModelFileError, match="not a readable"):
         fit(blocks, callbacks=[Checkpoint(path, resume=True)])
+
+
+@pytest.mark.parametrize("sparse_input", [False, True])
+def test_a_fresh_predictor_is_wholly_fresh_and_the_waiting_energy_keeps_its_rate(blocks, sparse_input):
+    first, later, rates = [], [], []
+
+    class Watch(Callback):
+        def on_train_begin(self, loop):
+            first.extend(p.detach().clone() for p in loop.game.predictor.parameters())
+
+        def on_batch_end(self, loop):
+            if loop.progress.stage == 2 and not later:
+                later.extend(p.detach().clone() for p in loop.game.predictor.parameters())
+
+        def on_epoch_end(self, loop, record):
+            if record["stage"] == 0:
+                rates.append(loop.game.optimizers["energy"].param_groups[0]["lr"])
+
+    X = sparse.csr_matrix(blocks.X.clip(min=0)) if sparse_input else blocks.X
+    settings = {**SMALL, "method": "seal-static-nce", "max_iter": 8, "n_iter_no_change": 3, "tol": 10.0, "learning_rate": 1e-3}
+    EnergyMultiLabelClassifier(**settings, callbacks=[Watch()]).fit(X, blocks.Y)
+    for a, b in zip(first, later, strict=True):
+        assert (a - b).abs().max() < 1.5e-3  # one AdamW step from the first weights
+    assert set(rates) == {1e-3}

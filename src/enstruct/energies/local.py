@@ -5,7 +5,6 @@ E_local(x, y) = sum_l  y_l (b_l . f(x) + d_l)        b (labels, features), d (la
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from enstruct.energies.base import Term
@@ -18,12 +17,6 @@ class LocalEnergy(Term):
         self.scores = nn.Linear(n_features, n_labels)
         nn.init.xavier_uniform_(self.scores.weight)
         nn.init.zeros_(self.scores.bias)
-
-    def start_from_head(self, head: nn.Linear) -> None:
-        """Begin at a trained predictor's answer: b = -W, so that likely labels have low energy."""
-        with torch.no_grad():
-            self.scores.weight.copy_(-head.weight)
-            self.scores.bias.copy_(-head.bias)
 
     def prepare(self, features: Tensor) -> Tensor:
         return self.scores(features)  # (batch, labels)

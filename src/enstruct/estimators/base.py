@@ -128,7 +128,6 @@ class EnergyEstimator(BaseEstimator):
                 validation,
                 score,
                 self._callbacks(),
-                self._fresh_weights,
                 self._before_stage,
                 self._device(),
             )
@@ -151,13 +150,6 @@ class EnergyEstimator(BaseEstimator):
 
     def _callbacks(self) -> list[Callback]:
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
-
-    @staticmethod
-    def _fresh_weights(module: nn.Module) -> None:
-        """Start a predictor anew, for stages that only borrowed it."""
-        for part in module.modules():
-            if hasattr(part, "reset_parameters"):
-                cast(Any, part).reset_parameters()
 
     def _before_stage(self, stage: Stage) -> None:
         """An energy on copied features begins with the predictor's latest."""

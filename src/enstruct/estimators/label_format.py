@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError
-
-__all__ = ["DataConversionWarning", "LabelFormat"]
 
 
 @dataclass

@@ -19,6 +19,7 @@ HEAD = """# Results
 Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote.
 Example-F1 in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the decision rule
 chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and rows.
+Seconds are of the run as it was, with other work on the machine: they are no benchmark.
 """
 
 

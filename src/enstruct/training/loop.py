@@ -55,13 +55,13 @@ class Loop:
         validation: Rows | None,
         score: Score,
         callbacks: Sequence[Callback] = (),
-        reset: Callable[[nn.Module], None] | None = None,
         before_stage: Callable[[Stage], None] | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         self.game, self.train, self.validation, self.score = game, train, validation, score
         self.callbacks, self.device = callbacks, device
-        self.reset, self.before_stage = reset, before_stage
+        self.before_stage = before_stage
+        self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress()
 
     def run(self) -> Progress:
@@ -99,8 +99,8 @@ class Loop:
     def _enter(self, stage: Stage) -> None:
         if self.before_stage is not None:
             self.before_stage(stage)
-        if stage.fresh_predictor and self.reset is not None:
-            self.reset(self.game.predictor)
+        if stage.fresh_predictor:
+            self.game.predictor.load_state_dict(self.first_weights)
             self.game.reset_optimizer()
             self.game.predictor_updates = 0  # what counts is what trained the predictor that stays
 
@@ -134,9 +134,10 @@ class Loop:
             return
         progress.stale += 1
         if progress.stale % self.game.settings.plateau == 0:
-            for optimizer in self.game.optimizers.values():
-                for group in optimizer.param_groups:
-                    group["lr"] *= 0.5
+            for name, optimizer in self.game.optimizers.items():
+                if stage.predictor if name == "predictor" else stage.energy:  # who does not learn keeps its rate
+                    for group in optimizer.param_groups:
+                        group["lr"] *= 0.5
 
     def _weights(self, stage: Stage) -> dict[str, dict[str, torch.Tensor]]:
         kept = {"predictor": self.game.predictor} if stage.predictor else {}
