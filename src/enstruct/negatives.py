@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 from enstruct.spaces.base import OutputSpace
-from enstruct.spaces.label_vectors import Labels, LabelVectors
+from enstruct.spaces.label_vectors import Labels, LabelVectors, stack
 
 
 class Candidates(NamedTuple):
@@ -124,8 +124,8 @@ class _Samples(NegativeSource):
     def draw(self, logits: Tensor, truth: Tensor, mask: Tensor | None) -> Candidates:
         logits = logits.detach()
         y = self.space.sample(logits, self.n, mask)
-        log_truth = self.space.log_prob(LabelVectors.from_dense(truth.unsqueeze(1)), logits, mask).squeeze(1)
-        return Candidates(y, self.space.log_prob(y, logits, mask), log_truth)
+        log_noise = self.space.log_prob(stack(LabelVectors.from_dense(truth.unsqueeze(1)), y), logits, mask)
+        return Candidates(y, log_noise[:, 1:], log_noise[:, 0])
 
 
 class _Perturbed(NegativeSource):

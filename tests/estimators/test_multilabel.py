@@ -280,3 +280,14 @@ def test_bad_settings_are_named(settings, message, blocks):
 def test_a_diverging_fit_says_what_to_try(blocks):
     with pytest.raises(DivergenceError, match="smaller learning rate"):
         small(learning_rate=1e30, clip=None, warmup=0).fit(blocks.X, blocks.Y)
+
+
+@pytest.mark.parametrize("change", ["width", "labels", "method"])
+def test_warm_start_on_another_task_says_so(change: str) -> None:
+    data = block_exclusive(60, seed=0)
+    model = EnergyMultiLabelClassifier(max_iter=1, warm_start=True, random_state=0).fit(data.X, data.Y)
+    X, Y = (data.X[:, :-1] if change == "width" else data.X), (data.Y[:, :-1] if change == "labels" else data.Y)
+    if change == "method":
+        model.set_params(method="cross-entropy")
+    with pytest.raises(ConfigError, match="warm_start=True goes on"):
+        model.fit(X, Y)

@@ -1,7 +1,7 @@
 """Compare methods on one data set: same split, same budget, same stopping rule, same decision rules.
 
 Prints per method the example-F1 at 0.5, at the tuned threshold and under the decision rule chosen on
-validation rows, and paired differences to the first method with 95% intervals. With --json, every finished
+validation rows, and paired differences to the first method (or --reference) with 95% intervals. With --json, every finished
 cell is kept, and running the command again goes on where it stopped.
 """
 
@@ -19,7 +19,7 @@ from enstruct.cli.progress import EpochBar
 from enstruct.comparison.run import Cell, ResultsFile, environment, imputed, run_cell
 from enstruct.comparison.summary import COLUMNS, formatted, summarise
 from enstruct.data.load import load_splits
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.methods import get_method
 
 
@@ -28,6 +28,7 @@ def parser() -> ArgumentParser:
     shared.add_data(p)
     p.add_argument("--methods", type=str, default="binary-relevance,cross-entropy,seal-nce", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
+    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=int, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
     shared.add_model(p, skip={"method", "random_state"})
@@ -40,6 +41,9 @@ def run(options: Namespace) -> None:
         raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
     for name in methods:
         get_method(name)
+    reference = options.reference or methods[0]
+    if reference not in methods:
+        raise unknown_name("reference", reference, methods)
     model = shared.model_parameters(options)
     splits = load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
@@ -59,11 +63,11 @@ def run(options: Namespace) -> None:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
             finally:
                 bar.close()
-    rows = summarise(cells, methods, range(options.seeds))
+    rows = summarise(cells, methods, range(options.seeds), reference)
     if store is not None:
-        store.write(rows)
+        store.write(summarise(cells, methods, range(options.seeds)))
     console.print(_table(options, rows, setting))
-    console.print(_foot(options, setting), highlight=False, soft_wrap=True)
+    console.print(_foot(reference, setting), highlight=False, soft_wrap=True)
 
 
 def _table(options: Namespace, rows: list[dict[str, Any]], setting: dict[str, Any]) -> Table:
@@ -76,10 +80,10 @@ def _table(options: Namespace, rows: list[dict[str, Any]], setting: dict[str, An
     return table
 
 
-def _foot(options: Namespace, setting: dict[str, Any]) -> str:
+def _foot(reference: str, setting: dict[str, Any]) -> str:
     where = setting["environment"]
     return (
-        f"Δ: paired difference to {options.methods.split(',')[0]}, 95% by hierarchical bootstrap over seeds and test rows. "
+        f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test rows. "
         f"F/E updates: optimiser steps of predictor and energy. enstruct {where['enstruct']}, torch {where['torch']}, "
         f"{where['threads']} threads."
     )

@@ -1,4 +1,4 @@
-"""From finished cells to the table: means over seeds, and paired differences to the first method."""
+"""From finished cells to the table: means over seeds, and paired differences to a reference method."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ COLUMNS = {
 }
 
 
-def summarise(cells: dict[tuple[str, int], Cell], methods: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """One row a method; F1 in percent, differences to ``methods[0]`` with 95% intervals."""
-    return [_row(cells, method, methods[0], seeds) for method in methods]
+DIFFERENCES = {"tuned_difference": "threshold", "chosen_difference": "chosen"}
 
 
-def _row(cells: dict[tuple[str, int], Cell], method: str, first: str, seeds: Sequence[int]) -> dict[str, Any]:
+def summarise(
+    cells: dict[tuple[str, int], Cell], methods: Sequence[str], seeds: Sequence[int], reference: str | None = None
+) -> list[dict[str, Any]]:
+    """One row a method; F1 in percent, differences to ``reference`` (default ``methods[0]``) with 95% intervals."""
+    return [_row(cells, method, reference or methods[0], seeds) for method in methods]
+
+
+def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, seeds: Sequence[int]) -> dict[str, Any]:
     records = [cells[method, seed].record for seed in seeds]
 
     def mean(key: str) -> float:
@@ -44,16 +49,21 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, first: str, seeds: Seq
         row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     row["micro"], row["macro"] = 100 * mean("micro_f1"), 100 * mean("macro_f1")
-    for key, rule in (("tuned_difference", "threshold"), ("chosen_difference", "chosen")):
-        row[key] = None if method == first else [100 * v for v in _difference(cells, first, method, rule, seeds)]
+    for key, rule in DIFFERENCES.items():
+        row[key] = None if method == reference else [100 * v for v in _difference(cells, reference, method, rule, seeds)]
     for key in ("predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
         row[key] = mean(key)
     return row
 
 
-def _difference(cells: dict[tuple[str, int], Cell], first: str, method: str, rule: str, seeds: Sequence[int]) -> Any:
-    a, b = (np.stack([cells[m, seed].rows[rule].astype(np.float64) for seed in seeds]) for m in (first, method))
+def _difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, seeds: Sequence[int]) -> Any:
+    a, b = (np.stack([cells[m, seed].rows[rule].astype(np.float64) for seed in seeds]) for m in (reference, method))
     return paired_difference(a, b)
+
+
+def interval(difference: Sequence[float]) -> str:
+    """``+1.23 [+0.45, +2.01]``."""
+    return "{:+.2f} [{:+.2f}, {:+.2f}]".format(*difference)
 
 
 def formatted(row: dict[str, Any]) -> list[str]:
@@ -66,7 +76,7 @@ def formatted(row: dict[str, Any]) -> list[str]:
         elif isinstance(value, str):
             out.append(value)
         elif isinstance(value, list):
-            out.append(f"{value[0]:+.2f} [{value[1]:+.2f}, {value[2]:+.2f}]")
+            out.append(interval(value))
         elif key.endswith("updates"):
             out.append(f"{value:.0f}")
         elif key in ("fixed", "threshold", "chosen"):

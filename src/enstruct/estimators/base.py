@@ -135,7 +135,9 @@ class EnergyEstimator(BaseEstimator):
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         n_labels = train.Y.shape[1]
-        if not (self.warm_start and hasattr(self, "predictor_")):
+        if self.warm_start and hasattr(self, "predictor_"):
+            self._check_same_task(method, train)
+        else:
             self.predictor_, self.energy_ = build_networks(
                 method, n_labels, train.X[:1], self.encoder, self.energy_network, self._architecture()
             )
@@ -147,6 +149,19 @@ class EnergyEstimator(BaseEstimator):
         space = LabelSpace(n_labels, cast(Any, method.cost), weight)
         loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)))
         return Game(self.predictor_, loss)
+
+    def _check_same_task(self, method: Method, train: Rows) -> None:
+        """A warm start goes on with the networks at hand, so they must fit the data and the method."""
+        try:
+            n_outputs = probabilities(self.predictor_, train.X[:1], self._device()).shape[1]
+        except (RuntimeError, IndexError):  # torch's own words for other shapes
+            n_outputs = -1
+        if n_outputs != train.Y.shape[1] or method.has_energy != (self.energy_ is not None):
+            raise ConfigError(
+                f"warm_start=True goes on with networks fitted to other data or another method; they do not fit "
+                f"{train.X.shape[1]} features, {train.Y.shape[1]} labels that vary and method {method.name!r}. "
+                "Set warm_start=False or make a new estimator."
+            )
 
     def _callbacks(self) -> list[Callback]:
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])

@@ -60,8 +60,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Your own x -> features (batch, width) instead.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
-    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps,
-    predictor_steps, repeats, first
+    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change; None keeps them. ``negatives`` is "samples", "perturbed", "point",
         "rounded", "cost-augmented" or an object of ``enstruct.negatives``; ``cost`` is "soft-f1", "hamming-mean"
         or "hamming-sum".
@@ -87,10 +86,24 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     Attributes
     ----------
-    classes_ : the labels. predictor_, energy_ : the networks. history_ : one dict an epoch. n_iter_ : epochs.
-    rules_ : name -> fitted decision rule. decision_ : the rule in force. decision_scores_ : their scores.
-    thresholds_ : (labels,) fitted per-label thresholds. n_features_in_, feature_names_in_.
-    updates_ : energy and predictor updates made.
+    classes_ : ndarray of (labels,)
+        Label names, or column numbers.
+    predictor_, energy_ : nn.Module
+        The networks; ``energy_`` is None where the method has none.
+    history_ : list of dict
+        One entry an epoch: losses, score, seconds, updates.
+    n_iter_ : int
+        Epochs, over all stages.
+    updates_ : dict
+        Optimiser steps of "predictor" and "energy".
+    rules_ : dict
+        Name -> fitted decision rule.
+    decision_, decision_scores_ : str, dict
+        The rule in force, and every rule's score on validation rows.
+    thresholds_ : ndarray of (labels,)
+        Fitted per-label thresholds.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As usual.
     """
 
     def __init__(

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.summary import COLUMNS, formatted
+from enstruct.comparison.run import ResultsFile
+from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise
 
 HEAD = """# Results
 
@@ -28,11 +29,11 @@ def page(folder: Path) -> str:
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["summary"]:
-            parts.append(_section(content))
+            parts.append(_section(path, content))
     return "\n".join(parts)
 
 
-def _section(content: dict[str, Any]) -> str:
+def _section(path: Path, content: dict[str, Any]) -> str:
     setting, rows = content["setting"], content["summary"]
     where = setting["environment"]
     sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
@@ -46,8 +47,22 @@ def _section(content: dict[str, Any]) -> str:
         "|" + "---|" * len(COLUMNS),
         *("| " + " | ".join(formatted(row)) + " |" for row in rows),
         "",
+        *_differences(path, content),
     ]
     return "\n".join(lines)
+
+
+def _differences(path: Path, content: dict[str, Any]) -> list[str]:
+    """Every row against every later reference than the first: the table itself shows the first."""
+    store = ResultsFile(path, content["setting"])
+    methods = [row["method"] for row in content["summary"]]
+    lines = []
+    for reference in methods[1:-1]:
+        for row in summarise(store.cells, methods, range(content["summary"][0]["seeds"]), reference):
+            if methods.index(row["method"]) > methods.index(reference):
+                tuned, best = (interval(row[key]) for key in DIFFERENCES)
+                lines.append(f"- {row['method']} against {reference}: tuned {tuned}, best rule {best}")
+    return [*lines, ""] if lines else []
 
 
 if __name__ == "__main__":

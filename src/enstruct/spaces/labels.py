@@ -80,8 +80,8 @@ class LabelSpace:
 
 def _light_keys(flat: Tensor, n: int, n_labels: int) -> Tensor:
     """Keys (b*n + s)*L + l of active labels among cells with p <= 1/2, by Poisson thinning (duplicates possible)."""
-    rate = F.softplus(flat.double()).masked_fill_(flat > 0, 0.0)  # -log(1 - p)
-    cumulative = rate.cumsum(0)
+    rate = F.softplus(flat).masked_fill_(flat > 0, 0.0)  # -log(1 - p)
+    cumulative = rate.cumsum(0, dtype=torch.float64)
     total = cumulative[-1]
     count = int(torch.poisson(total * n))
     cell = torch.searchsorted(cumulative, torch.rand(count, dtype=torch.float64, device=flat.device) * total, right=True)

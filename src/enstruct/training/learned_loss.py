@@ -72,6 +72,9 @@ class LearnedLoss:
         self.source: NegativeSource | None = None
         self.optimizers: dict[str, torch.optim.AdamW] = {}
         self.updates = 0
+        # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
+        # updates and asking for them again costs a tenth of a training step in page faults
+        self._gradients: tuple[Tensor | None, ...] = ()
         if energy is not None and method.negatives is not None:
             device = next(energy.parameters()).device
             self.source = method.negatives.build(space, n_outputs).to(device)
@@ -98,7 +101,9 @@ class LearnedLoss:
         loss = weighted_mean(self.energy_loss(batch, logits), batch.weight)
         check_finite(loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
         parameters = optimizer.param_groups[0]["params"]
-        for parameter, gradient in zip(parameters, self.method.coupling.gradient(loss, parameters), strict=True):
+        self._gradients = ()
+        self._gradients = self.method.coupling.gradient(loss, parameters)
+        for parameter, gradient in zip(parameters, self._gradients, strict=True):
             parameter.grad = gradient
         descend(optimizer, self.settings.energy_clip)
         optimizer.zero_grad(set_to_none=True)
