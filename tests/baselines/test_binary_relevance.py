@@ -16,7 +16,7 @@ from enstruct.metrics import example_f1
 
 def test_equals_scikit_learns_one_vs_rest(blocks):
     weights, biases = fit_one_vs_rest(Rows(blocks.X, blocks.Y), None)
-    theirs = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=0, max_iter=200))
+    theirs = OneVsRestClassifier(LogisticRegression(solver="liblinear", intercept_scaling=10.0, random_state=0, max_iter=200))
     theirs.fit(blocks.X, blocks.Y.toarray())
     np.testing.assert_allclose(_predict((weights, biases), blocks.X), theirs.predict_proba(blocks.X), atol=1e-6)
 

@@ -8,7 +8,7 @@ import torch
 
 from enstruct.errors import ConfigError
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.spaces.labels import soft_f1
+from enstruct.spaces.costs import soft_f1
 
 
 def every_vector(n: int) -> torch.Tensor:

@@ -3,6 +3,12 @@
     state = energy.prepare(x, mask)        once per x: everything that depends on x
     energy(state, y) -> (batch, samples)   as often as wanted; never sees x again
 
+An energy whose terms all know their gradient in y also offers
+
+    energy.value_and_gradient(state, y) -> (batch, samples), (batch, samples, labels)
+
+by closed form (``has_closed_form``): no graph, and differentiable once more by ordinary autograd.
+
 ``y`` is dense and relaxed, (batch, samples, labels), or sparse :class:`LabelVectors`.
 """
 
@@ -16,10 +22,19 @@ from enstruct.spaces.label_vectors import Labels, LabelVectors
 
 
 class State(NamedTuple):
-    """What an energy keeps of x: one entry a term, and the mask of existing output parts."""
+    """What an energy keeps of x: one entry a term, the mask of existing output parts, the number of rows."""
 
     terms: tuple[Tensor | None, ...]
     mask: Tensor | None
+    batch: int
+
+    def rows(self, index: Tensor) -> State:
+        """The state of some rows: every kept tensor has the rows first."""
+        terms = tuple(None if kept is None else kept[index] for kept in self.terms)
+        return State(terms, None if self.mask is None else self.mask[index], int(index.numel()))
+
+    def detached(self) -> State:
+        return State(tuple(None if kept is None else kept.detach() for kept in self.terms), self.mask, self.batch)
 
 
 class Energy(Protocol):
@@ -36,8 +51,14 @@ class Term(nn.Module):
     def prepare(self, features: Tensor) -> Tensor | None:
         return None
 
+    has_closed_form = False
+
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         raise NotImplementedError  # every term defines its formula
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Energy (batch, samples) and its gradient in dense y; the gradient may broadcast over samples."""
+        raise NotImplementedError  # terms with ``has_closed_form``
 
 
 class SumEnergy(nn.Module):
@@ -53,7 +74,19 @@ class SumEnergy(nn.Module):
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
         features = x if self.encoder is None else self.encoder(x)  # (batch, features)
-        return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask)
+        return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask, x.shape[0])
+
+    @property
+    def has_closed_form(self) -> bool:
+        return all(cast(Term, term).has_closed_form for term in self.terms)
+
+    def value_and_gradient(self, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
+        y = cast(Tensor, masked(y, state.mask))
+        parts = [cast(Term, term).value_and_gradient(kept, y) for term, kept in zip(self.terms, state.terms, strict=True)]
+        (value, gradient), *rest = parts
+        for more_value, more_gradient in rest:
+            value, gradient = value + more_value, gradient + more_gradient
+        return value, gradient if state.mask is None else gradient * state.mask.unsqueeze(1)
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
@@ -69,7 +102,7 @@ class ModuleEnergy(nn.Module):
         self.module = module
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
-        return State((x,), mask)
+        return State((x,), mask, x.shape[0])
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)

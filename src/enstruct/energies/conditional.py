@@ -15,6 +15,8 @@ from enstruct.spaces.label_vectors import Labels
 
 
 class ConditionalEnergy(Term):
+    has_closed_form = True
+
     def __init__(
         self,
         n_features: int,
@@ -33,3 +35,6 @@ class ConditionalEnergy(Term):
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return self.measurements(y, prepared)
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        return self.measurements.value_and_gradient(y, prepared)  # type: ignore[arg-type]

@@ -17,6 +17,8 @@ from enstruct.spaces.label_vectors import Labels
 
 
 class GlobalEnergy(Term):
+    has_closed_form = True
+
     def __init__(
         self, n_labels: int, units: int = 200, nonlinearity: str = "softplus", layers: int = 1, convex: bool = False
     ) -> None:
@@ -26,6 +28,9 @@ class GlobalEnergy(Term):
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return self.measurements(y, self.bias)
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        return self.measurements.value_and_gradient(y, self.bias)
 
     def measurement_matrix(self) -> Tensor:
         """(units, labels), detached: one learned measurement a row."""

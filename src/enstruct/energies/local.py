@@ -12,6 +12,8 @@ from enstruct.spaces.label_vectors import Labels, inner
 
 
 class LocalEnergy(Term):
+    has_closed_form = True
+
     def __init__(self, n_features: int, n_labels: int) -> None:
         super().__init__()
         self.scores = nn.Linear(n_features, n_labels)
@@ -23,3 +25,6 @@ class LocalEnergy(Term):
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return inner(y, prepared)  # type: ignore[arg-type]
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        return inner(y, prepared), prepared.unsqueeze(1)  # type: ignore[arg-type, union-attr]

@@ -6,11 +6,15 @@
 
 ``convex=True`` keeps v and A non-negative (softplus of free parameters) and g convex and
 non-decreasing, so that E is convex in y (Amos & Kolter 2016).
+
+    dE/dy = (v * g'(z)) C'                                        one layer
+    dE/dy = (((v * g'(z A + a)) A') * g'(y C + offset)) C'        two layers
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +25,12 @@ from enstruct.errors import ConfigError
 from enstruct.spaces.label_vectors import Labels, project
 
 CONVEX = ("softplus", "relu")
+SLOPES: dict[str, Callable[[Tensor], Tensor]] = {
+    "softplus": torch.sigmoid,
+    "relu": lambda z: (z > 0).to(z.dtype),
+    "hardtanh": lambda z: ((z > -1) & (z < 1)).to(z.dtype),
+    "identity": torch.ones_like,
+}
 
 
 class Measurements(nn.Module):
@@ -49,6 +59,18 @@ class Measurements(nn.Module):
         if self.second is not None and self.second_bias is not None:
             measured = g(measured @ self._signed(self.second) + self.second_bias)
         return measured @ self._signed(self.weights)  # (batch, samples)
+
+    def value_and_gradient(self, y: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, samples) and (batch, samples, labels)."""
+        g, slope = ACTIVATIONS[self.nonlinearity], SLOPES[self.nonlinearity]
+        weights = self._signed(self.weights)
+        first = project(y, self.matrix) + offset  # (batch, samples, units)
+        if self.second is None or self.second_bias is None:
+            return g(first) @ weights, (slope(first) * weights) @ self.matrix.T
+        inner_matrix = self._signed(self.second)
+        second = g(first) @ inner_matrix + self.second_bias
+        back = (slope(second) * weights) @ inner_matrix.T * slope(first)
+        return g(second) @ weights, back @ self.matrix.T
 
     def _signed(self, parameter: Tensor) -> Tensor:
         return F.softplus(parameter) if self.convex else parameter

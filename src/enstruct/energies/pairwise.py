@@ -18,6 +18,8 @@ from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, project
 
 
 class PairwiseEnergy(Term):
+    has_closed_form = True
+
     def __init__(self, n_labels: int, rank: int | None = 16, convex: bool = False) -> None:
         super().__init__()
         if rank is None and convex:
@@ -38,6 +40,14 @@ class PairwiseEnergy(Term):
             return linear + self._quadratic_full(y)
         scale = F.softplus(self.scale) if self.convex else self.scale
         return linear + project(y, self.factor).square() @ scale  # (batch, samples)
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        if self.scale is None:
+            half = y @ self.interactions()  # (batch, samples, labels) = y S
+        else:
+            scale = F.softplus(self.scale) if self.convex else self.scale
+            half = (y @ self.factor * scale) @ self.factor.T
+        return y @ self.linear + (half * y).sum(-1), self.linear + 2 * half
 
     def _quadratic_full(self, y: Labels) -> Tensor:
         rows = project(y, self.interactions())  # (batch, samples, labels) = y S

@@ -60,10 +60,11 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Your own x -> features (batch, width) instead.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
-    energy_weight, supervised_weight, supervised, warmup, negatives, n_samples, cost, energy_steps, predictor_steps, repeats, first
-        Columns of the method's row to change; None keeps them. ``negatives`` is "samples", "perturbed", "point",
-        "rounded", "cost-augmented" or an object of ``enstruct.negatives``; ``cost`` is "soft-f1", "hamming-mean"
-        or "hamming-sum".
+    energy_weight, supervised_weight, supervised, warmup, energy_steps, predictor_steps, repeats, first
+        Columns of the method's row to change (its predictor loss and coupling); None keeps them.
+    negatives, n_samples, cost
+        The same for where candidates come from: "samples", "perturbed", "point", "rounded", "cost-augmented" or
+        an object of ``enstruct.negatives``; their number; and a key of ``enstruct.spaces.costs.COSTS``.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip : float
         AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.

@@ -33,3 +33,39 @@ class OutputSpace(Protocol):
     def supervised_loss(self, logits: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch,) the loss one would train the predictor with alone."""
         ...
+
+
+class RelaxedSpace(Protocol):
+    """A space as an optimiser over its relaxation sees it; y is (batch, samples, ...)."""
+
+    def centre(self, batch: int, samples: int, like: Tensor) -> Tensor:
+        """The point of highest entropy, everywhere."""
+        ...
+
+    def contains(self, y: Tensor) -> bool: ...
+
+    def relax(self, logits: Tensor) -> Tensor: ...
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        """Logits of y, clipped away from the boundary."""
+        ...
+
+    def project(self, y: Tensor) -> Tensor:
+        """The nearest point of the relaxed space."""
+        ...
+
+    def pull_back(self, y: Tensor, gradient: Tensor) -> Tensor:
+        """A gradient in y as one in its logits."""
+        ...
+
+    def decide(self, y: Tensor) -> Tensor:
+        """The nearest discrete output, as booleans."""
+        ...
+
+    def cost(self, y: Any, truth: Tensor, mask: Tensor | None = None) -> Tensor: ...
+
+    def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor: ...
+
+    def entropy(self, y: Tensor) -> Tensor: ...
+
+    def entropy_gradient(self, y: Tensor) -> Tensor: ...

@@ -1,8 +1,9 @@
 r"""Label sets: y in {0,1}^L, relaxed to [0,1]^L, with independent Bernoulli marginals p = sigmoid(logits).
 
     log P(y)   = sum_l  y_l z_l - softplus(z_l)                      (z = logits)
-    soft F1    = 2 sum_l min(y, y') / (sum_l y + sum_l y')           (DVN, Gygli et al. 2017; 1 if both are empty)
-    Hamming    = sum_l |y_l - y'_l|, summed or averaged over labels  (`scale`)
+    H(y)       = -sum_l  y_l log y_l + (1 - y_l) log(1 - y_l)        (entropy of relaxed y)
+
+Costs: :mod:`enstruct.spaces.costs`.
 
 Sampling draws active labels only. A Bernoulli(p) indicator is the event that a Poisson(-log(1-p))
 count is positive, and independent Poisson counts over all (row, label) cells are one Poisson total
@@ -13,17 +14,14 @@ and only the few with p > 1/2 are drawn one by one. Marginals and independence a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.errors import unknown_name
-from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, sizes
-
-Cost = Literal["soft-f1", "hamming-mean", "hamming-sum"]
-COSTS: tuple[Cost, ...] = ("soft-f1", "hamming-mean", "hamming-sum")
+from enstruct.spaces.costs import COSTS, EPS, Cost
+from enstruct.spaces.label_vectors import Labels, LabelVectors, inner
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class LabelSpace:
     """{0,1}^L with a task cost in ``COSTS``; ``positive_weight`` (L,) weighs active labels in the supervised loss."""
 
     n_labels: int
-    cost_name: Cost = "soft-f1"
+    cost_name: str = "soft-f1"
     positive_weight: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -55,17 +53,62 @@ class LabelSpace:
             log_empty = -F.softplus(logits).sum(-1)
         return inner(y, logits) + log_empty.unsqueeze(-1)
 
+    @property
+    def _cost(self) -> Cost:
+        return COSTS[self.cost_name]
+
     def cost(self, y: Labels, truth: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) cost in the space's unit; soft F1 costs lie in [0, 1]."""
         if mask is not None:
             truth = truth * mask
             y = (y.to_dense(truth.dtype) if isinstance(y, LabelVectors) else y) * mask.unsqueeze(1)
-        if self.cost_name == "soft-f1":
-            return 1 - soft_f1(y, truth)
-        difference = _absolute_difference(y, truth)
-        if self.cost_name == "hamming-sum":
-            return difference
-        return difference / (self.n_labels if mask is None else mask.sum(-1, keepdim=True).clamp(min=1))
+        return self._cost.value(y, truth) / self._unit(mask)
+
+    def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, samples, labels) gradient of ``cost`` in relaxed y, for binary truth."""
+        if mask is None:
+            return self._cost.gradient(y, truth) / self._unit(mask)
+        gradient = self._cost.gradient(y * mask.unsqueeze(1), truth * mask) * mask.unsqueeze(1)
+        unit = self._unit(mask)
+        return gradient / (unit if isinstance(unit, int) else unit.unsqueeze(-1))
+
+    def _unit(self, mask: Tensor | None) -> Tensor | int:
+        if not self._cost.averaged:
+            return 1
+        return self.n_labels if mask is None else mask.sum(-1, keepdim=True).clamp(min=1)
+
+    # -- the relaxed space as an optimiser sees it ------------------------------------------------
+
+    def centre(self, batch: int, samples: int, like: Tensor) -> Tensor:
+        """(batch, samples, labels) of 1/2."""
+        return torch.full((batch, samples, self.n_labels), 0.5, dtype=like.dtype, device=like.device)
+
+    def contains(self, y: Tensor) -> bool:
+        return bool(((y >= 0) & (y <= 1)).all())
+
+    def project(self, y: Tensor) -> Tensor:
+        """The nearest point of [0,1]^L."""
+        return y.clamp(0, 1)
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        """Logits of relaxed y, clipped away from the boundary."""
+        return torch.logit(y, eps=EPS)
+
+    def pull_back(self, y: Tensor, gradient: Tensor) -> Tensor:
+        """A gradient in y as one in the logits: y = relax(z)."""
+        return gradient * y * (1 - y)
+
+    def decide(self, y: Tensor) -> Tensor:
+        """The discrete output nearest to y, as booleans."""
+        return y >= 0.5
+
+    def entropy(self, y: Tensor) -> Tensor:
+        """(batch, samples)."""
+        inside = y.clamp(EPS, 1 - EPS)
+        return -(inside * inside.log() + (1 - inside) * (-inside).log1p()).sum(-1)
+
+    def entropy_gradient(self, y: Tensor) -> Tensor:
+        return -self.unrelax(y)
 
     @torch.no_grad()
     def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> LabelVectors:
@@ -101,20 +144,3 @@ def _heavy_keys(flat: Tensor, n: int, n_labels: int) -> Tensor:
 def _keys(cell: Tensor, sample: Tensor, n: int, n_labels: int) -> Tensor:
     row = torch.div(cell, n_labels, rounding_mode="floor")
     return (row * n + sample) * n_labels + (cell - row * n_labels)
-
-
-def soft_f1(y: Labels, truth: Tensor) -> Tensor:
-    """(batch, samples) F1 of relaxed label vectors; truth (batch, labels). Two empty vectors agree: 1."""
-    if isinstance(y, LabelVectors):
-        shared = inner(y, truth)
-    else:
-        shared = torch.minimum(y, truth.unsqueeze(1)).sum(-1)
-    total = sizes(y) + truth.sum(-1, keepdim=True)
-    return torch.where(total > 0, 2 * shared / total.clamp(min=1e-12), torch.ones_like(shared))
-
-
-def _absolute_difference(y: Labels, truth: Tensor) -> Tensor:
-    """(batch, samples) sum_l |y - truth|."""
-    if isinstance(y, LabelVectors):
-        return y.sizes + truth.sum(-1, keepdim=True) - 2 * inner(y, truth)
-    return (y - truth.unsqueeze(1)).abs().sum(-1)

@@ -1,0 +1,10 @@
+"""Prediction by energy minimisation over the relaxed output space."""
+
+from enstruct.inference.minimise import Inference as Inference
+from enstruct.inference.minimise import Solution as Solution
+from enstruct.inference.minimise import minimise as minimise
+from enstruct.inference.rules import AdamOnLogits as AdamOnLogits
+from enstruct.inference.rules import MirrorDescent as MirrorDescent
+from enstruct.inference.rules import ProjectedGradient as ProjectedGradient
+from enstruct.inference.rules import Rule as Rule
+from enstruct.inference.unrolled import unroll as unroll

@@ -1,0 +1,251 @@
+"""The loop of gradient-based inference: minimise J(y) over the relaxed outputs, many rows and several starts at once.
+
+    solution = minimise(energy, energy.prepare(x), space, MirrorDescent(), steps=50, tolerance=1e-3)
+
+Each start's best iterate counts, the start and the final one included; a row's answer is its best start's. A row
+has converged when every criterion asked for holds for all its starts: the objective's relative change is below
+``tolerance``, and the decision (rounding) has not changed for ``stable`` steps. Its answer is then final, whatever the
+rest of the batch does, so that rows do not depend on each other; with ``share`` below 1 the batch ends when that share of
+rows has converged (SPEN waits for 90%). Converged rows are dropped from the computation once they are half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from enstruct.energies.base import State
+from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.inference.objective import Gradient, InferenceObjective
+from enstruct.inference.rules import Memory, MirrorDescent, Rule
+from enstruct.spaces.base import RelaxedSpace
+
+STARTS = ("uniform", "zeros", "random")
+Start = str | Tensor
+
+
+@dataclass(frozen=True)
+class Solution:
+    """``y`` (batch, ...) and its ``energy`` (batch,), the objective minimised; ``steps`` (batch,) gradient steps until the
+    row converged or the loop ended; ``converged`` (batch,); ``status``, a sentence.
+    """
+
+    y: Tensor
+    energy: Tensor
+    steps: Tensor
+    converged: Tensor
+    status: str
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How to minimise, as data: the arguments of :func:`minimise` that are not the problem."""
+
+    rule: Rule = field(default_factory=MirrorDescent)
+    starts: tuple[Start, ...] = ("uniform",)
+    steps: int = 50
+    tolerance: float | None = None
+    stable: int | None = None
+    share: float = 1.0
+    temperature: float = 0.0
+    compact: bool = True
+    gradient: Gradient = "auto"
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ConfigError(f"Inference needs at least one step, not {self.steps}.")
+        if not self.starts:
+            raise ConfigError("Inference needs at least one start.")
+        for start in self.starts:
+            if isinstance(start, str) and start not in STARTS:
+                raise unknown_name("start of inference", start, STARTS)
+        if not 0 < self.share <= 1:
+            raise ConfigError(f"The share of converged rows that ends a batch lies in (0, 1]; it is {self.share}.")
+        if (self.tolerance is not None and not self.tolerance > 0) or (self.stable is not None and self.stable < 1):
+            raise ConfigError(f"tolerance must be positive and stable at least 1; they are {self.tolerance} and {self.stable}.")
+
+    @property
+    def watches(self) -> bool:
+        return self.tolerance is not None or self.stable is not None
+
+
+def minimise(
+    energy: Any,
+    state: State,
+    space: RelaxedSpace,
+    rule: Rule | None = None,
+    *,
+    start: Start | Sequence[Start] | None = None,
+    truth: Tensor | None = None,
+    cost_weight: float = 1.0,
+    settings: Inference | None = None,
+    **changes: Any,
+) -> Solution:
+    """Minimise ``E(x, y) - cost_weight Δ(y, truth) - temperature H(y)``; without ``truth`` there is no cost.
+
+    energy, state : an energy and its ``prepare(x)``; x is not seen again.
+    space : where y lives, and its cost.
+    rule : an update rule; default entropic mirror descent.
+    start : "uniform" (the centre), "zeros", "random", a tensor (batch, ...) inside the space, or several of them.
+    settings : an :class:`Inference`; ``changes`` are its fields, as steps, tolerance, stable, share, temperature.
+
+    Parameters get no gradient. Raises ConfigError for settings, DataError for a start of another shape or outside the space.
+    A non-finite objective stops its row at the last good iterate; ``status`` says so.
+    """
+    given = settings or Inference()
+    if rule is not None:
+        changes["rule"] = rule
+    if start is not None:
+        changes["starts"] = (start,) if isinstance(start, (str, Tensor)) else tuple(start)
+    given = replace(given, **changes)
+    with torch.no_grad():
+        objective = InferenceObjective(energy, state.detached(), space, truth, cost_weight, given.temperature, given.gradient)
+        return _Run(objective, given, _starts(given.starts, state, space, _like(energy, state))).run()
+
+
+class _Run:
+    """One call. ``rows`` are the row numbers still computed; ``active`` says which of them have not converged."""
+
+    def __init__(self, objective: InferenceObjective, settings: Inference, y: Tensor) -> None:
+        self.objective, self.settings, self.space = objective, settings, objective.space
+        self.mask = objective.state.mask
+        batch, starts = y.shape[:2]
+        self.rows = torch.arange(batch, device=y.device)
+        self.active = torch.ones(batch, dtype=torch.bool, device=y.device)
+        self.y = y
+        self.memory: Memory = settings.rule.start(y, self.space)
+        self.best_y = y
+        self.best = torch.full((batch, starts), torch.inf, dtype=y.dtype, device=y.device)
+        self.last = torch.full_like(self.best, torch.nan)  # no change to speak of before the second value
+        self.decision = self.space.decide(y)
+        self.unchanged = torch.zeros(batch, dtype=torch.int64, device=y.device)
+        # finished answers
+        self.out_y, self.out_best = y.clone(), self.best.clone()
+        self.out_steps = torch.zeros(batch, dtype=torch.int64, device=y.device)
+        self.out_converged = torch.zeros(batch, dtype=torch.bool, device=y.device)
+        self.diverged = torch.zeros(batch, dtype=torch.bool, device=y.device)
+
+    def run(self) -> Solution:
+        step = 0
+        for step in range(self.settings.steps):
+            value, gradient = self.objective.value_and_gradient(self.y)
+            self._remember(value)
+            if self.settings.watches and self._settle(value, step):
+                return self._solution()
+            self.memory, self.y = self.settings.rule.step(self.memory, self.y, gradient, self.space)
+            if self.settings.compact and self.settings.watches:
+                self._compact()
+        value = self.objective.value(self.y)
+        self._remember(value)
+        if self.settings.watches:
+            self._settle(value, step + 1)
+        self._finish(self.active, step + 1, converged=False)
+        return self._solution()
+
+    def _remember(self, value: Tensor) -> None:
+        """Keep the better of the best iterate and the present one; NaN is never better."""
+        better = value < self.best
+        self.best = torch.where(better, value, self.best)
+        self.best_y = torch.where(better.view(*better.shape, *[1] * (self.y.dim() - 2)), self.y, self.best_y)
+        if not self.settings.watches:
+            self.last = value
+
+    def _settle(self, value: Tensor, step: int) -> bool:
+        """Finish rows that have converged or gone wrong; True when the batch is done."""
+        wrong = ~torch.isfinite(value).all(1)
+        done = torch.ones_like(wrong)
+        if self.settings.tolerance is not None:
+            change = (value - self.last).abs() <= self.settings.tolerance * torch.maximum(self.last.abs(), value.abs())
+            done &= change.all(1)
+        if self.settings.stable is not None:
+            decision = self.space.decide(self.y)
+            same = (decision == self.decision).flatten(1).all(1)
+            self.unchanged = torch.where(same, self.unchanged + 1, torch.zeros_like(self.unchanged))
+            self.decision = decision
+            done &= self.unchanged >= self.settings.stable
+        self.last = value
+        self.diverged[self.rows[self.active & wrong]] = True
+        self._finish(self.active & wrong, step, converged=False)
+        self._finish(self.active & done & ~wrong, step, converged=True)
+        n_active, n_rows = int(self.active.sum()), self.out_steps.numel()
+        if n_active == 0 or n_rows - n_active >= self.settings.share * n_rows:
+            self._finish(self.active, step, converged=False)
+            return True
+        return False
+
+    def _finish(self, which: Tensor, step: int, converged: bool) -> None:
+        rows = self.rows[which]
+        self.out_y[rows], self.out_best[rows] = self.best_y[which], self.best[which]
+        self.out_steps[rows], self.out_converged[rows] = step, converged
+        self.active = self.active & ~which
+
+    def _compact(self) -> None:
+        """Drop finished rows from the computation once they are half of it."""
+        if 2 * int(self.active.sum()) > self.active.numel():
+            return
+        keep = self.active.nonzero().squeeze(1)
+        self.objective = self.objective.rows(keep)
+        self.memory = tuple(tensor[keep] for tensor in self.memory)
+        for name in ("rows", "active", "y", "best_y", "best", "last", "decision", "unchanged"):
+            setattr(self, name, getattr(self, name)[keep])
+
+    def _solution(self) -> Solution:
+        if not self.settings.watches:
+            self.diverged = ~torch.isfinite(self.last).all(1)
+        energy, winner = self.out_best.min(1)
+        y = self.out_y[torch.arange(len(winner), device=winner.device), winner]
+        if self.mask is not None:
+            y = y * self.mask
+        return Solution(y, energy, self.out_steps, self.out_converged, self._status())
+
+    def _status(self) -> str:
+        n = self.out_steps.numel()
+        parts = []
+        if self.settings.watches:
+            parts.append(
+                f"{int(self.out_converged.sum())} of {n} rows converged within {int(self.out_steps.max()) if n else 0} steps"
+            )
+        else:
+            parts.append(f"{self.settings.steps} steps for {n} rows")
+        bad = int(self.diverged.sum())
+        if bad:
+            first = int(self.diverged.nonzero()[0])
+            parts.append(
+                f"the objective of {bad} rows became non-finite (first: row {first}); they keep their last good iterate: "
+                "try a smaller rate"
+            )
+        if self.mask is not None:
+            empty = int((self.mask.flatten(1).sum(1) == 0).sum())
+            if empty:
+                parts.append(f"{empty} rows have no output parts: their answer is empty")
+        return "; ".join(parts) + "."
+
+
+def _like(energy: Any, state: State) -> Tensor:
+    """A tensor of the energy's precision and device."""
+    for kept in state.terms:
+        if kept is not None and kept.is_floating_point():
+            return kept
+    return next((p for p in energy.parameters()), torch.zeros(0))
+
+
+def _starts(starts: Sequence[Start], state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
+    """(batch, starts, ...)."""
+    return torch.cat([_start(start, state, space, like) for start in starts], dim=1)
+
+
+def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
+    centre = space.centre(state.batch, 1, like)
+    if isinstance(start, Tensor):
+        if start.shape != centre[:, 0].shape:
+            raise DataError(f"A start of inference has the shape {tuple(centre[:, 0].shape)}, not {tuple(start.shape)}.")
+        if not space.contains(start):
+            raise DataError("A start of inference must lie inside the relaxed space (label probabilities in [0, 1]).")
+        return start.detach().to(centre).unsqueeze(1)
+    if start == "zeros":
+        return torch.zeros_like(centre)
+    return space.relax(torch.randn_like(centre)) if start == "random" else centre

@@ -1,0 +1,126 @@
+"""What inference minimises, with its gradient in relaxed y:
+
+    J(y) = E(x, y)  -  weight Δ(y, truth)  -  temperature H(y)
+
+The middle term is SPEN's cost augmentation (eq. 8's inner problem), the last one its entropy term for soft predictions
+(A.4). The energy's gradient comes by its own closed form, by autograd, or by either compiled; x is never seen again.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from enstruct.energies.base import State
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.spaces.base import RelaxedSpace
+
+log = logging.getLogger("enstruct")
+
+Gradient = Literal["auto", "closed-form", "autograd", "compiled"]
+GRADIENTS: tuple[Gradient, ...] = ("auto", "closed-form", "autograd", "compiled")
+
+
+@dataclass(frozen=True)
+class InferenceObjective:
+    """``truth`` (batch, ...) switches the cost on."""
+
+    energy: Any
+    state: State
+    space: RelaxedSpace
+    truth: Tensor | None = None
+    cost_weight: float = 1.0
+    temperature: float = 0.0
+    gradient: Gradient = "auto"
+
+    def __post_init__(self) -> None:
+        if self.gradient not in GRADIENTS:
+            raise unknown_name("inference gradient", self.gradient, GRADIENTS)
+        if self.temperature < 0:
+            raise ConfigError(f"The temperature of inference must not be negative; it is {self.temperature}.")
+        if self.gradient == "closed-form" and not getattr(self.energy, "has_closed_form", False):
+            raise ConfigError("This energy has no closed-form gradient in y; use gradient='auto' or 'autograd'.")
+
+    def rows(self, index: Tensor) -> InferenceObjective:
+        return replace(self, state=self.state.rows(index), truth=None if self.truth is None else self.truth[index])
+
+    def value(self, y: Tensor) -> Tensor:
+        """(batch, starts)."""
+        value = self.energy(self.state, y)
+        if self.truth is not None:
+            value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
+        if self.temperature:
+            value = value - self.temperature * self.space.entropy(self._existing(y, 0.0))
+        return value
+
+    def value_and_gradient(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, starts) and the shape of y."""
+        value, gradient = self._of_energy()(self.energy, self.state, y)
+        if self.truth is not None:
+            value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
+            gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)
+        if self.temperature:
+            value = value - self.temperature * self.space.entropy(self._existing(y, 0.0))
+            gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y), 0.0)
+        return value, gradient
+
+    def _existing(self, tensor: Tensor, hole: float) -> Tensor:
+        mask = self.state.mask
+        return tensor if mask is None else tensor.masked_fill(mask.unsqueeze(1) == 0, hole)
+
+    def _of_energy(self) -> Callable[[Any, State, Tensor], tuple[Tensor, Tensor]]:
+        closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"
+        plain = by_closed_form if closed else by_autograd
+        return compiled(plain) if self.gradient == "compiled" else plain
+
+
+def by_closed_form(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
+    value, gradient = energy.value_and_gradient(state, y)
+    return value, gradient.expand_as(y)
+
+
+def by_autograd(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Works under ``no_grad`` as well. Where y carries a graph the gradient does too, for unrolled training."""
+    keep = torch.is_grad_enabled()
+    with torch.enable_grad():
+        at = y if y.requires_grad else y.detach().requires_grad_()
+        value = energy(state, at)
+        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=keep)
+    return (value, gradient) if keep else (value.detach(), gradient)
+
+
+class _Compiled:
+    """``function`` through torch.compile; where the machine has no compiler, a logged fallback to the function itself."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.usable = function, True
+        self.fast: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.usable:
+            try:
+                with warnings.catch_warnings():  # importing the compiler warns of torch's own old parts
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    self.fast = self.fast or torch.compile(self.function, dynamic=True)
+                    return self.fast(*arguments)
+            except Exception as error:  # torch raises many kinds here; the plain function gives the same numbers
+                self.usable = False
+                log.warning("torch.compile is not usable here (%s); inference goes on without it", _first_line(error))
+        return self.function(*arguments)
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> _Compiled:
+    """One a function: compiling takes seconds."""
+    return _Compiled(function)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

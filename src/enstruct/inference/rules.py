@@ -1,0 +1,99 @@
+"""Update rules of gradient-based inference: small values, one step each.
+
+    mirror descent        v <- m v - r g,  z <- z + v,  y = relax(z)          z = logits of y
+    projected gradient    v <- m v - r g,  y <- project(y + v)
+    Adam on logits        Adam with the gradient in z,  y = relax(z)
+
+g is the gradient of the objective in relaxed y. Mirror descent with the entropy as its mirror map is gradient
+descent on the logits with the gradient of y (SPEN section 2; Beck & Teboulle 2003), so iterates stay inside the
+space; momentum 0.95 and rate 0.1 are SPEN's (A.5). What a rule remembers is a tuple of tensors with the rows
+first, so that rows can be dropped from it. Every step is differentiable, for unrolled training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from enstruct.errors import ConfigError
+from enstruct.spaces.base import RelaxedSpace
+
+Memory = tuple[Tensor, ...]
+
+
+class Rule(Protocol):
+    """``start`` makes the memory for y (batch, starts, ...); ``step`` gives the new y."""
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory: ...
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]: ...
+
+
+def _check(rate: float, momentum: float = 0.0) -> None:
+    if not rate > 0 or not 0 <= momentum < 1:
+        raise ConfigError(f"An inference rule needs rate > 0 and momentum in [0, 1), not {rate} and {momentum}.")
+
+
+@dataclass(frozen=True)
+class MirrorDescent:
+    rate: float = 0.1
+    momentum: float = 0.95
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.momentum)
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+        return space.unrelax(y), torch.zeros_like(y)
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
+        logits, velocity = memory
+        velocity = torch.add(self.momentum * velocity, gradient, alpha=-self.rate)
+        logits = logits + velocity
+        return (logits, velocity), space.relax(logits)
+
+
+@dataclass(frozen=True)
+class ProjectedGradient:
+    rate: float = 0.1
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.momentum)
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+        return (torch.zeros_like(y),)
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
+        velocity = torch.add(self.momentum * memory[0], gradient, alpha=-self.rate)
+        return (velocity,), space.project(y + velocity)
+
+
+@dataclass(frozen=True)
+class AdamOnLogits:
+    """Kingma & Ba (2015), its moments in the space of logits."""
+
+    rate: float = 0.3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _check(self.rate)
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+        count = torch.zeros(y.shape[0], *[1] * (y.dim() - 1), dtype=y.dtype, device=y.device)
+        return space.unrelax(y), torch.zeros_like(y), torch.zeros_like(y), count
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
+        logits, mean, square, count = memory
+        slope = space.pull_back(y, gradient)
+        count = count + 1
+        mean = self.beta1 * mean + (1 - self.beta1) * slope
+        square = self.beta2 * square + (1 - self.beta2) * slope.square()
+        # epsilon inside the root as well as outside keeps the derivative finite where the slope is zero
+        spread = (square / (1 - self.beta2**count) + self.epsilon**2).sqrt() + self.epsilon
+        logits = logits - self.rate * mean / (1 - self.beta1**count) / spread
+        return (logits, mean, square, count), space.relax(logits)
