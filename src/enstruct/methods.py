@@ -8,6 +8,8 @@
 | ``coupling`` | who moves when, and how the energy's gradient is taken (:mod:`enstruct.hypergradients`) |
 | ``stages`` | which players learn, one stage after another |
 | ``encoder`` | settings of the predictor's network that belong to the method |
+| ``energy`` | settings of the energy network that belong to the method |
+| ``inference`` | how answers come from minimising the energy; None: the predictor answers |
 | ``solver`` | a convex solver that fits the predictor instead of the loop (linear baselines) |
 
 Formulas: the SEAL paper's Table 2 rows, without the published code's loss errors.
@@ -22,8 +24,18 @@ from typing import Any, Literal
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating
-from enstruct.negatives import CostAugmentedNet, Negatives, PerturbedSamples, PredictorPoint, PredictorSamples
-from enstruct.objectives import MARGIN, NCE, RANKING, REGRESSION, Density, Objective
+from enstruct.inference import Inference, MirrorDescent, ProjectedGradient
+from enstruct.negatives import (
+    CostAugmentedNet,
+    InferencePoint,
+    Negatives,
+    PerturbedSamples,
+    PredictorPoint,
+    PredictorSamples,
+    UnrolledIterates,
+    ValueTuples,
+)
+from enstruct.objectives import END_TO_END, MARGIN, MARGIN_PERCEPTRON, NCE, RANKING, REGRESSION, Density, Objective
 
 Supervised = Literal["cross-entropy", "ranking"]
 
@@ -35,12 +47,20 @@ class PredictorLoss:
     For the first ``warmup`` predictor updates the energy's weight rises linearly from 0, so that the predictor first learns where
     to look and the energy what to say. ``supervised="ranking"`` puts the ranking loss straight on the predictor, with its own
     log-probability as the score (the SEAL paper's ablation).
+
+    Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
+    place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
+    ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with.
     """
 
     energy_weight: float = 0.0
     supervised_weight: float = 1.0
     supervised: Supervised = "cross-entropy"
     warmup: int = 0
+    hinged: bool = False
+    augmented: bool = False
+    entropy_weight: float = 0.0
+    anchor_weight: float = 0.0
 
     def weight_at(self, update: int) -> float:
         """The energy's weight at the predictor's update with this number (from 0)."""
@@ -58,21 +78,32 @@ class Stage:
     """Who learns. ``energy_in_loss=False`` trains the predictor without its energy term.
 
     ``fresh_predictor`` puts the predictor back to its first weights, so that what it learnt before only served the energy.
+    ``transplant`` first gives the energy the predictor's features and E_local = -logits; ``clamped`` names parts of the
+    energy ("features", "local", ...) that stay as they are; ``rate`` scales the learning rates; ``retune`` minimises the
+    bare energy, without cost augmentation.
     """
 
     predictor: bool
     energy: bool
     energy_in_loss: bool = True
     fresh_predictor: bool = False
+    transplant: bool = False
+    clamped: tuple[str, ...] = ()
+    rate: float = 1.0
+    retune: bool = False
 
 
 PREDICTOR_ALONE = (Stage(predictor=True, energy=False, energy_in_loss=False),)
 TOGETHER = (Stage(predictor=True, energy=True),)
-STATIC = (
-    Stage(predictor=True, energy=False, energy_in_loss=False),
-    Stage(predictor=False, energy=True),
-    Stage(predictor=True, energy=False, fresh_predictor=True),
+ENERGY_ALONE = (Stage(predictor=False, energy=True),)
+NOISE_THEN_ENERGY = (*PREDICTOR_ALONE, *ENERGY_ALONE)
+THREE_STAGES = (  # SPEN A.4: local energy first, then the global one, then all together at a small rate
+    *PREDICTOR_ALONE,
+    Stage(predictor=False, energy=True, transplant=True, clamped=("features", "local")),
+    Stage(predictor=False, energy=True, rate=0.1),
 )
+THEN_PREDICTOR = Stage(predictor=True, energy=False, fresh_predictor=True)
+WARM_START_THEN_GAME = (*PREDICTOR_ALONE, Stage(predictor=True, energy=True, transplant=True, clamped=("features",)))
 
 
 @dataclass(frozen=True)
@@ -88,6 +119,8 @@ class Method:
     energy_rate: float = 1.0
     cost: str = "soft-f1"
     encoder: dict[str, Any] = field(default_factory=dict)
+    energy: dict[str, Any] = field(default_factory=dict)
+    inference: Inference | None = None
     solver: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
@@ -113,8 +146,34 @@ SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
     objective=NCE,
-    predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
+    predictor_loss=PredictorLoss(energy_weight=3.0, warmup=500),
     stages=TOGETHER,
+)
+
+SPEN = Method(
+    "spen",
+    negatives=InferencePoint(Inference(steps=20, starts=("predictor",)), augmented=True),
+    objective=MARGIN,
+    stages=THREE_STAGES,
+    cost="squared",
+    energy={"features": "copied", "units": 16},
+    inference=Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3),
+)
+DVN = Method(
+    "dvn",
+    negatives=ValueTuples(Inference(ProjectedGradient(0.5), starts=("zeros",), steps=20, as_value=True)),
+    objective=REGRESSION,
+    stages=ENERGY_ALONE,
+    inference=Inference(ProjectedGradient(0.5), starts=("zeros",), steps=30, as_value=True),
+)
+INFNET = Method(
+    "infnet",
+    negatives=PredictorPoint(),
+    objective=MARGIN,
+    predictor_loss=PredictorLoss(energy_weight=1.0, supervised_weight=1.0, augmented=True, hinged=True),
+    stages=WARM_START_THEN_GAME,
+    cost="squared",
+    energy={"features": "copied", "units": 16},
 )
 
 METHODS: dict[str, Method] = {
@@ -144,7 +203,50 @@ METHODS: dict[str, Method] = {
             objective=REGRESSION,
             predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
         ),
-        replace(SEAL_NCE, name="seal-static-nce", stages=STATIC, predictor_loss=PredictorLoss(energy_weight=0.1)),
+        replace(
+            SEAL_NCE,
+            name="seal-static-nce",
+            stages=(*NOISE_THEN_ENERGY, THEN_PREDICTOR),
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        SPEN,
+        replace(
+            SPEN,
+            name="spen-e2e",
+            negatives=UnrolledIterates(MirrorDescent(0.5, 0.0), steps=10, start="predictor"),
+            objective=END_TO_END,
+            cost="log",
+            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
+        ),
+        DVN,
+        replace(
+            SEAL_NCE,
+            name="nce",
+            stages=NOISE_THEN_ENERGY,
+            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
+        ),
+        replace(
+            SPEN,
+            name="seal-static-margin",
+            stages=(*THREE_STAGES, THEN_PREDICTOR),
+            inference=None,
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        replace(
+            DVN,
+            name="seal-static-regression",
+            stages=(*ENERGY_ALONE, THEN_PREDICTOR),
+            inference=None,
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        INFNET,
+        replace(
+            INFNET,
+            name="infnet+",
+            negatives=CostAugmentedNet("shared", supervised_weight=1.0, with_predictor=True),
+            objective=MARGIN_PERCEPTRON,
+            predictor_loss=PredictorLoss(energy_weight=10.0),
+        ),
         replace(CROSS_ENTROPY, name="low-rank", encoder={"layers": 1, "hidden": 64, "nonlinearity": "identity"}),
         replace(CROSS_ENTROPY, name="mlp", encoder={"layers": 2, "hidden": 150, "nonlinearity": "relu"}),
         replace(CROSS_ENTROPY, name="binary-relevance", solver=fit_one_vs_rest),
@@ -161,7 +263,7 @@ def get_method(method: str | Method) -> Method:
     return METHODS[method]
 
 
-NEGATIVES = ("samples", "perturbed", "point", "rounded", "cost-augmented")
+NEGATIVES = ("samples", "perturbed", "point", "rounded", "cost-augmented", "inference", "value-tuples", "unrolled")
 
 
 def make_negatives(name: str) -> Negatives:
@@ -172,6 +274,9 @@ def make_negatives(name: str) -> Negatives:
         "point": PredictorPoint(),
         "rounded": PredictorPoint(rounded=True),
         "cost-augmented": CostAugmentedNet(),
+        "inference": InferencePoint(),
+        "value-tuples": ValueTuples(),
+        "unrolled": UnrolledIterates(),
     }
     if name not in table:
         raise unknown_name("negatives", name, table)

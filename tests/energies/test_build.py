@@ -32,7 +32,7 @@ def test_copied_and_frozen_features(encoders):
         with torch.no_grad():
             encoders[0].linears[0].bias.add_(1.0)
         assert not torch.allclose(energy.encoder(x), encoders[0](x))
-        refresh_features(energy, encoders[0], EnergySpec(features=kind))
+        refresh_features(energy, encoders[0], kind)
         torch.testing.assert_close(energy.encoder(x), encoders[0](x))
 
 

@@ -150,7 +150,8 @@ def test_a_row_does_not_depend_on_its_batch():
 def test_compaction_changes_nothing():
     energy, x = an_energy(), torch.randn(300, F, dtype=torch.float64)
     kept, dropped = (
-        minimise(energy, energy.prepare(x), LabelSpace(L), steps=300, tolerance=1e-6, compact=compact) for compact in (False, True)
+        minimise(energy, energy.prepare(x), LabelSpace(L), steps=300, tolerance=1e-6, compact=compact)
+        for compact in (False, True)
     )
     torch.testing.assert_close(kept.y, dropped.y, atol=1e-10, rtol=0)
     assert torch.equal(kept.steps, dropped.steps)
@@ -206,7 +207,8 @@ def test_a_row_without_labels_says_so_and_holes_stay_empty():
     mask = torch.ones(3, L, dtype=torch.float64)
     mask[1], mask[2, 0] = 0, 0
     found = minimise(energy, energy.prepare(x, mask), LabelSpace(L), steps=20)
-    assert float(found.y[1].sum()) == 0 and float(found.y[2, 0]) == 0
+    assert float(found.y[1].sum()) == 0
+    assert float(found.y[2, 0]) == 0
     assert "1 rows have no output parts" in found.status
 
 
@@ -220,7 +222,8 @@ def test_divergence_is_a_status(tolerance):
     energy = ModuleEnergy(Explosive())
     state = energy.prepare(torch.tensor([[1.0], [-1.0]]))
     found = minimise(energy, state, LabelSpace(2), steps=40, tolerance=tolerance)
-    assert torch.isfinite(found.y).all() and torch.isfinite(found.energy).all()
+    assert torch.isfinite(found.y).all()
+    assert torch.isfinite(found.energy).all()
     assert "1 rows became non-finite (first: row 0)" in found.status
 
 

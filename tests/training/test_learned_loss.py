@@ -21,7 +21,8 @@ def learned(name="seal-nce", **changes):
     method = customise(METHODS[name], **changes)
     encoder, fresh = MLP(6, 8, 1, 0.0), MLP(6, 8, 1, 0.0)
     energy = build_energy(EnergySpec(units=5), encoder, fresh, 4)
-    return LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings()), Predictor(encoder, 4)
+    predictor = Predictor(encoder, 4)
+    return LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings(), predictor), predictor
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, cast
 
 from torch import Tensor, nn
 
+from enstruct.errors import unknown_name
 from enstruct.spaces.label_vectors import Labels, LabelVectors
 
 
@@ -51,6 +52,7 @@ class Term(nn.Module):
     def prepare(self, features: Tensor) -> Tensor | None:
         return None
 
+    name = "term"
     has_closed_form = False
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
@@ -75,6 +77,15 @@ class SumEnergy(nn.Module):
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
         features = x if self.encoder is None else self.encoder(x)  # (batch, features)
         return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask, x.shape[0])
+
+    def part(self, name: str) -> nn.Module:
+        """ "features", or a term by its name. ConfigError if there is none."""
+        parts = {cast(Term, term).name: term for term in self.terms} | (
+            {"features": self.encoder} if self.encoder is not None else {}
+        )
+        if name not in parts:
+            raise unknown_name("part of the energy", name, parts)
+        return parts[name]
 
     @property
     def has_closed_form(self) -> bool:

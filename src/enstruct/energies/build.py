@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import torch
 from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
@@ -61,10 +62,26 @@ def build_energy(spec: EnergySpec | nn.Module, encoder: nn.Module, fresh_encoder
     return SumEnergy(own, [_term(name, spec, width, n_labels) for name in spec.terms])
 
 
-def refresh_features(energy: nn.Module, encoder: nn.Module, spec: EnergySpec | nn.Module) -> None:
+def refresh_features(energy: nn.Module, encoder: nn.Module, features: str) -> None:
     """Copy the predictor's present encoder into an energy whose features are "copied" or "frozen"."""
-    if isinstance(spec, EnergySpec) and spec.features in ("copied", "frozen"):
+    if features in ("copied", "frozen"):
         cast(nn.Module, energy.encoder).load_state_dict(encoder.state_dict())
+
+
+def transplant(energy: nn.Module, predictor: nn.Module) -> None:
+    """SPEN's pretraining (A.4): the energy takes a trained predictor's features, and E_local = -logits.
+
+    ConfigError for an energy without a local term or with another feature network than the predictor's.
+    """
+    if not isinstance(energy, SumEnergy):
+        raise ConfigError("Pretraining the local energy needs an EnergySpec energy; a module of your own has no local term.")
+    local, head = cast(LocalEnergy, energy.part("local")), cast(nn.Linear, predictor.head)
+    encoder = cast(nn.Module, predictor.encoder)
+    with torch.no_grad():
+        if not isinstance(energy.encoder, Borrowed):
+            cast(nn.Module, energy.encoder).load_state_dict(encoder.state_dict())
+        local.scores.weight.copy_(-head.weight)
+        local.scores.bias.copy_(-head.bias)
 
 
 def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:

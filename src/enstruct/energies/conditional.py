@@ -15,6 +15,7 @@ from enstruct.spaces.label_vectors import Labels
 
 
 class ConditionalEnergy(Term):
+    name = "conditional"
     has_closed_form = True
 
     def __init__(

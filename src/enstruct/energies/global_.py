@@ -17,6 +17,7 @@ from enstruct.spaces.label_vectors import Labels
 
 
 class GlobalEnergy(Term):
+    name = "global"
     has_closed_form = True
 
     def __init__(

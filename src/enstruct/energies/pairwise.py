@@ -18,6 +18,7 @@ from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, project
 
 
 class PairwiseEnergy(Term):
+    name = "pairwise"
     has_closed_form = True
 
     def __init__(self, n_labels: int, rank: int | None = 16, convex: bool = False) -> None:

@@ -18,20 +18,28 @@ from torch import nn
 
 from enstruct.data.rows import Rows
 from enstruct.encoders import LinearPredictor
-from enstruct.energies.build import refresh_features
+from enstruct.energies import EnergySpec
+from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.networks import build_networks
+from enstruct.estimators.networks import build_networks, energy_spec
+from enstruct.inference import Inference, MirrorDescent
 from enstruct.methods import Method, Stage, customise, get_method
+from enstruct.objectives import REGRESSION, Density
 from enstruct.spaces import LabelSpace
+from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.loop import Loop, Score, probabilities
+from enstruct.training.loop import Loop, Score
 from enstruct.training.settings import Settings
 
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
+
+
+REFINEMENT = MirrorDescent(rate=0.5, momentum=0.0)
+"""With temperature 1 a step of it is a half-damped parallel mean-field update."""
 
 
 class EnergyEstimator(BaseEstimator):
@@ -147,7 +155,7 @@ class EnergyEstimator(BaseEstimator):
             self.energy_.to(device)
         weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
         space = LabelSpace(n_labels, cast(Any, method.cost), weight)
-        loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)))
+        loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)), self.predictor_)
         return Game(self.predictor_, loss)
 
     def _check_same_task(self, method: Method, train: Rows) -> None:
@@ -167,15 +175,36 @@ class EnergyEstimator(BaseEstimator):
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
 
     def _before_stage(self, stage: Stage) -> None:
-        """An energy on copied features begins with the predictor's latest."""
-        if stage.energy and not stage.predictor and self.energy_ is not None and self.energy_network is not None:
-            refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), self.energy_network)
+        """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""
+        if self.energy_ is None:
+            return
+        spec = energy_spec(self._method(), self.energy_network)
+        if stage.transplant:
+            transplant(self.energy_, self.predictor_)
+        elif stage.energy and not stage.predictor and isinstance(spec, EnergySpec):
+            refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), spec.features)
 
-    def _logits(self, X: Any) -> NDArray[Any]:
-        """(rows, modelled labels) of validated, scaled rows, computed in the precision of X."""
+    def _logits(self, X: Any, refine: int | None = None) -> NDArray[Any]:
+        """(rows, modelled labels) of validated, scaled rows, computed in the precision of X; ``refine``: steps of inference."""
+        how = self._method().inference if refine is None else self._refinement(refine)
         double = X.dtype == np.float64
-        network = copy.deepcopy(self.predictor_).double() if double else self.predictor_
-        return probabilities(network, X, self._device(), logits=True, dtype=torch.float64 if double else torch.float32)
+        dtype = torch.float64 if double else torch.float32
+        predictor = copy.deepcopy(self.predictor_).double() if double else self.predictor_
+        if how is None:
+            return probabilities(predictor, X, self._device(), logits=True, dtype=dtype)
+        energy = copy.deepcopy(self.energy_).double() if double and self.energy_ is not None else self.energy_
+        space = LabelSpace(predictor.head.out_features)  # type: ignore[union-attr, arg-type]
+        tilted = refine is not None and self._method().density is Density.RELATIVE
+        y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
+        return np.asarray(space.unrelax(torch.from_numpy(y)).numpy())
+
+    def _refinement(self, steps: int) -> Inference:
+        """Inference from the predictor's output. Where the energy gives a density: damped mean-field updates on it."""
+        method = self._method()
+        if self.energy_ is None:
+            raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
+        temperature = 0.0 if method.density is Density.NONE else 1.0
+        return Inference(REFINEMENT, ("predictor",), steps, temperature=temperature, as_value=method.objective is REGRESSION)
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

@@ -38,10 +38,15 @@ def build_networks(
     predictor = Predictor(fresh(), n_labels)
     if not method.has_energy:
         return predictor, None
-    spec = copy.deepcopy(energy) if energy is not None else EnergySpec()
+    spec = energy_spec(method, energy)
     if not isinstance(spec, (EnergySpec, nn.Module)):
         raise ConfigError(f"energy must be an EnergySpec, an nn.Module or None, not {type(spec).__name__}.")
     return predictor, build_energy(spec, predictor.encoder, fresh(), n_labels)
+
+
+def energy_spec(method: Method, energy: EnergySpec | nn.Module | None) -> EnergySpec | nn.Module:
+    """What the user asked for, else the method's own settings."""
+    return copy.deepcopy(energy) if energy is not None else EnergySpec(**method.energy)
 
 
 def _width(module: nn.Module, example: Any) -> int:

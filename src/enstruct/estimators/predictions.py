@@ -62,9 +62,9 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self._check_fitted()
         return self._scaled(self._validated(X, reset=False))
 
-    def _marginals(self, X: Any) -> NDArray[np.float64]:
+    def _marginals(self, X: Any, refine: int | None = None) -> NDArray[np.float64]:
         """(rows, modelled labels) of scaled rows."""
-        return np.asarray(expit(self._logits(X)))
+        return np.asarray(expit(self._logits(X, refine)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,), positive for the second class."""
@@ -74,31 +74,34 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             return np.asarray(logits[:, 1] - logits[:, 0])
         return logits
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
         """Marginal probabilities (rows, labels); for 1-D y they sum to one.
 
         With one label a row, P(l | exactly one label) under independent marginals is the softmax of the logits.
+        Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
         """
-        logits = self._logits(self._inputs(X))
+        logits = self._logits(self._inputs(X), refine)
         if self.labels_.kind == "single":
             return np.asarray(softmax(logits, axis=1))
         p = self.constants_.expand_numbers(expit(logits))
         return p if self.hierarchy is None else self.hierarchy.raise_parents(p)
 
-    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None) -> Any:
+    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, refine: int | None = None) -> Any:
         """Label sets in the form Y had in ``fit``.
 
         ``decision`` names another fitted rule for this call; ``top_k`` takes the k most probable labels instead.
+        ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
+        ConfigError if the method has no energy.
         """
         inputs = self._inputs(X)
         if self.labels_.kind == "single":
-            chosen = most_probable(self._logits(inputs), 1)
+            chosen = most_probable(self._logits(inputs, refine), 1)
         elif top_k is not None:
             if top_k < 1:
                 raise ConfigError(f"top_k must be at least 1, not {top_k}.")
-            chosen = most_probable(self._logits(inputs), top_k)
+            chosen = most_probable(self._logits(inputs, refine), top_k)
         else:
-            chosen = self._rule(decision or self.decision_).predict(self._marginals(inputs), inputs)
+            chosen = self._rule(decision or self.decision_).predict(self._marginals(inputs, refine), inputs)
         full = self.constants_.expand_indicator(chosen)
         if self.hierarchy is not None and self.labels_.kind != "single":
             full = self.hierarchy.close(full)

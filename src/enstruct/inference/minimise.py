@@ -24,7 +24,7 @@ from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import Memory, MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
 
-STARTS = ("uniform", "zeros", "random")
+STARTS = ("uniform", "zeros", "random", "predictor")
 Start = str | Tensor
 
 
@@ -43,7 +43,11 @@ class Solution:
 
 @dataclass(frozen=True)
 class Inference:
-    """How to minimise, as data: the arguments of :func:`minimise` that are not the problem."""
+    """How to minimise, as data: the arguments of :func:`minimise` that are not the problem.
+
+    ``as_value`` minimises -sigma(-E), the form regression energies are trained in. The start "predictor" stands for a
+    predictor's output, which :meth:`resolve` fills in.
+    """
 
     rule: Rule = field(default_factory=MirrorDescent)
     starts: tuple[Start, ...] = ("uniform",)
@@ -52,6 +56,7 @@ class Inference:
     stable: int | None = None
     share: float = 1.0
     temperature: float = 0.0
+    as_value: bool = False
     compact: bool = True
     gradient: Gradient = "auto"
 
@@ -67,6 +72,11 @@ class Inference:
             raise ConfigError(f"The share of converged rows that ends a batch lies in (0, 1]; it is {self.share}.")
         if (self.tolerance is not None and not self.tolerance > 0) or (self.stable is not None and self.stable < 1):
             raise ConfigError(f"tolerance must be positive and stable at least 1; they are {self.tolerance} and {self.stable}.")
+
+    def resolve(self, predicted: Tensor) -> Inference:
+        """With "predictor" among the starts replaced by a predictor's relaxed output."""
+        starts = tuple(predicted.detach() if isinstance(s, str) and s == "predictor" else s for s in self.starts)
+        return replace(self, starts=starts)
 
     @property
     def watches(self) -> bool:
@@ -103,7 +113,9 @@ def minimise(
         changes["starts"] = (start,) if isinstance(start, (str, Tensor)) else tuple(start)
     given = replace(given, **changes)
     with torch.no_grad():
-        objective = InferenceObjective(energy, state.detached(), space, truth, cost_weight, given.temperature, given.gradient)
+        objective = InferenceObjective(
+            energy, state.detached(), space, truth, cost_weight, given.temperature, given.as_value, given.gradient
+        )
         return _Run(objective, given, _starts(given.starts, state, space, _like(energy, state))).run()
 
 
@@ -246,6 +258,8 @@ def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Ten
         if not space.contains(start):
             raise DataError("A start of inference must lie inside the relaxed space (label probabilities in [0, 1]).")
         return start.detach().to(centre).unsqueeze(1)
+    if start == "predictor":
+        raise ConfigError("The start 'predictor' needs a predictor's output: pass the tensor itself, or Inference.resolve it.")
     if start == "zeros":
         return torch.zeros_like(centre)
     return space.relax(torch.randn_like(centre)) if start == "random" else centre

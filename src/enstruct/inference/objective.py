@@ -3,7 +3,8 @@
     J(y) = E(x, y)  -  weight Δ(y, truth)  -  temperature H(y)
 
 The middle term is SPEN's cost augmentation (eq. 8's inner problem), the last one its entropy term for soft predictions
-(A.4). The energy's gradient comes by its own closed form, by autograd, or by either compiled; x is never seen again.
+(A.4). ``as_value`` puts -sigma(-E) in the place of E: the value that regression energies (DVN) are trained to give.
+The energy's gradient comes by its own closed form, by autograd, or by either compiled; x is never seen again.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class InferenceObjective:
     truth: Tensor | None = None
     cost_weight: float = 1.0
     temperature: float = 0.0
+    as_value: bool = False
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
@@ -54,6 +56,8 @@ class InferenceObjective:
     def value(self, y: Tensor) -> Tensor:
         """(batch, starts)."""
         value = self.energy(self.state, y)
+        if self.as_value:
+            value = -torch.sigmoid(-value)
         if self.truth is not None:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
@@ -63,6 +67,9 @@ class InferenceObjective:
     def value_and_gradient(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, starts) and the shape of y."""
         value, gradient = self._of_energy()(self.energy, self.state, y)
+        if self.as_value:
+            goodness = torch.sigmoid(-value)
+            value, gradient = -goodness, (goodness * (1 - goodness)).unsqueeze(-1) * gradient
         if self.truth is not None:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
             gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)

@@ -24,11 +24,12 @@ def unroll(
     start: Tensor,
     rule: Rule | None = None,
     steps: int = 20,
+    temperature: float = 0.0,
     gradient: Gradient = "auto",
 ) -> list[Tensor]:
     """All iterates after the start (batch, ...), each (batch, ...), differentiable in the energy, its state and the start."""
     rule = rule or MirrorDescent()
-    objective = InferenceObjective(energy, state, space, gradient=gradient)
+    objective = InferenceObjective(energy, state, space, temperature=temperature, gradient=gradient)
     y = start.unsqueeze(1)
     memory = rule.start(y, space)
     iterates = []

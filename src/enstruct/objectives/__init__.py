@@ -3,9 +3,11 @@
 from enstruct.objectives.base import Density as Density
 from enstruct.objectives.base import Objective as Objective
 from enstruct.objectives.base import Scores as Scores
+from enstruct.objectives.end_to_end import END_TO_END as END_TO_END
 from enstruct.objectives.margin import MARGIN as MARGIN
+from enstruct.objectives.margin import MARGIN_PERCEPTRON as MARGIN_PERCEPTRON
 from enstruct.objectives.nce import NCE as NCE
 from enstruct.objectives.ranking import RANKING as RANKING
 from enstruct.objectives.regression import REGRESSION as REGRESSION
 
-OBJECTIVES = {objective.name: objective for objective in (MARGIN, REGRESSION, NCE, RANKING)}
+OBJECTIVES = {objective.name: objective for objective in (MARGIN, MARGIN_PERCEPTRON, REGRESSION, NCE, RANKING, END_TO_END)}

@@ -35,16 +35,14 @@ class OutputSpace(Protocol):
         ...
 
 
-class RelaxedSpace(Protocol):
-    """A space as an optimiser over its relaxation sees it; y is (batch, samples, ...)."""
+class RelaxedSpace(OutputSpace, Protocol):
+    """A space as an optimiser over its relaxation sees it, too; y is (batch, samples, ...)."""
 
     def centre(self, batch: int, samples: int, like: Tensor) -> Tensor:
         """The point of highest entropy, everywhere."""
         ...
 
     def contains(self, y: Tensor) -> bool: ...
-
-    def relax(self, logits: Tensor) -> Tensor: ...
 
     def unrelax(self, y: Tensor) -> Tensor:
         """Logits of y, clipped away from the boundary."""
@@ -61,8 +59,6 @@ class RelaxedSpace(Protocol):
     def decide(self, y: Tensor) -> Tensor:
         """The nearest discrete output, as booleans."""
         ...
-
-    def cost(self, y: Any, truth: Tensor, mask: Tensor | None = None) -> Tensor: ...
 
     def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor: ...
 

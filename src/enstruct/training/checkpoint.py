@@ -51,6 +51,7 @@ def save(loop: Loop, path: Path) -> None:
     progress = loop.progress
     for name, weights in progress.best_weights.items():
         tensors |= {f"best/{name}/{key}": value for key, value in weights.items()}
+    tensors |= {f"anchor/{key}": value for key, value in loop.game.anchor.items()}
     plain = {k: v for k, v in vars(progress).items() if k != "best_weights"}
     header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
     write_tensors(path, tensors, {"checkpoint": json.dumps(header)})
@@ -74,6 +75,7 @@ def restore(loop: Loop, path: Path) -> None:
         _restore_optimizer(optimizer, _under(tensors, f"optimizer/{name}"), header["rates"][name])
     for key, value in header["progress"].items():
         setattr(loop.progress, key, value)
+    loop.game.anchor = _under(tensors, "anchor")
     best = _under(tensors, "best")
     loop.progress.best_weights = {n: _under(best, n) for n in sorted({key.split("/", 1)[0] for key in best})}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]

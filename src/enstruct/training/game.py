@@ -26,10 +26,25 @@ class Game:
         self.method: Method = loss.method
         self.settings: Settings = loss.settings
         self.predictor_updates = 0
+        self.anchor: dict[str, Tensor] = {}  # the predictor's weights where the stage began, if its loss holds it to them
         self.reset_optimizer()
+        self._rates = {name: optimizer.param_groups[0]["lr"] for name, optimizer in self.optimizers.items()}
 
     def reset_optimizer(self) -> None:
         self.optimizer = adamw(self.predictor, self.settings.learning_rate, self.settings.weight_decay)
+
+    def clamp(self, stage: Stage) -> None:
+        """Hold the parts of the energy that the stage does not train."""
+        if self.loss.energy is not None and self.loss.source is not None:
+            self.loss.clamp(stage.clamped)
+
+    def enter(self, stage: Stage) -> None:
+        """Learning rates of the stage, and the anchor."""
+        for name, optimizer in self.optimizers.items():
+            for group in optimizer.param_groups:
+                group["lr"] = self._rates[name] * stage.rate
+        if self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy:
+            self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()}
 
     @property
     def optimizers(self) -> dict[str, torch.optim.AdamW]:
@@ -61,7 +76,10 @@ class Game:
 
     def _move(self, batch: Batch, logits: Tensor, stage: Stage) -> float:
         weight = self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0
-        loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy), batch.weight)
+        loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy, stage.retune), batch.weight)
+        if self.anchor:
+            drift = sum((p - self.anchor[name]).square().sum() for name, p in self.predictor.named_parameters())
+            loss = loss + self.method.predictor_loss.anchor_weight * drift
         check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from enstruct.errors import DivergenceError
+from enstruct.energies.base import State
+from enstruct.errors import ConfigError, DivergenceError
 from enstruct.methods import Method
-from enstruct.negatives import AugmentedNet, NegativeSource
+from enstruct.negatives import AugmentedNet, NegativeSource, Situation
 from enstruct.objectives import Scores
 from enstruct.objectives.ranking import ranking_loss
-from enstruct.spaces.base import OutputSpace
+from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import LabelVectors, stack
 from enstruct.training.batches import Batch
 from enstruct.training.settings import Settings
@@ -67,7 +69,15 @@ def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
 class LearnedLoss:
     """``energy=None`` is the plain supervised loss. Optimisers are its own; ``updates`` counts the energy's."""
 
-    def __init__(self, method: Method, space: OutputSpace, energy: nn.Module | None, n_outputs: int, settings: Settings) -> None:
+    def __init__(
+        self,
+        method: Method,
+        space: RelaxedSpace,
+        energy: nn.Module | None,
+        n_outputs: int,
+        settings: Settings,
+        predictor: nn.Module | None = None,
+    ) -> None:
         self.method, self.space, self.energy, self.settings = method, space, energy, settings
         self.source: NegativeSource | None = None
         self.optimizers: dict[str, torch.optim.AdamW] = {}
@@ -75,9 +85,10 @@ class LearnedLoss:
         # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
         # updates and asking for them again costs a tenth of a training step in page faults
         self._gradients: tuple[Tensor | None, ...] = ()
+        self._learning = [] if energy is None else [(n, p) for n, p in energy.named_parameters() if p.requires_grad]
         if energy is not None and method.negatives is not None:
             device = next(energy.parameters()).device
-            self.source = method.negatives.build(space, n_outputs).to(device)
+            self.source = method.negatives.build(space, n_outputs, predictor).to(device)
             rate = settings.energy_learning_rate or settings.learning_rate * method.energy_rate
             self.optimizers["energy"] = adamw(energy, rate, settings.weight_decay)
             if isinstance(self.source, AugmentedNet):
@@ -90,6 +101,16 @@ class LearnedLoss:
             raise RuntimeError(f"method {self.method.name!r} has no energy")
         return self.energy
 
+    def clamp(self, parts: tuple[str, ...]) -> None:
+        """Hold these parts of the energy ("features", or a term's name) where they are, and let the others learn."""
+        if parts and not hasattr(self.network, "part"):
+            raise ConfigError(
+                f"Method {self.method.name!r} trains parts of the energy apart; a module of your own has none. Use an EnergySpec."
+            )
+        held = {id(p) for part in parts for p in self.network.part(part).parameters()} if parts else set()  # type: ignore[operator]
+        for _, parameter in self._learning:
+            parameter.requires_grad_(id(parameter) not in held)
+
     # -- the energy's side ------------------------------------------------------------------------
 
     def update(self, batch: Batch, logits: Tensor) -> float:
@@ -100,7 +121,7 @@ class LearnedLoss:
         optimizer = self.optimizers["energy"]
         loss = weighted_mean(self.energy_loss(batch, logits), batch.weight)
         check_finite(loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
-        parameters = optimizer.param_groups[0]["params"]
+        parameters = [p for p in optimizer.param_groups[0]["params"] if p.requires_grad]
         self._gradients = ()
         self._gradients = self.method.coupling.gradient(loss, parameters)
         for parameter, gradient in zip(parameters, self._gradients, strict=True):
@@ -115,38 +136,58 @@ class LearnedLoss:
         objective, source = self.method.objective, self.source
         if objective is None or source is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
-        drawn = source.draw(logits, batch.y, batch.mask)
+        state = self._prepare(batch)
+        drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state))
         truth = batch.y.unsqueeze(1)
         both = stack(LabelVectors.from_dense(truth) if isinstance(drawn.y, LabelVectors) else truth, drawn.y)
-        energies = self.network(self._prepare(batch), both)  # (batch, 1 + samples)
+        energies = self.network(state, both)  # (batch, 1 + samples)
         cost = self.space.cost(drawn.y, batch.y, batch.mask) if objective.needs_cost else None
         return objective.loss(Scores(energies[:, 0], energies[:, 1:], cost, drawn.log_noise_truth, drawn.log_noise))
 
     def _update_source(self, source: AugmentedNet, batch: Batch, logits: Tensor) -> None:
         with frozen(self.network):
-            proposal = source.propose(logits, batch.y)
-            energies = self.network(self._prepare(batch), proposal)
-            loss = source.loss(energies, self.space.cost(proposal, batch.y, batch.mask))
+            loss = source.loss(Situation(logits, batch.y, batch.mask, batch.x, self.network, self._prepare(batch)))
         optimizer = self.optimizers["source"]
         optimizer.zero_grad(set_to_none=True)
         weighted_mean(loss, batch.weight).backward()
         optimizer.step()
 
-    def _prepare(self, batch: Batch) -> object:
-        return self.network.prepare(batch.x, batch.mask)  # type: ignore[operator]
+    def _prepare(self, batch: Batch) -> State:
+        return cast(State, self.network.prepare(batch.x, batch.mask))  # type: ignore[operator]
 
     # -- the predictor's side ---------------------------------------------------------------------
 
-    def predictor_loss(self, batch: Batch, logits: Tensor, energy_weight: float, learning: bool = True) -> Tensor:
+    def predictor_loss(
+        self, batch: Batch, logits: Tensor, energy_weight: float, learning: bool = True, retune: bool = False
+    ) -> Tensor:
         """(batch,); no gradient reaches the energy. ``learning``: whether the energy is in training mode."""
-        recipe, objective = self.method.predictor_loss, self.method.objective
-        loss = recipe.supervised_weight * self._supervised(batch, logits)
-        if energy_weight <= 0 or self.energy is None or objective is None:
+        recipe = self.method.predictor_loss
+        loss = (
+            recipe.supervised_weight * self._supervised(batch, logits) if recipe.supervised_weight else torch.zeros(len(logits))
+        )
+        if energy_weight <= 0 or self.energy is None:
             return loss
+        relaxed = self.space.relax(logits).unsqueeze(1)
         with frozen(self.network):
             self.network.train(learning)
-            energies = self.network(self._prepare(batch), self.space.relax(logits).unsqueeze(1)).squeeze(1)
-        return loss + energy_weight * objective.as_loss(energies)
+            loss = loss + energy_weight * self._energy_term(batch, relaxed, retune)
+        if recipe.entropy_weight:
+            loss = loss + recipe.entropy_weight * self.space.entropy(relaxed).squeeze(1) / logits.shape[-1]
+        return loss
+
+    def _energy_term(self, batch: Batch, relaxed: Tensor, retune: bool) -> Tensor:
+        """(batch,) what the predictor pays for its relaxed output (batch, 1, ...)."""
+        recipe, objective = self.method.predictor_loss, self.method.objective
+        if objective is None:
+            raise RuntimeError(f"method {self.method.name!r} trains no energy")
+        state = self._prepare(batch)
+        energies = self.network(state, relaxed)
+        if retune or not recipe.augmented:
+            return objective.as_loss(energies).squeeze(1)
+        gain = (energies - self.space.cost(relaxed, batch.y, batch.mask)).squeeze(1)
+        if recipe.hinged:
+            gain = gain * (self.network(state, batch.y.unsqueeze(1)).squeeze(1) > gain)
+        return gain
 
     def _supervised(self, batch: Batch, logits: Tensor) -> Tensor:
         if self.method.predictor_loss.supervised == "cross-entropy":

@@ -1,9 +1,9 @@
 """The training loop: stages, epochs, early stopping, learning-rate halving, checkpoints.
 
 It reads the method's columns and never asks for its name. Stages run one after another; a stage
-that trains the predictor is scored by ``score(probabilities, rows)`` on the validation rows, a stage
-that trains the energy alone by its objective there. Without validation rows the training loss is
-watched instead. The best weights of each stage are kept.
+that trains the predictor is scored by ``score(probabilities, rows)`` on the validation rows; one that
+trains the energy alone by the same score of inference where the method answers so, else by its objective
+there. Without validation rows the training loss is watched instead. The best weights of each stage are kept.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from enstruct.data.rows import Rows
 from enstruct.methods import Stage
-from enstruct.training.batches import batches, to_features
+from enstruct.training.answers import inferred, probabilities
+from enstruct.training.batches import batches
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import weighted_mean
@@ -71,6 +71,7 @@ class Loop:
         stages = self.game.method.stages
         while self.progress.stage < len(stages):
             stage = stages[self.progress.stage]
+            self.game.clamp(stage)
             if self.progress.epoch == 0:
                 self._enter(stage)
             self._run_stage(stage)
@@ -97,12 +98,14 @@ class Loop:
         return {player: total / n for player, total in totals.items()}
 
     def _enter(self, stage: Stage) -> None:
+        """What happens once, before a stage's first epoch."""
         if self.before_stage is not None:
             self.before_stage(stage)
         if stage.fresh_predictor:
             self.game.predictor.load_state_dict(self.first_weights)
             self.game.reset_optimizer()
             self.game.predictor_updates = 0  # what counts is what trained the predictor that stays
+        self.game.enter(stage)
 
     def _run_stage(self, stage: Stage) -> None:
         progress, settings = self.progress, self.game.settings
@@ -157,6 +160,11 @@ class Loop:
             return -losses["predictor" if stage.predictor else "energy"]
         if stage.predictor:
             return self.score(probabilities(self.game.predictor, self.validation.X, self.device), self.validation)
+        how = self.game.method.inference
+        if how is not None:
+            loss = self.game.loss
+            y = inferred(self.game.predictor, loss.network, loss.space, how, self.validation.X, self.device)
+            return self.score(y, self.validation)
         return -self._energy_loss(self.validation)
 
     @torch.no_grad()
@@ -171,21 +179,3 @@ class Loop:
                 loss = self.game.loss.energy_loss(batch, self.game.predictor(batch.x))
                 total += float(weighted_mean(loss, batch.weight)) * len(loss)
         return total / len(rows)
-
-
-@torch.no_grad()
-def probabilities(
-    predictor: nn.Module,
-    X: Any,
-    device: torch.device | str = "cpu",
-    chunk: int = 1024,
-    logits: bool = False,
-    dtype: torch.dtype = torch.float32,
-) -> NDArray[Any]:
-    """(rows, labels) marginals, or logits, of a predictor in evaluation mode."""
-    predictor.eval()
-    parts = []
-    for start in range(0, X.shape[0], chunk):
-        out = predictor(to_features(X[start : start + chunk], device, dtype))
-        parts.append((out if logits else torch.sigmoid(out)).cpu().numpy())
-    return np.concatenate(parts)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from enstruct.errors import ConfigError
-from enstruct.negatives import CostAugmentedNet, PerturbedSamples, PredictorPoint, PredictorSamples
+from enstruct.negatives import PerturbedSamples, PredictorPoint, PredictorSamples, Situation
 from enstruct.spaces import LabelSpace, LabelVectors
 
 SPACE = LabelSpace(4)
@@ -13,7 +13,7 @@ TRUTH = torch.tensor([[1.0, 0, 0, 1]])
 
 
 def drawn(source):
-    return source.build(SPACE, 4).draw(LOGITS.clone().requires_grad_(), TRUTH, None)
+    return source.build(SPACE, 4).draw(Situation(LOGITS.clone().requires_grad_(), TRUTH))
 
 
 def test_point_and_rounded_point():
@@ -35,16 +35,6 @@ def test_perturbed_samples_include_the_point_itself():
     torch.testing.assert_close(y[:, 0], torch.sigmoid(LOGITS))
     spread = torch.logit(y[:, 1:]).std(1)
     assert ((spread > 0.35) & (spread < 0.65)).all()
-
-
-def test_cost_augmented_net_seeks_low_energy_at_high_cost():
-    net = CostAugmentedNet().build(SPACE, 4)
-    proposal = net.propose(LOGITS, TRUTH)
-    assert proposal.shape == (1, 1, 4)
-    loss = net.loss(torch.tensor([[2.0]]), torch.tensor([[0.5]]))
-    assert loss.item() == 1.5
-    proposal.sum().backward()
-    assert all(p.grad is not None for p in net.parameters())
 
 
 @pytest.mark.parametrize("make", [lambda: PredictorSamples(0), lambda: PerturbedSamples(0), lambda: PerturbedSamples(3, std=0)])

@@ -1,0 +1,28 @@
+"""Where the candidates come from that an energy is trained against.
+
+| source | candidates a row | log-probability | file |
+|---|---|---|---|
+| ``PredictorPoint`` | the predictor's relaxed output, or its rounding | no | predictor |
+| ``PredictorSamples`` | K binary draws from the predictor | yes | predictor |
+| ``PerturbedSamples`` | K - 1 outputs with Gaussian noise on the logits, and the output itself | no | predictor |
+| ``CostAugmentedNet`` | the output of a net trained to find low energy at high cost (and the predictor's) | no | augmented |
+| ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
+| ``ValueTuples`` | the minimiser, an adversarial output, the truth | no | inference |
+| ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
+
+Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
+source may own parameters. None of them passes a gradient to the predictor.
+"""
+
+from enstruct.negatives.augmented import AugmentedNet as AugmentedNet
+from enstruct.negatives.augmented import CostAugmentedNet as CostAugmentedNet
+from enstruct.negatives.base import Candidates as Candidates
+from enstruct.negatives.base import Negatives as Negatives
+from enstruct.negatives.base import NegativeSource as NegativeSource
+from enstruct.negatives.base import Situation as Situation
+from enstruct.negatives.inference import InferencePoint as InferencePoint
+from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates
+from enstruct.negatives.inference import ValueTuples as ValueTuples
+from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
+from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
+from enstruct.negatives.predictor import PredictorSamples as PredictorSamples

@@ -1,0 +1,51 @@
+"""What a source of candidates is given, and what it gives."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+from enstruct.energies.base import State
+from enstruct.spaces.base import RelaxedSpace
+from enstruct.spaces.label_vectors import Labels
+
+
+class Situation(NamedTuple):
+    """One batch as a source sees it. ``state`` is the energy's, already prepared; ``logits`` are the predictor's."""
+
+    logits: Tensor
+    truth: Tensor
+    mask: Tensor | None = None
+    x: Tensor | None = None
+    energy: Any = None
+    state: State | None = None
+
+    def prepared(self) -> State:
+        if self.state is None:
+            raise RuntimeError("this source reads the energy; the situation has none")
+        return self.state
+
+
+class Candidates(NamedTuple):
+    """``y`` (batch, K, ...), ``log_noise`` (batch, K) and ``log_noise_truth`` (batch,) if the source has them."""
+
+    y: Labels
+    log_noise: Tensor | None = None
+    log_noise_truth: Tensor | None = None
+
+
+class NegativeSource(nn.Module):
+    """A running source. Most learn nothing; see :class:`~enstruct.negatives.augmented.AugmentedNet` for one that does."""
+
+    def draw(self, at: Situation) -> Candidates:
+        raise NotImplementedError  # every source defines it
+
+
+class Negatives(Protocol):
+    """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss)."""
+
+    @property
+    def has_noise(self) -> bool: ...
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource: ...

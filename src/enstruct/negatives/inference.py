@@ -1,0 +1,122 @@
+"""Candidates found by minimising the energy itself.
+
+    InferencePoint     ȳ = argmin_y E(x, y) - Δ(y, truth)                      SPEN's SSVM (eq. 8); Δ off: a perceptron
+    ValueTuples        inference, an adversarial output, and the truth          DVN (Gygli et al. 2017, section 3.2)
+    UnrolledIterates   y_1 .. y_T of inference, with their graph                SPEN end-to-end (Belanger et al. 2017)
+
+The adversarial output of DVN climbs the regression loss CE(v, q), with v = sigma(-E) and q the oracle's value of y held fixed,
+whose gradient in y is -(v - q) dE/dy; the published code climbs v instead (its adversarial gradient is built and never used).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.errors import ConfigError
+from enstruct.inference.minimise import Inference, minimise
+from enstruct.inference.objective import InferenceObjective
+from enstruct.inference.rules import MirrorDescent, Rule
+from enstruct.inference.unrolled import unroll
+from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.spaces.base import RelaxedSpace
+
+
+@dataclass(frozen=True)
+class InferencePoint:
+    """``augmented`` subtracts the cost. Starts may name "predictor"."""
+
+    inference: Inference = field(default_factory=lambda: Inference(steps=20))
+    augmented: bool = True
+    has_noise = False
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        return _Minimiser(space, self)
+
+
+@dataclass(frozen=True)
+class ValueTuples:
+    """``adversarial_steps`` of size ``rate`` from the truth or from zeros, a coin a row. Inference climbs v = sigma(-E)."""
+
+    inference: Inference = field(default_factory=lambda: Inference(steps=20, as_value=True))
+    rate: float = 0.5
+    adversarial_steps: int = 1
+    has_noise = False
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0 or self.adversarial_steps < 1:
+            raise ConfigError("ValueTuples needs a positive rate and at least one adversarial step.")
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        return _Tuples(space, self)
+
+
+@dataclass(frozen=True)
+class UnrolledIterates:
+    """The last ``keep`` of ``steps`` iterates from the predictor's output or the centre. ``temperature``: of the entropy term."""
+
+    rule: Rule = field(default_factory=MirrorDescent)
+    steps: int = 10
+    temperature: float = 1.0
+    keep: int = 1
+    start: str = "predictor"
+    has_noise = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.keep <= self.steps:
+            raise ConfigError(f"UnrolledIterates keeps 1..steps iterates, not {self.keep} of {self.steps}.")
+        if self.start not in ("predictor", "uniform"):
+            raise ConfigError(f"UnrolledIterates starts from 'predictor' or 'uniform', not {self.start!r}.")
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        return _Unrolled(space, self)
+
+
+class _Minimiser(NegativeSource):
+    def __init__(self, space: RelaxedSpace, settings: InferencePoint) -> None:
+        super().__init__()
+        self.space, self.settings = space, settings
+
+    def draw(self, at: Situation) -> Candidates:
+        how = self.settings.inference.resolve(self.space.relax(at.logits))
+        truth = at.truth if self.settings.augmented else None
+        return Candidates(minimise(at.energy, at.prepared(), self.space, truth=truth, settings=how).y.unsqueeze(1))
+
+
+class _Tuples(NegativeSource):
+    def __init__(self, space: RelaxedSpace, settings: ValueTuples) -> None:
+        super().__init__()
+        self.space, self.settings = space, settings
+
+    def draw(self, at: Situation) -> Candidates:
+        how = self.settings.inference.resolve(self.space.relax(at.logits))
+        found = minimise(at.energy, at.prepared(), self.space, settings=how).y
+        return Candidates(torch.stack([found, self._adversarial(at), at.truth], dim=1))
+
+    @torch.no_grad()
+    def _adversarial(self, at: Situation) -> Tensor:
+        """(batch, ...)."""
+        objective = InferenceObjective(at.energy, at.prepared().detached(), self.space)
+        coin = torch.rand(len(at.truth), *[1] * (at.truth.dim() - 1), device=at.truth.device) < 0.5
+        y = torch.where(coin, at.truth, torch.zeros_like(at.truth)).unsqueeze(1)
+        for _ in range(self.settings.adversarial_steps):
+            energy, slope = objective.value_and_gradient(y)
+            error = torch.sigmoid(-energy) - (1 - self.space.cost(y, at.truth, at.mask))  # v - q
+            y = self.space.project(y - self.settings.rate * error.unsqueeze(-1) * slope)
+        return y.squeeze(1)
+
+
+class _Unrolled(NegativeSource):
+    def __init__(self, space: RelaxedSpace, settings: UnrolledIterates) -> None:
+        super().__init__()
+        self.space, self.settings = space, settings
+
+    def draw(self, at: Situation) -> Candidates:
+        start = self.space.relax(at.logits.detach())
+        if self.settings.start == "uniform":
+            start = self.space.centre(len(start), 1, start).squeeze(1)
+        how = self.settings
+        iterates = unroll(at.energy, at.prepared(), self.space, start, how.rule, how.steps, how.temperature)
+        return Candidates(torch.stack(iterates[-self.settings.keep :], dim=1))

@@ -1,0 +1,122 @@
+"""Methods that answer by inference, and refinement, through the estimator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct import METHODS, EnergyMultiLabelClassifier, example_f1
+from enstruct.data.dataset import Dataset
+from enstruct.errors import ConfigError
+from enstruct.methods import Method, PredictorLoss
+
+
+def separable(n: int = 300) -> Dataset:
+    """Six labels, each the side of a hyperplane."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 8))
+    Y = sparse.csr_matrix((X @ rng.normal(size=(8, 6)) > 1).astype(np.uint8))
+    return Dataset(X, Y, tuple("abcdefgh"), tuple("uvwxyz"))
+
+
+DATA = separable()
+EVERYTHING = example_f1(DATA.Y, np.ones(DATA.Y.shape))
+SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_iter": 15, "random_state": 0}
+NEW = ["spen", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
+
+
+def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
+    return EnergyMultiLabelClassifier(method, **{**SMALL, **changes}).fit(DATA.X, DATA.Y)
+
+
+@pytest.mark.parametrize("method", NEW)
+def test_every_method_learns_and_survives_saving(method, tmp_path):
+    model = fitted(method, max_iter=40)
+    X, Y = DATA.X[:60], DATA.Y[:60]
+    assert example_f1(Y, model.predict(X)) > EVERYTHING + 0.1
+    p = model.predict_proba(X)
+    assert p.shape == Y.shape
+    assert ((p >= 0) & (p <= 1)).all()
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(EnergyMultiLabelClassifier.load(tmp_path / "model").predict_proba(X), p)
+
+
+def test_spen_clamps_and_transplants():
+    """After the second stage the local energy is still minus the pretrained predictor; after the third it has moved."""
+    two = replace(METHODS["spen"], stages=METHODS["spen"].stages[:2])
+    model = fitted(two)
+    local, head = model.energy_.part("local").scores, model.predictor_.head
+    np.testing.assert_array_equal(local.weight.detach(), -head.weight.detach())
+    np.testing.assert_array_equal(local.bias.detach(), -head.bias.detach())
+    for name, weights in model.energy_.encoder.state_dict().items():
+        np.testing.assert_array_equal(weights, model.predictor_.encoder.state_dict()[name])
+    joint = fitted("spen")
+    assert not np.array_equal(joint.energy_.part("local").scores.weight.detach(), -joint.predictor_.head.weight.detach())
+
+
+def test_refinement_moves_marginals_towards_lower_free_energy():
+    model = fitted("seal-nce", max_iter=30)
+    plain, refined = model.predict_proba(DATA.X), model.predict_proba(DATA.X, refine=20)
+
+    def free_energy(p):
+        """E(x, p) - H(p), with E at relaxed p."""
+        import torch
+
+        with torch.no_grad():
+            state = model.energy_.prepare(torch.from_numpy(np.asarray(model._scaled(DATA.X), dtype=np.float32)))
+            energy = model.energy_(state, torch.from_numpy(p.astype(np.float32)).unsqueeze(1)).squeeze(1).numpy()
+        inside = np.clip(p, 1e-6, 1 - 1e-6)
+        return energy + (inside * np.log(inside) + (1 - inside) * np.log1p(-inside)).sum(1)
+
+    assert free_energy(refined).mean() < free_energy(plain).mean()
+    assert example_f1(DATA.Y, model.predict(DATA.X, refine=20)) > EVERYTHING + 0.1
+    assert (model.predict(DATA.X, refine=5, top_k=2).sum(1) == 2).all()
+
+
+def test_refining_without_an_energy_is_refused():
+    with pytest.raises(ConfigError, match="no energy"):
+        fitted("cross-entropy", max_iter=2).predict(DATA.X, refine=5)
+    with pytest.raises(ConfigError, match="at least one step"):
+        fitted("seal-nce", max_iter=2).predict(DATA.X, refine=0)
+
+
+def test_a_module_energy_cannot_be_pretrained():
+    import torch
+    from torch import nn
+
+    class Bare(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(6))
+
+        def forward(self, x, y):
+            return y @ self.weight
+
+    with pytest.raises(ConfigError, match="module of your own"):
+        fitted("spen", energy_network=Bare(), max_iter=1)
+
+
+def test_the_anchor_holds_an_inference_network_to_its_start():
+    """With a huge anchor the game cannot move the network from the cross-entropy solution; without one it does."""
+    moved = {}
+    for anchor in (0.0, 1e4):
+        method = replace(METHODS["infnet"], predictor_loss=replace(METHODS["infnet"].predictor_loss, anchor_weight=anchor))
+        alone = fitted(replace(method, stages=method.stages[:1]), early_stopping=False, max_iter=5)
+        game = fitted(method, early_stopping=False, max_iter=5)
+        moved[anchor] = (game.predictor_.head.weight - alone.predictor_.head.weight).norm().item()
+    assert moved[1e4] < 0.3 * moved[0.0]
+
+
+def test_entropy_term_sharpens():
+    loss = PredictorLoss(energy_weight=1.0, augmented=True, hinged=True)
+    soft, sharp = (
+        fitted(replace(METHODS["infnet"], predictor_loss=replace(loss, entropy_weight=w)), early_stopping=False)
+        for w in (0.0, 50.0)
+    )
+
+    def entropy(model):
+        p = np.clip(model.predict_proba(DATA.X), 1e-6, 1 - 1e-6)
+        return -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
+
+    assert entropy(sharp) < entropy(soft)

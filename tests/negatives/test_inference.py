@@ -1,0 +1,95 @@
+"""Candidates by inference, against enumeration and the definitions."""
+
+import itertools
+
+import pytest
+import torch
+
+from enstruct.energies import GlobalEnergy, LocalEnergy, SumEnergy
+from enstruct.errors import ConfigError
+from enstruct.inference import Inference, MirrorDescent, ProjectedGradient
+from enstruct.negatives import InferencePoint, Situation, UnrolledIterates, ValueTuples
+from enstruct.spaces import LabelSpace
+
+L = 4
+
+
+def situation(cost: str = "hamming-sum"):
+    torch.manual_seed(0)
+    energy = SumEnergy(None, [LocalEnergy(3, L), GlobalEnergy(L, 3)]).double()
+    x = torch.randn(5, 3, dtype=torch.float64)
+    truth = (torch.rand(5, L) < 0.5).double()
+    logits = torch.randn(5, L, dtype=torch.float64, requires_grad=True)
+    return LabelSpace(L, cost), Situation(logits, truth, None, x, energy, energy.prepare(x))
+
+
+@pytest.mark.parametrize("augmented", [True, False])
+def test_the_point_is_the_minimiser(augmented):
+    space, at = situation()
+    how = Inference(MirrorDescent(0.3, 0.9), ("predictor", "uniform", "random", "random"), steps=300)
+    y = InferencePoint(how, augmented).build(space, L).draw(at).y
+    assert y.shape == (5, 1, L)
+    assert not y.requires_grad
+    corners = torch.tensor(list(itertools.product([0.0, 1.0], repeat=L)), dtype=torch.float64).expand(5, -1, -1)
+
+    def objective(candidates):
+        return at.energy(at.state, candidates) - augmented * space.cost(candidates, at.truth)
+
+    assert (objective(y).squeeze(1) <= objective(corners).min(1).values + 1e-3).all()
+
+
+def test_tuples_are_inference_adversary_and_truth():
+    space, at = situation("soft-f1")
+    y = ValueTuples(Inference(ProjectedGradient(0.5), ("zeros",), 20, as_value=True)).build(space, L).draw(at).y
+    assert y.shape == (5, 3, L)
+    assert not y.requires_grad
+    torch.testing.assert_close(y[:, 2], at.truth)
+    assert ((y >= 0) & (y <= 1)).all()
+
+
+def test_the_adversary_raises_the_regression_loss():
+    """A small step from where it starts (the truth or zeros) climbs CE(v, q) with q held fixed."""
+    space, at = situation("soft-f1")
+    source = ValueTuples(rate=1e-3).build(space, L)
+    torch.manual_seed(3)
+    moved = source.draw(at).y[:, 1]
+    start = (moved > 0.5).double()  # a step of 1e-3 leaves the corner it began at recognisable
+
+    def loss(y):
+        value = torch.sigmoid(-at.energy(at.state, y.unsqueeze(1))).squeeze(1)
+        target = 1 - space.cost(start.unsqueeze(1), at.truth).squeeze(1)
+        return torch.nn.functional.binary_cross_entropy(value, target, reduction="none")
+
+    assert (loss(moved) >= loss(start) - 1e-12).all()
+    assert (loss(moved) > loss(start)).any()
+
+
+def test_unrolled_gradient_is_the_finite_difference():
+    space, at = situation("log")
+    source = UnrolledIterates(MirrorDescent(0.4, 0.5), steps=4, keep=2).build(space, L)
+    parameter = at.energy.terms[1].measurements.matrix
+
+    def loss():
+        fresh = at._replace(state=at.energy.prepare(at.x))
+        y = source.draw(fresh).y
+        assert y.shape == (5, 2, L)
+        return space.cost(y, at.truth).sum()
+
+    (gradient,) = torch.autograd.grad(loss(), parameter)
+    for index in [(0, 0), (1, 2), (3, 1)]:
+        with torch.no_grad():
+            parameter[index] += 1e-6
+            up = loss()
+            parameter[index] -= 2e-6
+            down = loss()
+            parameter[index] += 1e-6
+        assert float(gradient[index]) == pytest.approx(float(up - down) / 2e-6, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(steps=3, keep=4), lambda: UnrolledIterates(start="zeros")],
+)
+def test_impossible_settings_are_refused(make):
+    with pytest.raises(ConfigError):
+        make()
