@@ -57,3 +57,24 @@ class PublishedStep:
             value.backward()
             float(value.detach())
             optimizer.step()
+
+
+def published_inference(energy: nn.Module, x: Tensor, n_labels: int, rate: float, steps: int) -> Tensor:
+    """(batch, labels): projected gradient on y, the x-network run again at every step, gradients of the parameters
+    computed along (the published loops leave them requiring gradients); the best iterate per row counts, as in ours.
+    """
+    y = torch.full((len(x), n_labels), 0.5, dtype=x.dtype, requires_grad=True)
+    best, best_y = torch.full((len(x),), torch.inf, dtype=x.dtype), y.detach().clone()
+    for step in range(steps + 1):
+        value = energy(energy.prepare(x), y.unsqueeze(1)).squeeze(1)  # type: ignore[operator]
+        with torch.no_grad():
+            better = value < best
+            best, best_y = torch.where(better, value, best), torch.where(better.unsqueeze(1), y, best_y)
+        if step < steps:
+            y.grad = None
+            value.sum().backward()
+            with torch.no_grad():
+                y -= rate * y.grad
+                y.clamp_(0, 1)
+    energy.zero_grad()
+    return best_y

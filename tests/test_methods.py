@@ -30,6 +30,10 @@ def test_the_rows_the_readme_names_are_there():
         "seal-static-regression",
         "infnet",
         "infnet+",
+        "crf",
+        "crf-lp",
+        "crf-lbp",
+        "crf-mean-field",
     }
 
 

@@ -24,7 +24,8 @@ from typing import Any, Literal
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating
-from enstruct.inference import Inference, MirrorDescent, ProjectedGradient
+from enstruct.inference import Exact, Inference, MirrorDescent, ProjectedGradient, Solver
+from enstruct.inference.exact import SolverName
 from enstruct.negatives import (
     CostAugmentedNet,
     InferencePoint,
@@ -120,7 +121,7 @@ class Method:
     cost: str = "soft-f1"
     encoder: dict[str, Any] = field(default_factory=dict)
     energy: dict[str, Any] = field(default_factory=dict)
-    inference: Inference | None = None
+    inference: Solver | None = None
     solver: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
@@ -175,6 +176,23 @@ INFNET = Method(
     cost="squared",
     energy={"features": "copied", "units": 16},
 )
+
+CRF = Method(
+    "crf",
+    negatives=InferencePoint(Exact()),
+    objective=MARGIN,
+    stages=ENERGY_ALONE,
+    cost="hamming-sum",
+    encoder={"layers": 0},
+    energy={"terms": ("local", "pairwise"), "rank": None},
+    inference=Exact(),
+)
+
+
+def crf(name: str, solver: SolverName) -> Method:
+    """The pairwise CRF trained and read out by another solver."""
+    return replace(CRF, name=name, negatives=InferencePoint(Exact(solver)), inference=Exact(solver))
+
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -247,6 +265,10 @@ METHODS: dict[str, Method] = {
             objective=MARGIN_PERCEPTRON,
             predictor_loss=PredictorLoss(energy_weight=10.0),
         ),
+        CRF,
+        crf("crf-lp", "linear-program"),
+        crf("crf-lbp", "belief-propagation"),
+        crf("crf-mean-field", "mean-field"),
         replace(CROSS_ENTROPY, name="low-rank", encoder={"layers": 1, "hidden": 64, "nonlinearity": "identity"}),
         replace(CROSS_ENTROPY, name="mlp", encoder={"layers": 2, "hidden": 150, "nonlinearity": "relu"}),
         replace(CROSS_ENTROPY, name="binary-relevance", solver=fit_one_vs_rest),

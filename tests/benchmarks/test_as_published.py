@@ -11,6 +11,7 @@ from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Alternating
+from enstruct.inference import ProjectedGradient, minimise
 from enstruct.methods import METHODS, customise
 from enstruct.negatives import Candidates
 from enstruct.spaces import LabelSpace, LabelVectors
@@ -19,7 +20,7 @@ from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from as_published import PublishedStep
+from as_published import PublishedStep, published_inference
 
 FEATURES, LABELS, SAMPLES, WEIGHT = 40, 12, 5, 2.0
 
@@ -36,10 +37,10 @@ def test_same_losses_and_gradients_on_a_fixed_batch_in_float64():
     drawn = published.draw(logits)
 
     class Fixed(torch.nn.Module):
-        def draw(self, logits, truth, mask):
+        def draw(self, at):
             space, found = LabelSpace(LABELS), LabelVectors.from_dense(drawn)
-            log_truth = space.log_prob(LabelVectors.from_dense(truth.unsqueeze(1)), logits).squeeze(1)
-            return Candidates(found, space.log_prob(found, logits), log_truth)
+            log_truth = space.log_prob(LabelVectors.from_dense(at.truth.unsqueeze(1)), at.logits).squeeze(1)
+            return Candidates(found, space.log_prob(found, at.logits), log_truth)
 
     ours = LearnedLoss(customise(METHODS["seal-nce"], n_samples=SAMPLES), LabelSpace(LABELS), energy, LABELS, Settings())
     ours.source = Fixed()
@@ -76,3 +77,11 @@ def test_flops_gate_at_the_shape_of_eurlex(monkeypatch):
             work()
         counts.append(counter.get_total_flops())
     assert counts[0] < 0.5 * counts[1]
+
+
+def test_published_inference_finds_what_ours_finds_in_float64():
+    x = torch.randn(6, FEATURES, dtype=torch.float64)
+    energy = build_energy(EnergySpec(units=7), MLP(FEATURES, 9), MLP(FEATURES, 9), LABELS).double().eval()
+    theirs = published_inference(energy, x, LABELS, rate=0.1, steps=20)
+    ours = minimise(energy, energy.prepare(x), LabelSpace(LABELS), ProjectedGradient(0.1), steps=20)
+    torch.testing.assert_close(ours.y, theirs, rtol=1e-9, atol=1e-11)

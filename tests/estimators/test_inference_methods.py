@@ -24,6 +24,7 @@ DATA = separable()
 EVERYTHING = example_f1(DATA.Y, np.ones(DATA.Y.shape))
 SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_iter": 15, "random_state": 0}
 NEW = ["spen", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
+NEW += ["crf", "crf-lp", "crf-lbp", "crf-mean-field"]
 
 
 def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
@@ -32,7 +33,8 @@ def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
 
 @pytest.mark.parametrize("method", NEW)
 def test_every_method_learns_and_survives_saving(method, tmp_path):
-    model = fitted(method, max_iter=40)
+    quick = {"learning_rate": 0.05, "max_iter": 8} if method.startswith("crf") else {"max_iter": 40}
+    model = fitted(method, **quick)
     X, Y = DATA.X[:60], DATA.Y[:60]
     assert example_f1(Y, model.predict(X)) > EVERYTHING + 0.1
     p = model.predict_proba(X)

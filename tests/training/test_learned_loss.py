@@ -20,7 +20,7 @@ ENERGY_METHODS = [name for name, method in METHODS.items() if method.has_energy]
 def learned(name="seal-nce", **changes):
     method = customise(METHODS[name], **changes)
     encoder, fresh = MLP(6, 8, 1, 0.0), MLP(6, 8, 1, 0.0)
-    energy = build_energy(EnergySpec(units=5), encoder, fresh, 4)
+    energy = build_energy(EnergySpec(**{**method.energy, "units": 5}), encoder, fresh, 4)
     predictor = Predictor(encoder, 4)
     return LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings(), predictor), predictor
 

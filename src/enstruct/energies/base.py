@@ -75,8 +75,11 @@ class SumEnergy(nn.Module):
         self.terms = nn.ModuleList(terms)
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
-        features = x if self.encoder is None else self.encoder(x)  # (batch, features)
-        return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask, x.shape[0])
+        return self.prepare_features(x if self.encoder is None else self.encoder(x), mask)
+
+    def prepare_features(self, features: Tensor, mask: Tensor | None = None) -> State:
+        """The state from features (batch, width) computed elsewhere, as by a predictor that shares them."""
+        return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask, features.shape[0])
 
     def part(self, name: str) -> nn.Module:
         """ "features", or a term by its name. ConfigError if there is none."""

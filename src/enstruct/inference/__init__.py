@@ -1,7 +1,9 @@
 """Prediction by energy minimisation over the relaxed output space."""
 
+from enstruct.inference.exact import Exact as Exact
 from enstruct.inference.minimise import Inference as Inference
 from enstruct.inference.minimise import Solution as Solution
+from enstruct.inference.minimise import Solver as Solver
 from enstruct.inference.minimise import minimise as minimise
 from enstruct.inference.rules import AdamOnLogits as AdamOnLogits
 from enstruct.inference.rules import MirrorDescent as MirrorDescent

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -39,6 +39,17 @@ class Solution:
     steps: Tensor
     converged: Tensor
     status: str
+
+
+class Solver(Protocol):
+    """Anything that answers by the energy, as data: :class:`Inference`, or :class:`~enstruct.inference.exact.Exact`."""
+
+    @property
+    def needs_predictor(self) -> bool: ...
+
+    def resolve(self, predicted: Tensor) -> Solver: ...
+
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution: ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,14 @@ class Inference:
         """With "predictor" among the starts replaced by a predictor's relaxed output."""
         starts = tuple(predicted.detach() if isinstance(s, str) and s == "predictor" else s for s in self.starts)
         return replace(self, starts=starts)
+
+    @property
+    def needs_predictor(self) -> bool:
+        return any(isinstance(start, str) and start == "predictor" for start in self.starts)
+
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
+        """:func:`minimise` with these settings."""
+        return minimise(energy, state, space, truth=truth, settings=self)
 
     @property
     def watches(self) -> bool:

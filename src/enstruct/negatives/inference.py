@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import Inference, minimise
+from enstruct.inference.minimise import Inference, Solver, minimise
 from enstruct.inference.objective import InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule
 from enstruct.inference.unrolled import unroll
@@ -26,9 +26,9 @@ from enstruct.spaces.base import RelaxedSpace
 
 @dataclass(frozen=True)
 class InferencePoint:
-    """``augmented`` subtracts the cost. Starts may name "predictor"."""
+    """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor"."""
 
-    inference: Inference = field(default_factory=lambda: Inference(steps=20))
+    inference: Solver = field(default_factory=lambda: Inference(steps=20))
     augmented: bool = True
     has_noise = False
 
@@ -82,7 +82,7 @@ class _Minimiser(NegativeSource):
     def draw(self, at: Situation) -> Candidates:
         how = self.settings.inference.resolve(self.space.relax(at.logits))
         truth = at.truth if self.settings.augmented else None
-        return Candidates(minimise(at.energy, at.prepared(), self.space, truth=truth, settings=how).y.unsqueeze(1))
+        return Candidates(how.solve(at.energy, at.prepared().detached(), self.space, truth).y.unsqueeze(1))
 
 
 class _Tuples(NegativeSource):

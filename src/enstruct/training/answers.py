@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from enstruct.energies.tilted import TiltedEnergy
-from enstruct.inference import Inference, minimise
+from enstruct.inference import Solver
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.training.batches import to_features
 
@@ -40,7 +40,7 @@ def inferred(
     predictor: nn.Module,
     energy: Any,
     space: RelaxedSpace,
-    how: Inference,
+    how: Solver,
     X: Any,
     device: torch.device | str = "cpu",
     chunk: int = CHUNK,
@@ -58,11 +58,11 @@ def inferred(
         x = to_features(X[start : start + chunk], device, dtype)
         state, sought = energy.prepare(x), energy
         settings = how
-        if tilted or "predictor" in [start for start in how.starts if isinstance(start, str)]:
+        if tilted or how.needs_predictor:
             logits = predictor(x)
             settings = how.resolve(space.relax(logits))
             if tilted:
                 sought = TiltedEnergy(energy)
                 state = sought.prepare_with(state, logits)
-        parts.append(minimise(sought, state, space, settings=settings).y.cpu().numpy())
+        parts.append(settings.solve(sought, state, space).y.cpu().numpy())
     return np.concatenate(parts)

@@ -1,0 +1,134 @@
+"""Seconds of gradient-based inference, ours against the published way, in one run on the same networks.
+
+    python benchmarks/inference_pass.py [--out results/benchmark-inference.json] [--repeats 5]
+
+bibtex's shape (1836 features, 159 labels, 2x400, 200 units); batches of 128 and 1024; 20 steps, with and without the
+compiler, and run to convergence with per-row stopping against the published fixed number of steps. Then refined prediction
+against a plain forward pass, and seconds over the number of labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from as_published import published_inference
+
+from enstruct.comparison.run import environment
+from enstruct.data.rows import Rows
+from enstruct.data.synthetic import sparse_topics
+from enstruct.encoders import MLP, Predictor
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.inference import MirrorDescent, ProjectedGradient, minimise
+from enstruct.spaces import LabelSpace
+from enstruct.training.batches import batches
+
+FEATURES, LABELS, HIDDEN, UNITS, RATE, STEPS, LONG = 1836, 159, 400, 200, 0.1, 20, 100
+
+
+def seconds(work: Callable[[], Any], repeats: int) -> float:
+    work()
+    taken = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[len(taken) // 2]
+
+
+def networks(labels: int, sparse: bool, features: str = "separate") -> tuple[Predictor, Any]:
+    def encoder() -> MLP:
+        return MLP(FEATURES, HIDDEN, sparse=sparse)
+
+    predictor = Predictor(encoder(), labels)
+    return predictor.eval(), build_energy(EnergySpec(units=UNITS, features=features), predictor.encoder, encoder(), labels).eval()
+
+
+def against_published(batch: int, repeats: int) -> dict[str, float]:
+    data = sparse_topics(batch, FEATURES, LABELS, 2.4)
+    sparse_x, dense_x = next(batches(Rows(data.X, data.Y), batch)).x, torch.from_numpy(data.X.toarray()).float()
+    space = LabelSpace(LABELS)
+    (_, ours), (_, theirs) = networks(LABELS, True), networks(LABELS, False)
+
+    def find(**changes: Any) -> Callable[[], Any]:
+        return lambda: minimise(ours, ours.prepare(sparse_x), space, ProjectedGradient(RATE), **{"steps": STEPS, **changes})
+
+    row = {
+        "batch": batch,
+        "published_20": seconds(lambda: published_inference(theirs, dense_x, LABELS, RATE, STEPS), repeats),
+        "ours_20": seconds(find(), repeats),
+        "ours_20_compiled": seconds(find(gradient="compiled"), repeats),
+        "published_long": seconds(lambda: published_inference(theirs, dense_x, LABELS, RATE, LONG), max(1, repeats // 3)),
+        "ours_to_convergence": seconds(find(steps=LONG, tolerance=1e-3, stable=3), repeats),
+    }
+    row["ratio_20"] = row["published_20"] / row["ours_20"]
+    row["ratio_20_compiled"] = row["published_20"] / row["ours_20_compiled"]
+    row["ratio_to_convergence"] = row["published_long"] / row["ours_to_convergence"]
+    return row
+
+
+def refinement(repeats: int, steps: int = 3) -> dict[str, float]:
+    """Refined prediction over a plain forward pass, batch 1024."""
+    data = sparse_topics(1024, FEATURES, LABELS, 2.4)
+    x = next(batches(Rows(data.X, data.Y), 1024)).x
+    row: dict[str, float] = {"steps": steps}
+    for features in ("shared", "separate"):
+        predictor, energy = networks(LABELS, True, features)
+
+        def refined(predictor: Any = predictor, energy: Any = energy, features: str = features) -> Any:
+            if features == "shared":  # one pass through the encoder serves both
+                hidden = predictor.encoder(x)
+                start, state = torch.sigmoid(predictor.head(hidden)), energy.prepare_features(hidden)
+            else:
+                start, state = torch.sigmoid(predictor(x)), energy.prepare(x)
+            return minimise(energy, state, LabelSpace(LABELS), MirrorDescent(0.5, 0.0), start=start, steps=steps, temperature=1.0)
+
+        with torch.no_grad():
+            row[features] = seconds(refined, repeats) / seconds(lambda p=predictor: torch.sigmoid(p(x)), repeats)  # type: ignore[misc]
+    return row
+
+
+def over_labels(repeats: int) -> list[dict[str, float]]:
+    found = []
+    for labels in (100, 300, 1000, 3000, 10000):
+        energy = build_energy(EnergySpec(units=UNITS), MLP(50, 50), MLP(50, 50), labels).eval()
+        state = energy.prepare(torch.randn(128, 50))
+        space = LabelSpace(labels)
+
+        def find(energy: Any = energy, state: Any = state, space: LabelSpace = space) -> Any:
+            return minimise(energy, state, space, steps=STEPS)
+
+        found.append({"labels": labels, "seconds": seconds(find, repeats)})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    rows = [against_published(batch, options.repeats) for batch in (128, 1024)]
+    for row in rows:
+        print(
+            f"batch {row['batch']:5.0f}: 20 steps {1e3 * row['ours_20']:7.1f} ms, published {1e3 * row['published_20']:8.1f} ms, "
+            f"ratio {row['ratio_20']:5.1f}, compiled {row['ratio_20_compiled']:5.1f}, "
+            f"to convergence {row['ratio_to_convergence']:5.1f}"
+        )
+    refined, scaling = refinement(options.repeats), over_labels(options.repeats)
+    print(
+        f"refined prediction over a forward pass: {refined['shared']:.2f}x shared, {refined['separate']:.2f}x separate features"
+    )
+    print("labels: " + ", ".join(f"{row['labels']}: {1e3 * row['seconds']:.1f} ms" for row in scaling))
+    if options.out is not None:
+        content = {"environment": environment(), "inference": rows, "refinement": refined, "labels": scaling}
+        options.out.write_text(json.dumps(content, indent=1))
+
+
+if __name__ == "__main__":
+    main()

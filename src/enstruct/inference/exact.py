@@ -1,0 +1,191 @@
+"""Solvers for small or pairwise energies over {0,1}^L: oracles, and the inference of pairwise CRFs.
+
+    enumeration          all 2^L label sets, any energy, L <= 16
+    integer-program      min u.y + sum_{i<j} w_ij z_ij,  z_ij = y_i y_j by linear constraints; HiGHS through SciPy
+    linear-program       the same with y, z in [0, 1] (the local polytope): a lower bound, y may be fractional
+    belief-propagation   loopy sum-product on exp(-E), damped; marginals
+    mean-field           q_i <- sigma(-(u_i + sum_j w_ij q_j)), label after label; marginals
+
+The last four read a pairwise energy (local and pairwise terms only) as u (batch, labels) and w (labels, labels), symmetric
+with a zero diagonal. Cost augmentation needs a cost that is linear in binary y (Hamming, squared), except for enumeration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+from torch import Tensor
+
+from enstruct.energies.base import State
+from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.inference.minimise import Solution
+from enstruct.spaces.base import RelaxedSpace
+
+SolverName = Literal["enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field"]
+SOLVERS: tuple[SolverName, ...] = ("enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field")
+MOST_LABELS = 16
+"""Above this, 2^L label sets are too many to enumerate."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A solver as data. ``solver=None``: enumeration up to 16 labels, the integer program above."""
+
+    solver: SolverName | None = None
+    iterations: int = 50
+    damping: float = 0.5
+    needs_predictor: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.solver is not None and self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
+        if self.iterations < 1 or not 0 <= self.damping < 1:
+            raise ConfigError(f"iterations must be at least 1 and damping in [0, 1), not {self.iterations} and {self.damping}.")
+
+    def resolve(self, predicted: Tensor) -> Exact:
+        return self
+
+    @torch.no_grad()
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
+        """Minimise E(x, y) - Δ(y, truth). ConfigError for too many labels, or an energy or a cost the solver cannot read."""
+        n_labels = space.centre(1, 1, torch.zeros(())).shape[-1]
+        solver = self.solver or ("enumeration" if n_labels <= MOST_LABELS else "integer-program")
+        if solver == "enumeration":
+            y, converged = enumerate_all(energy, state, space, truth, n_labels), True
+        else:
+            unary, pairs = pairwise_form(energy, state)
+            if truth is not None:
+                unary = unary - linear_cost(space, truth, state.mask)
+            if state.mask is not None:
+                unary = unary.masked_fill(state.mask == 0, torch.inf)
+            y, converged = self._pairwise(solver, unary, pairs)
+        value = energy(state, y.unsqueeze(1)).squeeze(1)
+        if truth is not None:
+            value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
+        rows = torch.ones(len(y), dtype=torch.int64)
+        return Solution(y, value, rows, torch.full((len(y),), converged), f"{solver} on {len(y)} rows.")
+
+    def _pairwise(self, solver: SolverName, unary: Tensor, pairs: Tensor) -> tuple[Tensor, bool]:
+        if solver == "mean-field":
+            return mean_field(unary, pairs, self.iterations)
+        if solver == "belief-propagation":
+            return belief_propagation(unary, pairs, self.iterations, self.damping)
+        program = _Program(pairs.double().numpy(), integer=solver == "integer-program")
+        found = np.stack([program.solve(row) for row in unary.double().numpy()])
+        return torch.from_numpy(found).to(unary.dtype), True
+
+
+def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, n_labels: int) -> Tensor:
+    """(batch, labels) of the best of all 2^L."""
+    if n_labels > MOST_LABELS:
+        raise ConfigError(
+            f"Enumeration is for at most {MOST_LABELS} labels, not {n_labels}: use the integer program, or its relaxation "
+            "Exact('linear-program')."
+        )
+    like = next(iter(energy.parameters()))
+    corners = torch.tensor(list(product([0.0, 1.0], repeat=n_labels)), dtype=like.dtype)
+    best = []
+    for row in range(state.batch):
+        one = state.rows(torch.tensor([row]))
+        value = energy(one, corners.unsqueeze(0))
+        if truth is not None:
+            value = value - space.cost(corners.unsqueeze(0), truth[row : row + 1], one.mask)
+        allowed = corners if one.mask is None else corners * one.mask
+        best.append(allowed[int(value.squeeze(0).argmin())])
+    return torch.stack(best)
+
+
+def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
+    """u (batch, labels) and w (labels, labels) with E = u.y + sum_{i<j} w_ij y_i y_j on binary y."""
+    terms = {term.name: term for term in getattr(energy, "terms", [])}
+    if not terms or set(terms) - {"local", "pairwise"}:
+        raise ConfigError(
+            f"This solver reads energies of local and pairwise terms, not {sorted(terms) or type(energy).__name__}; "
+            "use EnergySpec(terms=('local', 'pairwise'))."
+        )
+    kept = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
+    pairwise = cast(PairwiseEnergy, terms["pairwise"])
+    table = pairwise.interactions().detach()
+    unary = pairwise.linear + table.diagonal()
+    local = kept.get("local")
+    unary = unary.expand(state.batch, -1) if local is None else unary + local.detach()
+    return unary, 2 * (table - torch.diag(table.diagonal()))
+
+
+def linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
+    """c (batch, labels) with Δ(y, truth) = Δ(0, truth) + c.y on binary y."""
+    if getattr(space, "cost_name", "") not in ("hamming-sum", "hamming-mean", "squared"):
+        raise ConfigError("This solver needs a cost that is linear in binary y: 'hamming-sum', 'hamming-mean' or 'squared'.")
+    ends = torch.stack([torch.zeros_like(truth), torch.ones_like(truth)], dim=1)
+    unit = space.cost(ends, 1 - truth, mask).sum(1, keepdim=True) / (
+        truth.shape[1] if mask is None else mask.sum(1, keepdim=True)
+    )
+    return unit * (1 - 2 * truth)
+
+
+class _Program:
+    """The linear constraints of one table of pairs; only the unaries change from row to row."""
+
+    def __init__(self, pairs: NDArray[np.float64], integer: bool) -> None:
+        n = len(pairs)
+        self.first, self.second = (index for index in np.nonzero(np.triu(pairs, 1)))
+        self.weights, self.n = pairs[self.first, self.second], n
+        m = len(self.weights)
+        z, one, zero = np.arange(m), np.ones(m), np.zeros(m)
+        rows = np.concatenate([z, z, z + m, z + m, z + 2 * m, z + 2 * m, z + 2 * m])
+        columns = np.concatenate([n + z, self.first, n + z, self.second, self.first, self.second, n + z])
+        values = np.concatenate([one, -one, one, -one, one, one, -one])  # z <= y_i, z <= y_j, y_i + y_j - z <= 1
+        table = sparse.csr_matrix((values, (rows, columns)), shape=(3 * m, n + m))
+        self.constraints = LinearConstraint(table, ub=np.concatenate([zero, zero, one])) if m else ()
+        self.integrality = np.concatenate([np.full(n, float(integer)), zero])
+
+    def solve(self, unary: NDArray[np.float64]) -> NDArray[np.float64]:
+        hole = np.isinf(unary)
+        upper = np.ones(self.n + len(self.weights))
+        upper[: self.n][hole] = 0
+        objective = np.concatenate([np.where(hole, 0, unary), self.weights])
+        found = milp(objective, integrality=self.integrality, bounds=Bounds(0, upper), constraints=self.constraints)
+        if found.x is None:
+            raise ConfigError(f"HiGHS found no answer: {found.message}")
+        y = np.clip(found.x[: self.n], 0, 1)
+        return np.asarray(y.round() if self.integrality.any() else y)
+
+
+def mean_field(unary: Tensor, pairs: Tensor, sweeps: int, tolerance: float = 1e-6) -> tuple[Tensor, bool]:
+    """(batch, labels) marginals by coordinate ascent from the unaries' own; whether they settled."""
+    q = torch.sigmoid(-unary)
+    for _ in range(sweeps):
+        before = q.clone()
+        for label in range(q.shape[1]):
+            q[:, label] = torch.sigmoid(-(unary[:, label] + q @ pairs[label]))
+        if float((q - before).abs().max()) < tolerance:
+            return q, True
+    return q, False
+
+
+def belief_propagation(
+    unary: Tensor, pairs: Tensor, iterations: int, damping: float, tolerance: float = 1e-6
+) -> tuple[Tensor, bool]:
+    """(batch, labels) marginals by damped loopy sum-product; exact where the pairs form a forest.
+
+    Messages are log-odds m[b, i, j] of label i towards label j:
+    m = log(1 + e^{h - w_ij}) - log(1 + e^h), with h the log-odds of i from everything but j.
+    """
+    messages = torch.zeros(len(unary), *pairs.shape, dtype=unary.dtype)
+    linked = (pairs != 0).to(unary.dtype)
+    for _ in range(iterations):
+        cavity = (-unary + messages.sum(1)).unsqueeze(2) - messages.transpose(1, 2)  # (batch, from, to)
+        fresh = (torch.nn.functional.softplus(cavity - pairs) - torch.nn.functional.softplus(cavity)) * linked
+        change = float((fresh - messages).abs().max())
+        messages = damping * messages + (1 - damping) * fresh
+        if change < tolerance:
+            return torch.sigmoid(-unary + messages.sum(1)), True
+    return torch.sigmoid(-unary + messages.sum(1)), False

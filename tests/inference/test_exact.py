@@ -1,0 +1,112 @@
+"""Solvers against enumeration and exact marginals."""
+
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from enstruct.energies import GlobalEnergy, LocalEnergy, PairwiseEnergy, SumEnergy
+from enstruct.errors import ConfigError
+from enstruct.inference.exact import Exact, belief_propagation, mean_field, pairwise_form
+from enstruct.spaces import LabelSpace
+
+L = 6
+
+
+def a_field(labels: int = L, rows: int = 200, strength: float = 1.0):
+    torch.manual_seed(0)
+    pairwise = PairwiseEnergy(labels, None)
+    nn.init.normal_(pairwise.factor, std=strength)
+    nn.init.normal_(pairwise.linear)
+    energy = SumEnergy(None, [LocalEnergy(4, labels), pairwise]).double()
+    return energy, energy.prepare(torch.randn(rows, 4, dtype=torch.float64))
+
+
+def corners(labels: int = L):
+    return torch.tensor(list(itertools.product([0.0, 1.0], repeat=labels)), dtype=torch.float64)
+
+
+def test_pairwise_form_is_the_energy_on_binary_outputs():
+    energy, state = a_field(rows=3)
+    unary, pairs = pairwise_form(energy, state)
+    y = corners()
+    by_hand = unary @ y.T + ((y @ pairs) * y).sum(1) / 2
+    torch.testing.assert_close(by_hand, energy(state, y.expand(3, -1, -1)))
+
+
+@pytest.mark.parametrize("augmented", [False, True])
+def test_the_integer_program_equals_enumeration_on_200_rows(augmented):
+    energy, state = a_field()
+    space = LabelSpace(L, "hamming-sum")
+    truth = (torch.rand(200, L) < 0.4).double() if augmented else None
+    by_program = Exact("integer-program").solve(energy, state, space, truth)
+    by_enumeration = Exact("enumeration").solve(energy, state, space, truth)
+    torch.testing.assert_close(by_program.energy, by_enumeration.energy)
+    assert torch.equal(by_program.y, by_enumeration.y)
+
+
+def test_the_relaxation_bounds_it_from_below():
+    energy, state = a_field()
+    unary, pairs = pairwise_form(energy, state)
+    y = Exact("linear-program").solve(energy, state, LabelSpace(L)).y
+    best = Exact("enumeration").solve(energy, state, LabelSpace(L)).energy
+    least = torch.where(
+        pairs > 0, (y.unsqueeze(2) + y.unsqueeze(1) - 1).clamp(min=0), torch.minimum(y.unsqueeze(2), y.unsqueeze(1))
+    )
+    bound = (unary * y).sum(1) + (pairs * least).sum((1, 2)) / 2
+    assert (bound <= best + 1e-8).all()
+    whole = (y == y.round()).all(1)
+    assert whole.any()
+    torch.testing.assert_close(bound[whole], best[whole])  # an integral relaxation is exact
+
+
+def exact_marginals(energy, state):
+    y = corners()
+    p = torch.softmax(-energy(state, y.expand(state.batch, -1, -1)), dim=1)
+    return (p @ y).detach()
+
+
+def test_belief_propagation_is_exact_on_a_tree():
+    energy, state = a_field(rows=20)
+    chain = torch.diag(torch.ones(L - 1, dtype=torch.float64), 1)
+    with torch.no_grad():
+        energy.terms[1].factor.mul_(chain)
+    unary, pairs = pairwise_form(energy, state)
+    found, settled = belief_propagation(unary.detach(), pairs, 500, 0.0)
+    assert settled
+    torch.testing.assert_close(found, exact_marginals(energy, state), atol=1e-6, rtol=0)
+
+
+def test_approximate_marginals_are_near_for_weak_pairs():
+    energy, state = a_field(rows=20, strength=0.2)
+    unary, pairs = pairwise_form(energy, state)
+    exact = exact_marginals(energy, state)
+    by_lbp, _ = belief_propagation(unary.detach(), pairs, 200, 0.5)
+    by_mean_field, _ = mean_field(unary.detach(), pairs, 200)
+    assert float((by_lbp - exact).abs().max()) < 0.01
+    assert float((by_mean_field - exact).abs().max()) < 0.05
+    assert float((by_lbp - exact).abs().mean()) < float((by_mean_field - exact).abs().mean())
+
+
+def test_holes_stay_empty():
+    energy, state = a_field(rows=10)
+    mask = torch.ones(10, L, dtype=torch.float64)
+    mask[:, 2] = 0
+    state = state._replace(mask=mask)
+    answers = [Exact(solver).solve(energy, state, LabelSpace(L)).y for solver in ("enumeration", "integer-program")]
+    assert float(answers[0][:, 2].sum()) == 0
+    torch.testing.assert_close(*answers)
+
+
+def test_what_a_solver_cannot_do_it_says():
+    energy, state = a_field(labels=17, rows=1)
+    with pytest.raises(ConfigError, match="linear-program"):
+        Exact("enumeration").solve(energy, state, LabelSpace(17))
+    with pytest.raises(ConfigError, match="linear in binary y"):
+        Exact("integer-program").solve(energy, state, LabelSpace(17, "soft-f1"), torch.zeros(1, 17, dtype=torch.float64))
+    other = SumEnergy(None, [GlobalEnergy(17)]).double()
+    with pytest.raises(ConfigError, match="local and pairwise"):
+        Exact("mean-field").solve(other, other.prepare(torch.zeros(1, 3, dtype=torch.float64)), LabelSpace(17))
+    with pytest.raises(ConfigError, match="integer-program"):
+        Exact("integer-programme")
