@@ -157,7 +157,7 @@ SPEN = Method(
     objective=MARGIN,
     stages=THREE_STAGES,
     cost="squared",
-    energy={"features": "copied", "units": 16},
+    energy={"features": "copied", "units": 32},
     inference=Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3),
 )
 DVN = Method(
