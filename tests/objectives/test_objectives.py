@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from enstruct.errors import ConfigError
-from enstruct.objectives import MARGIN, NCE, OBJECTIVES, RANKING, REGRESSION, Density, Scores
+from enstruct.objectives import END_TO_END, MARGIN, MARGIN_PERCEPTRON, NCE, OBJECTIVES, RANKING, REGRESSION, Density, Scores
 
 
 def scores(**changes):
@@ -23,6 +23,16 @@ def scores(**changes):
 def test_margin_by_hand():
     expected = (max(0, 0.2 - 1.0 + 0.5) + max(0, 0.6 + 0.5 + 0.5)) / 2
     assert MARGIN.loss(scores()).item() == pytest.approx(expected)
+
+
+def test_margin_perceptron_by_hand():
+    """The first candidate against the margin, the second as a perceptron with weight 10."""
+    expected = max(0, 0.2 - 1.0 + 0.5) + 10 * max(0, 0.5 + 0.5)
+    assert MARGIN_PERCEPTRON.loss(scores()).item() == pytest.approx(expected)
+
+
+def test_end_to_end_is_the_mean_cost_of_the_answers():
+    assert END_TO_END.loss(scores()).item() == pytest.approx((0.2 + 0.6) / 2)
 
 
 def test_regression_by_hand():
@@ -50,6 +60,8 @@ def test_what_is_missing_is_named():
 def test_declared_densities():
     assert {name: o.density for name, o in OBJECTIVES.items()} == {
         "margin": Density.NONE,
+        "margin-perceptron": Density.NONE,
+        "end-to-end": Density.NONE,
         "regression": Density.NONE,
         "nce": Density.JOINT,
         "ranking": Density.RELATIVE,
