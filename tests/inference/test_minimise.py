@@ -123,6 +123,8 @@ def test_cost_and_entropy_gradients_are_autograds(cost, holes):
     torch.testing.assert_close(space.cost_gradient(y, truth, mask), expected, atol=1e-10, rtol=0)
     (expected,) = torch.autograd.grad(space.entropy(y).sum(), y)
     torch.testing.assert_close(space.entropy_gradient(y), expected, atol=1e-10, rtol=0)
+    torch.testing.assert_close(space.entropy(y, torch.logit(y)), space.entropy(y))
+    torch.testing.assert_close(space.entropy_gradient(y, torch.logit(y)), expected)
 
 
 def test_every_gradient_gives_the_same_answer():

@@ -163,19 +163,22 @@ class _Run:
     def run(self) -> Solution:
         step = 0
         for step in range(self.settings.steps):
-            value, gradient = self.objective.value_and_gradient(self.y)
+            value, gradient = self.objective.value_and_gradient(self.y, self._logits())
             self._remember(value)
             if self.settings.watches and self._settle(value, step):
                 return self._solution()
             self.memory, self.y = self.settings.rule.step(self.memory, self.y, gradient, self.space)
             if self.settings.compact and self.settings.watches:
                 self._compact()
-        value = self.objective.value(self.y)
+        value = self.objective.value(self.y, self._logits())
         self._remember(value)
         if self.settings.watches:
             self._settle(value, step + 1)
         self._finish(self.active, step + 1, converged=False)
         return self._solution()
+
+    def _logits(self) -> Tensor | None:
+        return self.memory[0] if self.settings.rule.keeps_logits else None
 
     def _remember(self, value: Tensor) -> None:
         """Keep the better of the best iterate and the present one; NaN is never better."""

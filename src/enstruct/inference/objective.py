@@ -53,18 +53,24 @@ class InferenceObjective:
     def rows(self, index: Tensor) -> InferenceObjective:
         return replace(self, state=self.state.rows(index), truth=None if self.truth is None else self.truth[index])
 
-    def value(self, y: Tensor) -> Tensor:
-        """(batch, starts)."""
+    def value(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """(batch, starts). ``logits``, where a rule keeps them, make the entropy cheaper."""
         value = self.energy(self.state, y)
         if self.as_value:
             value = -torch.sigmoid(-value)
         if self.truth is not None:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
-            value = value - self.temperature * self.space.entropy(self._existing(y, 0.0))
+            value = value - self._entropy(y, logits)
         return value
 
-    def value_and_gradient(self, y: Tensor) -> tuple[Tensor, Tensor]:
+    def _entropy(self, y: Tensor, logits: Tensor | None) -> Tensor:
+        """(batch, starts), times the temperature; holes have none."""
+        if self.state.mask is not None:
+            y, logits = self._existing(y, 0.0), None
+        return self.temperature * self.space.entropy(y, logits)
+
+    def value_and_gradient(self, y: Tensor, logits: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(batch, starts) and the shape of y."""
         value, gradient = self._of_energy()(self.energy, self.state, y)
         if self.as_value:
@@ -74,8 +80,8 @@ class InferenceObjective:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
             gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)
         if self.temperature:
-            value = value - self.temperature * self.space.entropy(self._existing(y, 0.0))
-            gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y), 0.0)
+            value = value - self._entropy(y, logits)
+            gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y, logits), 0.0)
         return value, gradient
 
     def _existing(self, tensor: Tensor, hole: float) -> Tensor:

@@ -13,7 +13,7 @@ first, so that rows can be dropped from it. Every step is differentiable, for un
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -25,7 +25,10 @@ Memory = tuple[Tensor, ...]
 
 
 class Rule(Protocol):
-    """``start`` makes the memory for y (batch, starts, ...); ``step`` gives the new y."""
+    """``start`` makes the memory for y (batch, starts, ...); ``step`` gives the new y. ``keeps_logits``: memory[0] holds them."""
+
+    @property
+    def keeps_logits(self) -> bool: ...
 
     def start(self, y: Tensor, space: RelaxedSpace) -> Memory: ...
 
@@ -39,6 +42,7 @@ def _check(rate: float, momentum: float = 0.0) -> None:
 
 @dataclass(frozen=True)
 class MirrorDescent:
+    keeps_logits: ClassVar[bool] = True
     rate: float = 0.1
     momentum: float = 0.95
 
@@ -57,6 +61,7 @@ class MirrorDescent:
 
 @dataclass(frozen=True)
 class ProjectedGradient:
+    keeps_logits: ClassVar[bool] = False
     rate: float = 0.1
     momentum: float = 0.0
 
@@ -75,6 +80,7 @@ class ProjectedGradient:
 class AdamOnLogits:
     """Kingma & Ba (2015), its moments in the space of logits."""
 
+    keeps_logits: ClassVar[bool] = True
     rate: float = 0.3
     beta1: float = 0.9
     beta2: float = 0.999

@@ -35,7 +35,7 @@ def unroll(
     iterates = []
     with torch.enable_grad():
         for _ in range(steps):
-            _, slope = objective.value_and_gradient(y)
+            _, slope = objective.value_and_gradient(y, memory[0] if rule.keeps_logits else None)
             memory, y = rule.step(memory, y, slope, space)
             iterates.append(y.squeeze(1))
     return iterates

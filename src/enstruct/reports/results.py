@@ -14,6 +14,7 @@ from typing import Any
 
 from enstruct.comparison.run import ResultsFile
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise
+from enstruct.estimators import EnergyMultiLabelClassifier
 
 HEAD = """# Results
 
@@ -41,7 +42,8 @@ def _section(path: Path, content: dict[str, Any]) -> str:
         f"## {setting['data']}",
         "",
         f"{rows[0]['seeds']} seeds; rows: {sizes}; split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
-        f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores.",
+        f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores."
+        + _changed(setting["model"]),
         "",
         "| " + " | ".join(COLUMNS.values()) + " |",
         "|" + "---|" * len(COLUMNS),
@@ -50,6 +52,13 @@ def _section(path: Path, content: dict[str, Any]) -> str:
         *_differences(path, content),
     ]
     return "\n".join(lines)
+
+
+def _changed(model: dict[str, Any]) -> str:
+    """What all methods of a file were given that is not the estimator's default."""
+    defaults = EnergyMultiLabelClassifier().get_params()
+    changed = [f"{name}={value}" for name, value in model.items() if value != defaults[name]]
+    return f" Set for all rows: {', '.join(changed)}." if changed else ""
 
 
 def _differences(path: Path, content: dict[str, Any]) -> list[str]:

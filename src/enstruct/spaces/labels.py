@@ -102,13 +102,16 @@ class LabelSpace:
         """The discrete output nearest to y, as booleans."""
         return y >= 0.5
 
-    def entropy(self, y: Tensor) -> Tensor:
-        """(batch, samples)."""
+    def entropy(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """(batch, samples). With the logits z of y it is sum_l softplus(z_l) - y_l z_l, several times cheaper."""
+        if logits is not None:
+            return (F.softplus(logits) - y * logits).sum(-1)
         inside = y.clamp(EPS, 1 - EPS)
         return -(inside * inside.log() + (1 - inside) * (-inside).log1p()).sum(-1)
 
-    def entropy_gradient(self, y: Tensor) -> Tensor:
-        return -self.unrelax(y)
+    def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """Minus the logits."""
+        return -(self.unrelax(y) if logits is None else logits)
 
     @torch.no_grad()
     def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> LabelVectors:
