@@ -53,6 +53,7 @@ def test_spen_clamps_and_transplants():
     np.testing.assert_array_equal(local.bias.detach(), -head.bias.detach())
     for name, weights in model.energy_.encoder.state_dict().items():
         np.testing.assert_array_equal(weights, model.predictor_.encoder.state_dict()[name])
+    assert all(p.requires_grad for p in model.energy_.parameters())  # nothing stays clamped after the fit
     joint = fitted("spen")
     assert not np.array_equal(joint.energy_.part("local").scores.weight.detach(), -joint.predictor_.head.weight.detach())
 

@@ -38,6 +38,11 @@ class Game:
         if self.loss.energy is not None and self.loss.source is not None:
             self.loss.clamp(stage.clamped)
 
+    def release(self) -> None:
+        """Let go of every part of the energy that a stage held."""
+        if self.loss.energy is not None:
+            self.loss.clamp(())
+
     def enter(self, stage: Stage) -> None:
         """Learning rates of the stage, and the anchor."""
         for name, optimizer in self.optimizers.items():

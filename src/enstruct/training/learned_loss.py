@@ -85,7 +85,7 @@ class LearnedLoss:
         # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
         # updates and asking for them again costs a tenth of a training step in page faults
         self._gradients: tuple[Tensor | None, ...] = ()
-        self._learning = [] if energy is None else [(n, p) for n, p in energy.named_parameters() if p.requires_grad]
+        self._learning = [] if energy is None else [p for p in energy.parameters() if p.requires_grad]
         if energy is not None and method.negatives is not None:
             device = next(energy.parameters()).device
             self.source = method.negatives.build(space, n_outputs, predictor).to(device)
@@ -108,7 +108,7 @@ class LearnedLoss:
                 f"Method {self.method.name!r} trains parts of the energy apart; a module of your own has none. Use an EnergySpec."
             )
         held = {id(p) for part in parts for p in self.network.part(part).parameters()} if parts else set()  # type: ignore[operator]
-        for _, parameter in self._learning:
+        for parameter in self._learning:
             parameter.requires_grad_(id(parameter) not in held)
 
     # -- the energy's side ------------------------------------------------------------------------

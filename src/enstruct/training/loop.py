@@ -80,6 +80,7 @@ class Loop:
                 break
             self.progress = Progress(stage=self.progress.stage + 1, history=self.progress.history)
         self.progress.done = True
+        self.game.release()
         for callback in self.callbacks:
             callback.on_train_end(self)
         return self.progress
