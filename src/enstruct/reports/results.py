@@ -39,7 +39,7 @@ def _section(path: Path, content: dict[str, Any]) -> str:
     where = setting["environment"]
     sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     lines = [
-        f"## {setting['data']}",
+        f"## {setting['data']} (`{path.name}`)",
         "",
         f"{rows[0]['seeds']} seeds; rows: {sizes}; split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
         f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores."
