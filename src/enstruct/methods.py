@@ -70,6 +70,8 @@ class PredictorLoss:
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
             raise unknown_name("supervised loss", self.supervised, ("cross-entropy", "ranking"))
+        if self.entropy_weight < 0 or self.anchor_weight < 0 or self.warmup < 0:
+            raise ConfigError("entropy_weight, anchor_weight and warmup must not be negative.")
         if self.energy_weight < 0 or self.supervised_weight < 0 or self.energy_weight + self.supervised_weight == 0:
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
 

@@ -59,6 +59,9 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
     assert rows[0]["tuned_difference"] is None
     difference = rows[1]["threshold"] - rows[0]["threshold"]
     assert rows[1]["tuned_difference"][0] == pytest.approx(difference, abs=1e-3)
+    turned = summarise(store.cells, methods, range(2), reference=methods[1])
+    assert turned[1]["tuned_difference"] is None
+    assert turned[0]["tuned_difference"][0] == pytest.approx(-rows[1]["tuned_difference"][0])
     assert rows[1]["energy_updates"] == rows[1]["predictor_updates"] == 2 * 6
     content = json.loads(path.read_text())
     assert len(content["runs"]) == 4

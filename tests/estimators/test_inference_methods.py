@@ -77,6 +77,15 @@ def test_refinement_moves_marginals_towards_lower_free_energy():
     assert (model.predict(DATA.X, refine=5, top_k=2).sum(1) == 2).all()
 
 
+@pytest.mark.parametrize("method", ["seal-ranking", "seal-margin", "seal-regression"])
+def test_refinement_of_every_kind_of_energy(method):
+    model = fitted(method, max_iter=30)
+    p = model.predict_proba(DATA.X, refine=5)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert np.abs(p - model.predict_proba(DATA.X)).max() > 1e-3
+    assert example_f1(DATA.Y, model.predict(DATA.X, refine=5)) > EVERYTHING + 0.1
+
+
 def test_refining_without_an_energy_is_refused():
     with pytest.raises(ConfigError, match="no energy"):
         fitted("cross-entropy", max_iter=2).predict(DATA.X, refine=5)

@@ -11,8 +11,10 @@ from scipy.optimize import minimize as scipy_minimise
 from torch import Tensor, nn
 
 from enstruct.energies import ConditionalEnergy, GlobalEnergy, LocalEnergy, ModuleEnergy, PairwiseEnergy, State, SumEnergy
+from enstruct.energies.tilted import TiltedEnergy
 from enstruct.errors import ConfigError, DataError, EnstructError
 from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedGradient, minimise
+from enstruct.inference.objective import InferenceObjective, compiled
 from enstruct.spaces import LabelSpace
 from enstruct.spaces.costs import COSTS
 
@@ -234,6 +236,7 @@ def test_divergence_is_a_status(tolerance):
     [
         ({"steps": 0}, ConfigError, "at least one step"),
         ({"start": "unifrom"}, ConfigError, "uniform"),
+        ({"start": "predictor"}, ConfigError, "resolve"),
         ({"start": []}, ConfigError, "at least one start"),
         ({"start": torch.zeros(2, L)}, DataError, "shape"),
         ({"start": torch.full((3, L), 1.5)}, DataError, "inside"),
@@ -260,3 +263,45 @@ def test_no_closed_form_no_pretence():
 def test_rules_refuse_bad_rates(rule):
     with pytest.raises(ConfigError, match="rate"):
         rule()
+
+
+def test_a_missing_compiler_is_a_logged_fallback(monkeypatch, caplog):
+    def no_compiler(*arguments, **options):
+        raise RuntimeError("no C++ compiler")
+
+    monkeypatch.setattr(torch, "compile", no_compiler)
+    compiled.cache_clear()
+    energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
+    found = minimise(energy, energy.prepare(x), LabelSpace(L), gradient="compiled", steps=10)
+    compiled.cache_clear()
+    assert "no C++ compiler" in caplog.text
+    assert torch.equal(found.y, minimise(energy, energy.prepare(x), LabelSpace(L), steps=10).y)
+
+
+@pytest.mark.parametrize("as_value", [False, True])
+@pytest.mark.parametrize("gradient", ["closed-form", "autograd"])
+def test_the_whole_objectives_gradient(as_value, gradient):
+    """Energy or value, cost and entropy together, against autograd on the objective's own value."""
+    energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
+    truth = (torch.rand(4, L) < 0.5).double()
+    objective = InferenceObjective(energy, energy.prepare(x).detached(), LabelSpace(L), truth, 0.7, 0.3, as_value, gradient)
+    y = (0.1 + 0.8 * torch.rand(4, 2, L, dtype=torch.float64)).requires_grad_()
+    (expected,) = torch.autograd.grad(objective.value(y).sum(), y)
+    with torch.no_grad():
+        value, found = objective.value_and_gradient(y.detach())
+        torch.testing.assert_close(value, objective.value(y))
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_tilted_energy_subtracts_the_logits():
+    energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
+    logits = torch.randn(4, L, dtype=torch.float64)
+    tilted = TiltedEnergy(energy)
+    state = tilted.prepare_with(energy.prepare(x), logits)
+    y = torch.rand(4, 2, L, dtype=torch.float64, requires_grad=True)
+    by_hand = energy(energy.prepare(x), y) - (y * logits.unsqueeze(1)).sum(-1)
+    value, gradient = tilted.value_and_gradient(state, y)
+    torch.testing.assert_close(value, by_hand)
+    torch.testing.assert_close(tilted(state, y), by_hand)
+    (expected,) = torch.autograd.grad(by_hand.sum(), y)
+    torch.testing.assert_close(gradient.expand_as(y), expected)

@@ -136,3 +136,14 @@ def test_warmup_raises_the_energys_weight_update_by_update():
     recipe = PredictorLoss(energy_weight=4.0, warmup=4)
     assert [recipe.weight_at(update) for update in (0, 1, 2, 4, 9)] == [0.0, 1.0, 2.0, 4.0, 4.0]
     assert replace(recipe, warmup=0).weight_at(0) == 4.0
+
+
+def test_an_inference_network_pays_energy_minus_cost_where_the_hinge_is_open(batch):
+    """And only its bare energy while it is retuned."""
+    loss, predictor = learned("infnet", supervised_weight=0.0)
+    logits = predictor(batch.x)
+    state = loss.network.eval().prepare(batch.x)
+    answer, truth = (loss.network(state, y.unsqueeze(1)).squeeze(1) for y in (torch.sigmoid(logits), batch.y))
+    gain = answer - (torch.sigmoid(logits) - batch.y).square().sum(1)
+    torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0), 2 * gain * (truth > gain))
+    torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0, retune=True), 2 * answer)

@@ -41,14 +41,16 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         CE(F(x), y) + w E(x, F(x))
 
     where E is trained to tell the true label set from those F proposes (SEAL). At prediction F answers alone,
-    and a decision rule fitted on validation rows turns its marginals into label sets.
+    and a decision rule fitted on validation rows turns its marginals into label sets. Methods that answer by
+    inference minimise E over relaxed label sets instead, and the same rules decide on the minimiser.
 
     Parameters
     ----------
     method : str or Method, default="seal-nce"
         A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
-        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", or a baseline
-        ("binary-relevance", "low-rank", "mlp").
+        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin",
+        "seal-static-regression"; by inference "spen", "spen-e2e", "dvn", "nce", "crf", "crf-lp", "crf-lbp",
+        "crf-mean-field"; inference networks "infnet", "infnet+"; or a baseline ("binary-relevance", "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

@@ -70,17 +70,18 @@ class Exact:
         value = energy(state, y.unsqueeze(1)).squeeze(1)
         if truth is not None:
             value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
-        rows = torch.ones(len(y), dtype=torch.int64)
-        return Solution(y, value, rows, torch.full((len(y),), converged), f"{solver} on {len(y)} rows.")
+        once = torch.ones(len(y), dtype=torch.int64, device=y.device)
+        status = f"{solver} on {len(y)} rows{'' if converged else ', not settled: more iterations or damping may help'}."
+        return Solution(y, value, once, torch.full_like(once, converged, dtype=torch.bool), status)
 
     def _pairwise(self, solver: SolverName, unary: Tensor, pairs: Tensor) -> tuple[Tensor, bool]:
         if solver == "mean-field":
             return mean_field(unary, pairs, self.iterations)
         if solver == "belief-propagation":
             return belief_propagation(unary, pairs, self.iterations, self.damping)
-        program = _Program(pairs.double().numpy(), integer=solver == "integer-program")
-        found = np.stack([program.solve(row) for row in unary.double().numpy()])
-        return torch.from_numpy(found).to(unary.dtype), True
+        program = _Program(pairs.double().cpu().numpy(), integer=solver == "integer-program")
+        found = np.stack([program.solve(row) for row in unary.double().cpu().numpy()])
+        return torch.from_numpy(found).to(unary), True
 
 
 def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, n_labels: int) -> Tensor:
@@ -91,10 +92,10 @@ def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor 
             "Exact('linear-program')."
         )
     like = next(iter(energy.parameters()))
-    corners = torch.tensor(list(product([0.0, 1.0], repeat=n_labels)), dtype=like.dtype)
+    corners = torch.tensor(list(product([0.0, 1.0], repeat=n_labels)), dtype=like.dtype, device=like.device)
     best = []
     for row in range(state.batch):
-        one = state.rows(torch.tensor([row]))
+        one = state.rows(torch.tensor([row], device=like.device))
         value = energy(one, corners.unsqueeze(0))
         if truth is not None:
             value = value - space.cost(corners.unsqueeze(0), truth[row : row + 1], one.mask)
@@ -179,7 +180,7 @@ def belief_propagation(
     Messages are log-odds m[b, i, j] of label i towards label j:
     m = log(1 + e^{h - w_ij}) - log(1 + e^h), with h the log-odds of i from everything but j.
     """
-    messages = torch.zeros(len(unary), *pairs.shape, dtype=unary.dtype)
+    messages = torch.zeros(len(unary), *pairs.shape, dtype=unary.dtype, device=unary.device)
     linked = (pairs != 0).to(unary.dtype)
     for _ in range(iterations):
         cavity = (-unary + messages.sum(1)).unsqueeze(2) - messages.transpose(1, 2)  # (batch, from, to)

@@ -107,5 +107,6 @@ def _fingerprint(loop: Loop) -> str:
     """What must agree for a checkpoint to be this run's: method, settings, shapes of the data."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
     method = loop.game.method
-    parts = (method.name, method.negatives, method.predictor_loss, method.coupling, method.stages, loop.game.settings, shapes)
+    columns = (method.name, method.negatives, method.predictor_loss, method.coupling, method.stages, method.inference)
+    parts = (*columns, loop.game.settings, shapes)
     return repr(parts)

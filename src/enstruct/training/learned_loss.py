@@ -163,7 +163,9 @@ class LearnedLoss:
         """(batch,); no gradient reaches the energy. ``learning``: whether the energy is in training mode."""
         recipe = self.method.predictor_loss
         loss = (
-            recipe.supervised_weight * self._supervised(batch, logits) if recipe.supervised_weight else torch.zeros(len(logits))
+            recipe.supervised_weight * self._supervised(batch, logits)
+            if recipe.supervised_weight
+            else logits.new_zeros(len(logits))
         )
         if energy_weight <= 0 or self.energy is None:
             return loss
