@@ -24,7 +24,7 @@ from typing import Any, Literal
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating
-from enstruct.inference import Exact, Inference, MirrorDescent, ProjectedGradient, Solver
+from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
 from enstruct.inference.exact import SolverName
 from enstruct.negatives import (
     CostAugmentedNet,
@@ -105,6 +105,7 @@ THREE_STAGES = (  # SPEN A.4: local energy first, then the global one, then all 
     Stage(predictor=False, energy=True, transplant=True, clamped=("features", "local")),
     Stage(predictor=False, energy=True, rate=0.1),
 )
+PRETRAINED_UNARIES = THREE_STAGES[:2]
 THEN_PREDICTOR = Stage(predictor=True, energy=False, fresh_predictor=True)
 WARM_START_THEN_GAME = (*PREDICTOR_ALONE, Stage(predictor=True, energy=True, transplant=True, clamped=("features",)))
 
@@ -179,6 +180,16 @@ INFNET = Method(
     energy={"features": "copied", "units": 16},
 )
 
+DEEP_MEAN_FIELD = Method(
+    "deep-mean-field",
+    negatives=UnrolledIterates(MEAN_FIELD),
+    objective=END_TO_END,
+    stages=PRETRAINED_UNARIES,
+    cost="log",
+    energy={"terms": ("local", "conditional-pairwise"), "features": "copied"},
+    inference=MEAN_FIELD,
+)
+
 CRF = Method(
     "crf",
     negatives=InferencePoint(Exact()),
@@ -233,7 +244,7 @@ METHODS: dict[str, Method] = {
         replace(
             SPEN,
             name="spen-e2e",
-            negatives=UnrolledIterates(MirrorDescent(0.5, 0.0), steps=10, start="predictor"),
+            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), temperature=1.0)),
             objective=END_TO_END,
             cost="log",
             inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
@@ -267,6 +278,8 @@ METHODS: dict[str, Method] = {
             objective=MARGIN_PERCEPTRON,
             predictor_loss=PredictorLoss(energy_weight=10.0),
         ),
+        DEEP_MEAN_FIELD,
+        replace(DEEP_MEAN_FIELD, name="deep-mean-field-scratch", stages=ENERGY_ALONE),
         CRF,
         crf("crf-lp", "linear-program"),
         crf("crf-lbp", "belief-propagation"),

@@ -9,7 +9,7 @@ from enstruct.baselines.binary_relevance import C_GRID, _fit, _predict, fit_one_
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.expected_f1 import decode
-from enstruct.decisions.thresholds import GlobalThreshold, tuned_example_f1
+from enstruct.decisions.thresholds import GlobalThreshold, best_threshold_score
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import example_f1
 
@@ -23,8 +23,8 @@ def test_equals_scikit_learns_one_vs_rest(blocks):
 
 def test_c_is_a_peak_of_the_validation_score(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
-    chosen = tuned_example_f1(_predict(fit_one_vs_rest(train, validation), validation.X), validation)
-    scores = [tuned_example_f1(_predict(_fit(train, C, None, 0), validation.X), validation) for C in C_GRID]
+    chosen = best_threshold_score(_predict(fit_one_vs_rest(train, validation), validation.X), validation.Y)
+    scores = [best_threshold_score(_predict(_fit(train, C, None, 0), validation.X), validation.Y) for C in C_GRID]
     place = scores.index(chosen)
     assert scores[: place + 1] == sorted(scores[: place + 1])
     assert place + 1 == len(scores) or scores[place + 1] < chosen

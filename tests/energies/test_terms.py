@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from enstruct.energies import (
     ConditionalEnergy,
+    ConditionalPairwiseEnergy,
     GlobalEnergy,
     LocalEnergy,
     ModuleEnergy,
@@ -86,6 +87,29 @@ def test_pairwise(rank, features, y):
     torch.testing.assert_close(term(None, LabelVectors.from_dense(y)), expected)
 
 
+def test_conditional_pairwise(features, y):
+    term = ConditionalPairwiseEnergy(D, L, 3)
+    torch.nn.init.normal_(term.scales.weight)
+    u, linear = term.factor, term.scales
+
+    def formula(f, v):
+        s = u @ torch.diag(linear.weight @ f + linear.bias) @ u.T
+        return sum(s[i, j] * v[i] * v[j] for i in range(L) for j in range(L) if i != j)
+
+    torch.testing.assert_close(term(term.prepare(features), y), by_rows(formula, features, y))
+    relaxed = torch.rand(B, S, L)
+    torch.testing.assert_close(term(term.prepare(features), relaxed), by_rows(formula, features, relaxed))
+
+
+def test_a_table_without_its_diagonal():
+    term = PairwiseEnergy(L, None, diagonal=False)
+    torch.nn.init.normal_(term.factor)
+    assert (term.interactions().diagonal() == 0).all()
+    assert (term.interactions() != 0).sum() == L * L - L
+    with pytest.raises(ConfigError, match="diagonal"):
+        PairwiseEnergy(L, 3, diagonal=False)
+
+
 TERMS = {
     "local": lambda: LocalEnergy(D, L),
     "global": lambda: GlobalEnergy(L, 7),
@@ -93,6 +117,8 @@ TERMS = {
     "conditional": lambda: ConditionalEnergy(D, L, 7),
     "pairwise": lambda: PairwiseEnergy(L, 3),
     "pairwise-full": lambda: PairwiseEnergy(L, None),
+    "pairwise-without-diagonal": lambda: PairwiseEnergy(L, None, diagonal=False),
+    "conditional-pairwise": lambda: ConditionalPairwiseEnergy(D, L, 3),
 }
 
 

@@ -10,6 +10,8 @@ from scipy import sparse
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.errors import ModelFileError, SaveError
 from enstruct.files import replace_file
+from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
+from enstruct.negatives import InferencePoint, UnrolledIterates, ValueTuples
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
 
@@ -44,6 +46,21 @@ def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
     assert loaded.notes_ == {"from": "a test"}
     loaded.save(tmp_path / "again")
     assert EnergyMultiLabelClassifier.load(tmp_path / "again").predict(X) == model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("method", "negatives"),
+    [
+        ("spen", InferencePoint(Inference(MirrorDescent(0.2, 0.5), ("predictor", "uniform"), steps=3))),
+        ("crf", InferencePoint(Exact("linear-program"))),
+        ("dvn", ValueTuples(Inference(ProjectedGradient(0.3), steps=2, as_value=True))),
+        ("spen-e2e", UnrolledIterates(Unrolled(AdamOnLogits(0.1), steps=3), keep=2)),
+    ],
+)
+def test_values_within_values_survive(method, negatives, blocks, tmp_path):
+    model = EnergyMultiLabelClassifier(method, negatives=negatives, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
+    model.save(tmp_path / "m")
+    assert EnergyMultiLabelClassifier.load(tmp_path / "m").get_params()["negatives"] == negatives
 
 
 def test_a_folder_holds_no_pickle(model, tmp_path):

@@ -10,7 +10,16 @@ import torch
 from scipy.optimize import minimize as scipy_minimise
 from torch import Tensor, nn
 
-from enstruct.energies import ConditionalEnergy, GlobalEnergy, LocalEnergy, ModuleEnergy, PairwiseEnergy, State, SumEnergy
+from enstruct.energies import (
+    ConditionalEnergy,
+    ConditionalPairwiseEnergy,
+    GlobalEnergy,
+    LocalEnergy,
+    ModuleEnergy,
+    PairwiseEnergy,
+    State,
+    SumEnergy,
+)
 from enstruct.energies.tilted import TiltedEnergy
 from enstruct.errors import ConfigError, DataError, EnstructError
 from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedGradient, minimise
@@ -100,9 +109,13 @@ def test_closed_form_gradients_are_autograds(layers, nonlinearity):
         GlobalEnergy(L, 4, nonlinearity, layers),
         ConditionalEnergy(F, L, 3, nonlinearity, layers),
         PairwiseEnergy(L, 2),
+        ConditionalPairwiseEnergy(F, L, 3),
+        PairwiseEnergy(L, None, diagonal=False),
         PairwiseEnergy(L, None),
     ]
-    nn.init.normal_(terms[-1].factor)
+    for full in terms[-2:]:
+        nn.init.normal_(full.factor)
+    nn.init.normal_(terms[-3].scales.weight)
     energy = SumEnergy(None, terms).double()
     for mask in (None, (torch.rand(4, L) < 0.7).double()):
         state = energy.prepare(torch.randn(4, F, dtype=torch.float64), mask)

@@ -7,7 +7,7 @@ import torch
 
 from enstruct.energies import GlobalEnergy, LocalEnergy, SumEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference import Inference, MirrorDescent, ProjectedGradient
+from enstruct.inference import Inference, MirrorDescent, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, Situation, UnrolledIterates, ValueTuples
 from enstruct.spaces import LabelSpace
 
@@ -66,7 +66,7 @@ def test_the_adversary_raises_the_regression_loss():
 
 def test_unrolled_gradient_is_the_finite_difference():
     space, at = situation("log")
-    source = UnrolledIterates(MirrorDescent(0.4, 0.5), steps=4, keep=2).build(space, L)
+    source = UnrolledIterates(Unrolled(MirrorDescent(0.4, 0.5), steps=4, temperature=1.0), keep=2).build(space, L)
     parameter = at.energy.terms[1].measurements.matrix
 
     def loss():
@@ -88,7 +88,7 @@ def test_unrolled_gradient_is_the_finite_difference():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(steps=3, keep=4), lambda: UnrolledIterates(start="zeros")],
+    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(Unrolled(steps=3), keep=4), lambda: Unrolled(start="zeros")],
 )
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ConfigError):

@@ -1,6 +1,6 @@
 """One-vs-rest logistic regression with C tuned on validation rows: the baseline that counts.
 
-One liblinear problem a label, sparse in. C is the first peak, over ``C_GRID``, of example-F1 at the tuned
+One liblinear problem a label, sparse in. C is the first peak, over ``C_GRID``, of the metric at the tuned
 threshold on validation rows; without validation rows it is 1. liblinear also shrinks the intercept, which ties rare labels'
 base rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker.
 """
@@ -16,7 +16,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from enstruct.data.rows import Rows
-from enstruct.decisions.thresholds import tuned_example_f1
+from enstruct.decisions.thresholds import best_threshold_score
 
 Model = tuple[NDArray[Any], NDArray[Any]]
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -27,6 +27,7 @@ def fit_one_vs_rest(
     validation: Rows | None,
     positive_weight: NDArray[Any] | None = None,
     seed: int = 0,
+    metric: str = "example-f1",
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weights (labels, features) and biases (labels,)."""
     if validation is None:
@@ -34,7 +35,7 @@ def fit_one_vs_rest(
     best: tuple[float, Model] | None = None
     for C in C_GRID:
         model = _fit(train, C, positive_weight, seed)
-        quality = tuned_example_f1(_predict(model, validation.X), validation)
+        quality = best_threshold_score(_predict(model, validation.X), validation.Y, metric, validation.weight)
         if best is not None and quality < best[0]:
             break  # the score has one peak in C, and larger C cost more
         best = (quality, model)

@@ -45,11 +45,7 @@ class GlobalThreshold:
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> GlobalThreshold:
         """The best threshold of ``GRID`` for ``metric``."""
-        if metric == "example-f1":
-            scores = example_f1_by_threshold(p, truth)
-        else:
-            scores = np.array([get_metric(metric)(truth, at_threshold(p, t)) for t in GRID])
-        self.threshold = float(GRID[int(np.argmax(scores))])
+        self.threshold = float(GRID[int(np.argmax(scores_by_threshold(p, truth, metric)))])
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -133,6 +129,13 @@ def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.flo
     return np.asarray(np.where(total > 0, 2 * shared / np.maximum(total, 1), 0.0))
 
 
-def tuned_example_f1(p: NDArray[Any], rows: Any) -> float:
-    """Example-F1 of marginals on ``rows`` (a ``Rows``) at the best global threshold."""
-    return float(example_f1_by_threshold(p, rows.Y, rows.weight).max())
+def scores_by_threshold(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> NDArray[np.float64]:
+    """(len(GRID),) the metric at every threshold."""
+    if metric == "example-f1":
+        return example_f1_by_threshold(p, truth, weight)
+    return np.array([get_metric(metric)(truth, at_threshold(p, t), weight) for t in GRID])
+
+
+def best_threshold_score(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> float:
+    """The metric of marginals at the global threshold that is best for these very rows."""
+    return float(scores_by_threshold(p, truth, metric, weight).max())

@@ -7,6 +7,7 @@ from enstruct.energies.base import SumEnergy as SumEnergy
 from enstruct.energies.build import EnergySpec as EnergySpec
 from enstruct.energies.build import build_energy as build_energy
 from enstruct.energies.conditional import ConditionalEnergy as ConditionalEnergy
+from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy as ConditionalPairwiseEnergy
 from enstruct.energies.global_ import GlobalEnergy as GlobalEnergy
 from enstruct.energies.local import LocalEnergy as LocalEnergy
 from enstruct.energies.pairwise import PairwiseEnergy as PairwiseEnergy

@@ -11,6 +11,7 @@ from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
 from enstruct.energies.conditional import ConditionalEnergy
+from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy
 from enstruct.energies.global_ import GlobalEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.pairwise import PairwiseEnergy
@@ -18,12 +19,12 @@ from enstruct.errors import ConfigError, unknown_name
 
 Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
-TERMS = ("local", "global", "conditional", "pairwise")
+TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 
 
 @dataclass(frozen=True)
 class EnergySpec:
-    """An energy as data. ``terms`` is a subset of ``TERMS``.
+    """An energy as data. ``terms`` is a subset of ``TERMS``; ``rank`` and ``diagonal`` are the pairwise terms'.
 
     ``features`` says whose feature network the energy uses: its own ("separate"), a copy of the
     predictor's that goes on learning ("copied") or stays ("frozen"), or the predictor's ("shared",
@@ -36,6 +37,7 @@ class EnergySpec:
     layers: int = 1
     convex: bool = False
     rank: int | None = 16
+    diagonal: bool = True
     features: Features = "separate"
 
     def __post_init__(self) -> None:
@@ -91,7 +93,9 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         return GlobalEnergy(n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
     if name == "conditional":
         return ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
-    return PairwiseEnergy(n_labels, spec.rank, spec.convex)
+    if name == "conditional-pairwise":
+        return ConditionalPairwiseEnergy(width, n_labels, spec.rank or 16)
+    return PairwiseEnergy(n_labels, spec.rank, spec.convex, spec.diagonal)
 
 
 class Borrowed(nn.Module):

@@ -3,7 +3,8 @@
     E_pair(y) = y' S y + s . y            S = U' diag(d) U, rank r; or any symmetric S with rank=None
 
 The low-rank form is O(L r); the full one is the quadratic table of a CRF. ``convex=True`` takes
-d >= 0 (rank r only), so that S is positive semi-definite.
+d >= 0 (rank r only), so that S is positive semi-definite. ``diagonal=False`` (the full table only) keeps S_ii = 0, as mean
+field wants it: on binary labels the diagonal is a second linear term, on relaxed ones a label would act on itself.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ class PairwiseEnergy(Term):
     name = "pairwise"
     has_closed_form = True
 
-    def __init__(self, n_labels: int, rank: int | None = 16, convex: bool = False) -> None:
+    def __init__(self, n_labels: int, rank: int | None = 16, convex: bool = False, diagonal: bool = True) -> None:
         super().__init__()
         if rank is None and convex:
             raise ConfigError("A convex pairwise energy needs a rank: with rank=None the curvature is unconstrained.")
+        if rank is not None and not diagonal:
+            raise ConfigError("A pairwise energy of low rank has a diagonal; use rank=None, or the conditional pairwise term.")
+        self.diagonal = diagonal
         self.convex = convex
         width = n_labels if rank is None else rank
         self.factor = nn.Parameter(torch.empty(n_labels, width))
@@ -60,6 +64,7 @@ class PairwiseEnergy(Term):
     def interactions(self) -> Tensor:
         """S (labels, labels), symmetric."""
         if self.scale is None:
-            return (self.factor + self.factor.T) / 2
+            table = (self.factor + self.factor.T) / 2
+            return table if self.diagonal else table - torch.diag(table.diagonal())
         scale = F.softplus(self.scale) if self.convex else self.scale
         return (self.factor * scale) @ self.factor.T

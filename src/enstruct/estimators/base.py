@@ -30,7 +30,7 @@ from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.loop import Loop, Score
+from enstruct.training.loop import Judge, Loop
 from enstruct.training.settings import Settings
 
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
@@ -119,11 +119,11 @@ class EnergyEstimator(BaseEstimator):
             raise DataError(str(error)) from error
         return X
 
-    def _train(self, train: Rows, validation: Rows | None, score: Score, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
+    def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
         """Fit ``predictor_`` and ``energy_``; returns the history."""
         method = self._method()
         if method.solver is not None:
-            weights, biases = method.solver(train, validation, positive_weight, seed)
+            weights, biases = method.solver(train, validation, positive_weight, seed, self.metric)
             self.predictor_ = LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
             self.energy_ = None
             return []
@@ -134,7 +134,7 @@ class EnergyEstimator(BaseEstimator):
                 self._game_,
                 train,
                 validation,
-                score,
+                judge,
                 self._callbacks(),
                 self._before_stage,
                 self._device(),

@@ -6,21 +6,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
-from enstruct.decisions.thresholds import at_threshold, top_k, tuned_example_f1
+from enstruct.decisions.judge import LabelSetJudge
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights
 from enstruct.methods import get_method
-from enstruct.metrics import example_f1, get_metric
+from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.training.loop import Loop
 
@@ -50,7 +49,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
         "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin",
         "seal-static-regression"; by inference "spen", "spen-e2e", "dvn", "nce", "crf", "crf-lp", "crf-lbp",
-        "crf-mean-field"; inference networks "infnet", "infnet+"; or a baseline ("binary-relevance", "low-rank", "mlp").
+        "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+"; or a
+        baseline ("binary-relevance", "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -71,8 +71,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.
     batch_size, max_iter, n_iter_no_change, tol
-        ``max_iter`` epochs at most (per stage), fewer once the watched score has not risen by ``tol`` for
-        ``n_iter_no_change`` epochs; the rate is halved after a third of them. "auto": 200 and 20 epochs, more on
+        ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
+        ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
+        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on
         small data (at least 5000 and 500 updates).
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
@@ -221,7 +222,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         train = self._modelled(train)
         validation = None if validation is None else self._modelled(validation)
         weights = positive_weights(self.class_weight, rows.Y, labels.classes)
-        self.history_ = self._train(train, validation, self._score, None if weights is None else weights[constants.varying], seed)
+        self.history_ = self._train(
+            train, validation, self._judge(), None if weights is None else weights[constants.varying], seed
+        )
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
         self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
@@ -283,16 +286,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _scaled(self, X: Any) -> Any:
         return X if self.scaler_ is None else self.scaler_.transform(X)
 
-    def _score(self, p: NDArray[Any], rows: Rows) -> float:
-        """What early stopping watches: example-F1, averaged over that at 0.5 and that at the best threshold.
-
-        The tuned score alone peaks earlier, and networks stopped there decide worse under every rule
-        (docs/choices.md); the score at 0.5 alone is 0 for the first epochs on some data. For 1-D y: accuracy.
-        """
-        if self.labels_.kind == "single":
-            return get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)
-        half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)
-        return (half + tuned_example_f1(p, rows)) / 2
+    def _judge(self) -> LabelSetJudge:
+        """What training watches, and how it chooses among the epochs it kept."""
+        return LabelSetJudge(self.metric, self.decision, self.labels_.kind == "single")
 
     def _fit_rules(self, validation: Rows | None) -> None:
         self.rules_: dict[str, Any] = {"fixed": make_rule("fixed")}
@@ -340,7 +336,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                 self.partial_game_ = self._make_game(method, rows, None)
             else:
                 torch.set_rng_state(self.generator_state_)
-            losses = Loop(self.partial_game_, rows, None, self._score).run_epoch(method.stages[0])
+            losses = Loop(self.partial_game_, rows, None, self._judge()).run_epoch(method.stages[0])
             self.generator_state_: torch.Tensor = torch.get_rng_state()
         self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
         self.n_iter_ = len(self.history_)

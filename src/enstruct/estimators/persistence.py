@@ -15,16 +15,16 @@ weights.safetensors
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
-from enstruct import negatives
+from enstruct import inference, negatives
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
@@ -40,6 +40,15 @@ VALUES: dict[str, Any] = {
         negatives.PredictorSamples,
         negatives.PerturbedSamples,
         negatives.CostAugmentedNet,
+        negatives.InferencePoint,
+        negatives.ValueTuples,
+        negatives.UnrolledIterates,
+        inference.Inference,
+        inference.Unrolled,
+        inference.Exact,
+        inference.MirrorDescent,
+        inference.ProjectedGradient,
+        inference.AdamOnLogits,
     )
 }
 """The value classes a parameter may hold."""
@@ -92,7 +101,10 @@ def encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
     if is_dataclass(value) and type(value).__name__ in VALUES:
-        return {"value": type(value).__name__, "fields": asdict(cast(Any, value))}
+        held = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
+        return {"value": type(value).__name__, "fields": held}
+    if isinstance(value, (list, tuple)):
+        return [encode_parameter(name, entry) for entry in value]
     if isinstance(value, np.random.RandomState):
         return None  # a generator's state is not part of a fitted model
     raise ConfigError(f"The parameter {name}={value!r} cannot be saved; use a named method, a number or an EnergySpec.")
@@ -104,13 +116,8 @@ def decode_parameter(value: Any) -> Any:
     if isinstance(value, dict) and "value" in value:
         if value["value"] not in VALUES:
             raise ModelFileError(f"The model names an unknown value class {value['value']!r}.")
-        fields = {k: _tuples(v) for k, v in value["fields"].items()}
-        return VALUES[value["value"]](**fields)
-    return value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+        return VALUES[value["value"]](**{k: decode_parameter(v) for k, v in value["fields"].items()})
+    return tuple(decode_parameter(entry) for entry in value) if isinstance(value, list) else value
 
 
 def encode_rule(rule: Any) -> dict[str, Any]:

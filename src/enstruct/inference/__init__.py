@@ -9,4 +9,5 @@ from enstruct.inference.rules import AdamOnLogits as AdamOnLogits
 from enstruct.inference.rules import MirrorDescent as MirrorDescent
 from enstruct.inference.rules import ProjectedGradient as ProjectedGradient
 from enstruct.inference.rules import Rule as Rule
-from enstruct.inference.unrolled import unroll as unroll
+from enstruct.inference.unrolled import MEAN_FIELD as MEAN_FIELD
+from enstruct.inference.unrolled import Unrolled as Unrolled

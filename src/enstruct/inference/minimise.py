@@ -272,6 +272,11 @@ def _starts(starts: Sequence[Start], state: State, space: RelaxedSpace, like: Te
     return torch.cat([_start(start, state, space, like) for start in starts], dim=1)
 
 
+def start_point(start: Start, energy: Any, state: State, space: RelaxedSpace) -> Tensor:
+    """(batch, 1, ...) one start of inference. Raises ConfigError, DataError."""
+    return _start(start, state, space, _like(energy, state))
+
+
 def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
     centre = space.centre(state.batch, 1, like)
     if isinstance(start, Tensor):

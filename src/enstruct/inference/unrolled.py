@@ -1,41 +1,80 @@
-"""Inference as a layer: a fixed number of steps with a graph, for training through them (SPEN end-to-end).
+"""Inference as a layer: a fixed number of steps with a graph, for training through them.
 
-The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary backward
-pass trains through the whole of inference, otherwise autograd keeps the graph of each gradient (a double backward).
+    y_0 = start;   y_t = rule(y_{t-1}, grad_y J(y_{t-1}));   the answer is y_T, the iterate that training saw
+
+SPEN end-to-end (Belanger et al. 2017) unrolls mirror descent. With rate 1, no momentum and temperature 1 a step of it is
+z <- -dE/dy, the parallel mean-field update: ``MEAN_FIELD`` is SPEN's deep mean field predictor (A.3), five of them
+from one half. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
+backward pass trains through the whole of inference, otherwise autograd keeps the graph of each gradient.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
+from enstruct.errors import ConfigError
+from enstruct.inference.minimise import Solution, Start, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
 
 
-def unroll(
-    energy: Any,
-    state: State,
-    space: RelaxedSpace,
-    start: Tensor,
-    rule: Rule | None = None,
-    steps: int = 20,
-    temperature: float = 0.0,
-    gradient: Gradient = "auto",
-) -> list[Tensor]:
-    """All iterates after the start (batch, ...), each (batch, ...), differentiable in the energy, its state and the start."""
-    rule = rule or MirrorDescent()
-    objective = InferenceObjective(energy, state, space, temperature=temperature, gradient=gradient)
-    y = start.unsqueeze(1)
-    memory = rule.start(y, space)
-    iterates = []
-    with torch.enable_grad():
-        for _ in range(steps):
-            _, slope = objective.value_and_gradient(y, memory[0] if rule.keeps_logits else None)
-            memory, y = rule.step(memory, y, slope, space)
+@dataclass(frozen=True)
+class Unrolled:
+    """``start`` is one of :data:`~enstruct.inference.minimise.STARTS` or a tensor (batch, ...) inside the space."""
+
+    rule: Rule = field(default_factory=MirrorDescent)
+    steps: int = 10
+    start: Start = "predictor"
+    temperature: float = 0.0
+    gradient: Gradient = "auto"
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ConfigError(f"Unrolled inference needs at least one step, not {self.steps}.")
+        if isinstance(self.start, str) and self.start not in ("predictor", "uniform"):
+            raise ConfigError(f"Unrolled inference starts from 'predictor' or 'uniform', not {self.start!r}.")
+
+    @property
+    def needs_predictor(self) -> bool:
+        return isinstance(self.start, str) and self.start == "predictor"
+
+    def resolve(self, predicted: Tensor) -> Unrolled:
+        """With a predictor's relaxed output in the place of "predictor"."""
+        return replace(self, start=predicted.detach()) if self.needs_predictor else self
+
+    def iterates(self, energy: Any, state: State, space: RelaxedSpace) -> list[Tensor]:
+        """y_1 .. y_T, each (batch, ...), differentiable in the energy and its state."""
+        objective = InferenceObjective(energy, state, space, temperature=self.temperature, gradient=self.gradient)
+        y = start_point(self.start, energy, state, space)
+        memory = self.rule.start(y, space)
+        iterates = []
+        for _ in range(self.steps):
+            _, slope = objective.value_and_gradient(y, memory[0] if self.rule.keeps_logits else None)
+            memory, y = self.rule.step(memory, y, slope, space)
             iterates.append(y.squeeze(1))
-    return iterates
+        return iterates
+
+    @torch.no_grad()
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
+        """The last iterate. ConfigError with a ``truth``: training through inference has no cost to augment with."""
+        if truth is not None:
+            raise ConfigError("Unrolled inference is not cost-augmented; use Inference, or UnrolledIterates as negatives.")
+        y = self.iterates(energy, state, space)[-1]
+        objective = InferenceObjective(energy, state, space, temperature=self.temperature)
+        taken = torch.full((state.batch,), self.steps, device=y.device)
+        return Solution(
+            y,
+            objective.value(y.unsqueeze(1)).squeeze(1),
+            taken,
+            torch.zeros_like(taken, dtype=torch.bool),
+            f"{self.steps} steps for {state.batch} rows.",
+        )
+
+
+MEAN_FIELD = Unrolled(MirrorDescent(1.0, 0.0), steps=5, start="uniform", temperature=1.0)

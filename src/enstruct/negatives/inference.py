@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Inference, Solver, minimise
 from enstruct.inference.objective import InferenceObjective
-from enstruct.inference.rules import MirrorDescent, Rule
-from enstruct.inference.unrolled import unroll
+from enstruct.inference.unrolled import Unrolled
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.spaces.base import RelaxedSpace
 
@@ -55,20 +54,15 @@ class ValueTuples:
 
 @dataclass(frozen=True)
 class UnrolledIterates:
-    """The last ``keep`` of ``steps`` iterates from the predictor's output or the centre. ``temperature``: of the entropy term."""
+    """The last ``keep`` iterates of unrolled inference."""
 
-    rule: Rule = field(default_factory=MirrorDescent)
-    steps: int = 10
-    temperature: float = 1.0
+    inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
     keep: int = 1
-    start: str = "predictor"
     has_noise = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.keep <= self.steps:
-            raise ConfigError(f"UnrolledIterates keeps 1..steps iterates, not {self.keep} of {self.steps}.")
-        if self.start not in ("predictor", "uniform"):
-            raise ConfigError(f"UnrolledIterates starts from 'predictor' or 'uniform', not {self.start!r}.")
+        if not 1 <= self.keep <= self.inference.steps:
+            raise ConfigError(f"UnrolledIterates keeps 1..steps iterates, not {self.keep} of {self.inference.steps}.")
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
         return _Unrolled(space, self)
@@ -114,9 +108,7 @@ class _Unrolled(NegativeSource):
         self.space, self.settings = space, settings
 
     def draw(self, at: Situation) -> Candidates:
-        start = self.space.relax(at.logits.detach())
-        if self.settings.start == "uniform":
-            start = self.space.centre(len(start), 1, start).squeeze(1)
-        how = self.settings
-        iterates = unroll(at.energy, at.prepared(), self.space, start, how.rule, how.steps, how.temperature)
+        how = self.settings.inference.resolve(self.space.relax(at.logits))
+        with torch.enable_grad():
+            iterates = how.iterates(at.energy, at.prepared(), self.space)
         return Candidates(torch.stack(iterates[-self.settings.keep :], dim=1))

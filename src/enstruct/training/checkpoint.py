@@ -1,7 +1,7 @@
 """Checkpoints: everything that decides how training goes on, in one safetensors file (no pickle).
 
 A resumed run ends at the same weights as an uninterrupted one: networks, optimisers,
-the best weights so far, the learning rates and torch's random state are all restored.
+the weights of the best epochs so far, the learning rates and torch's random state are all restored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from enstruct.training.callbacks import Callback
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Checkpoint(Callback):
@@ -49,10 +49,11 @@ def save(loop: Loop, path: Path) -> None:
         for i, slots in state["state"].items():
             tensors |= {f"optimizer/{name}/{i}/{slot}": value for slot, value in slots.items()}
     progress = loop.progress
-    for name, weights in progress.best_weights.items():
-        tensors |= {f"best/{name}/{key}": value for key, value in weights.items()}
+    for epoch, networks in progress.snapshots.items():
+        for name, weights in networks.items():
+            tensors |= {f"snapshot/{epoch}/{name}/{key}": value for key, value in weights.items()}
     tensors |= {f"anchor/{key}": value for key, value in loop.game.anchor.items()}
-    plain = {k: v for k, v in vars(progress).items() if k != "best_weights"}
+    plain = {k: v for k, v in vars(progress).items() if k != "snapshots"}
     header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
     write_tensors(path, tensors, {"checkpoint": json.dumps(header)})
 
@@ -65,8 +66,10 @@ def restore(loop: Loop, path: Path) -> None:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise ModelFileError(f"{path} is not a readable enstruct checkpoint ({error}); delete it to start anew.") from error
-    if header["format"] > FORMAT:
-        raise ModelFileError(f"{path} was written by a newer enstruct (checkpoint format {header['format']} > {FORMAT}).")
+    if header["format"] != FORMAT:
+        raise ModelFileError(
+            f"{path} has checkpoint format {header['format']}, this enstruct goes on from {FORMAT}; delete it to start anew."
+        )
     if header["run"] != _fingerprint(loop):
         raise ModelFileError(f"{path} belongs to a run with other settings or data; use another folder, or delete it.")
     for name, module in _modules(loop).items():
@@ -76,8 +79,7 @@ def restore(loop: Loop, path: Path) -> None:
     for key, value in header["progress"].items():
         setattr(loop.progress, key, value)
     loop.game.anchor = _under(tensors, "anchor")
-    best = _under(tensors, "best")
-    loop.progress.best_weights = {n: _under(best, n) for n in sorted({key.split("/", 1)[0] for key in best})}
+    loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     torch.set_rng_state(tensors["random_state"])
 
@@ -101,6 +103,15 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, slots: dict[str, Tensor
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {key[len(prefix) + 1 :]: value for key, value in tensors.items() if key.startswith(prefix + "/")}
+
+
+def _first(tensors: dict[str, Tensor]) -> list[str]:
+    """The names before the first slash."""
+    return sorted({key.split("/", 1)[0] for key in tensors})
+
+
+def _split(tensors: dict[str, Tensor]) -> list[tuple[str, dict[str, Tensor]]]:
+    return [(name, _under(tensors, name)) for name in _first(tensors)]
 
 
 def _fingerprint(loop: Loop) -> str:

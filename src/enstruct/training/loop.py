@@ -1,9 +1,9 @@
 """The training loop: stages, epochs, early stopping, learning-rate halving, checkpoints.
 
-It reads the method's columns and never asks for its name. Stages run one after another; a stage
-that trains the predictor is scored by ``score(probabilities, rows)`` on the validation rows; one that
-trains the energy alone by the same score of inference where the method answers so, else by its objective
-there. Without validation rows the training loss is watched instead. The best weights of each stage are kept.
+It reads the method's columns and never asks for its name. Stages run one after another. What a ``Judge`` watches on the
+validation rows is the predictor's answers; in a stage that trains the energy alone the answers of inference, where the method
+answers so, else its objective there. Without validation rows the training loss is watched. For each watched score the weights
+of its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the judge chooses among them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -28,7 +28,16 @@ from enstruct.training.learned_loss import weighted_mean
 
 log = logging.getLogger("enstruct")
 
-Score = Callable[[NDArray[Any], Rows], float]
+Answers = NDArray[Any]
+Weights = dict[str, dict[str, torch.Tensor]]  # of each network
+
+
+class Judge(Protocol):
+    """``scores``: what is watched, higher is better; the first leads the learning rate. ``choose``: one of several answers."""
+
+    def scores(self, answers: Answers, rows: Rows) -> dict[str, float]: ...
+
+    def choose(self, candidates: Sequence[Answers], rows: Rows) -> int: ...
 
 
 @dataclass
@@ -37,12 +46,17 @@ class Progress:
 
     stage: int = 0
     epoch: int = 0  # finished epochs of this stage
-    best: float = -np.inf
-    best_epoch: int = 0
-    stale: int = 0  # epochs since the best score
+    best: dict[str, float] = field(default_factory=dict)
+    best_epoch: dict[str, int] = field(default_factory=dict)
     done: bool = False
     history: list[dict[str, float]] = field(default_factory=list)
-    best_weights: dict[str, dict[str, torch.Tensor]] = field(default_factory=dict)
+    snapshots: dict[int, Weights] = field(default_factory=dict)  # of the best epochs
+
+    def stale(self, name: str | None = None) -> int:
+        """Epochs since the best of a score, or since the latest best of any."""
+        if not self.best_epoch:
+            return 0
+        return self.epoch - (max(self.best_epoch.values()) if name is None else self.best_epoch[name])
 
 
 class Loop:
@@ -53,12 +67,12 @@ class Loop:
         game: Game,
         train: Rows,
         validation: Rows | None,
-        score: Score,
+        judge: Judge,
         callbacks: Sequence[Callback] = (),
         before_stage: Callable[[Stage], None] | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.game, self.train, self.validation, self.score = game, train, validation, score
+        self.game, self.train, self.validation, self.judge = game, train, validation, judge
         self.callbacks, self.device = callbacks, device
         self.before_stage = before_stage
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
@@ -75,7 +89,7 @@ class Loop:
             if self.progress.epoch == 0:
                 self._enter(stage)
             self._run_stage(stage)
-            self._restore_best()
+            self._restore_best(stage)
             if self.progress.stage + 1 == len(stages):
                 break
             self.progress = Progress(stage=self.progress.stage + 1, history=self.progress.history)
@@ -110,63 +124,89 @@ class Loop:
 
     def _run_stage(self, stage: Stage) -> None:
         progress, settings = self.progress, self.game.settings
-        while progress.epoch < settings.max_epochs and progress.stale < settings.patience:
+        while progress.epoch < settings.max_epochs and progress.stale() < settings.patience:
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
-            quality = self._quality(stage, losses)
+            scores = self._scores(stage, losses)
             progress.epoch += 1
-            self._judge(stage, quality)
+            self._remember(stage, scores)
+            leading, *others = scores
             record = {
                 "stage": progress.stage,
                 "epoch": progress.epoch,
                 **{f"{player}_loss": loss for player, loss in losses.items()},
-                "score": quality,
+                "score": scores[leading],
+                **{f"{name}_score": scores[name] for name in others},
                 "seconds": time.perf_counter() - begin,
                 **{f"{player}_updates": n for player, n in self.game.updates.items()},
             }
             progress.history.append(record)
-            log.info("stage %d epoch %d score %.4f %s", progress.stage, progress.epoch, quality, losses)
+            log.info("stage %d epoch %d %s %s", progress.stage, progress.epoch, scores, losses)
             for callback in self.callbacks:
                 callback.on_epoch_end(self, record)
 
-    def _judge(self, stage: Stage, quality: float) -> None:
-        progress = self.progress
-        tol = self.game.settings.tol * (1.0 if self.validation is not None else abs(progress.best))
-        if not np.isfinite(progress.best) or quality > progress.best + tol:
-            progress.best, progress.best_epoch, progress.stale = quality, progress.epoch, 0
-            progress.best_weights = self._weights(stage)
-            return
-        progress.stale += 1
-        if progress.stale % self.game.settings.plateau == 0:
-            for name, optimizer in self.game.optimizers.items():
-                if stage.predictor if name == "predictor" else stage.energy:  # who does not learn keeps its rate
-                    for group in optimizer.param_groups:
-                        group["lr"] *= 0.5
+    def _remember(self, stage: Stage, scores: dict[str, float]) -> None:
+        """Keep the weights of a best epoch; halve the learning rates on a plateau of the leading score."""
+        progress, settings = self.progress, self.game.settings
+        for name, score in scores.items():
+            best = progress.best.get(name, -np.inf)
+            tol = settings.tol * (1.0 if self.validation is not None else abs(best))
+            if not np.isfinite(best) or score > best + tol:
+                progress.best[name], progress.best_epoch[name] = score, progress.epoch
+        kept = set(progress.best_epoch.values())
+        progress.snapshots = {epoch: weights for epoch, weights in progress.snapshots.items() if epoch in kept}
+        if progress.epoch in kept:
+            progress.snapshots[progress.epoch] = self._weights(stage)
+        stale = progress.stale(next(iter(scores)))
+        if stale and stale % settings.plateau == 0:
+            self._halve_rates(stage)
 
-    def _weights(self, stage: Stage) -> dict[str, dict[str, torch.Tensor]]:
+    def _halve_rates(self, stage: Stage) -> None:
+        for name, optimizer in self.game.optimizers.items():
+            if stage.predictor if name == "predictor" else stage.energy:  # who does not learn keeps its rate
+                for group in optimizer.param_groups:
+                    group["lr"] *= 0.5
+
+    def _weights(self, stage: Stage) -> Weights:
         kept = {"predictor": self.game.predictor} if stage.predictor else {}
         if self.game.loss.energy is not None:
             kept["energy"] = self.game.loss.energy
         return {name: {k: v.clone() for k, v in module.state_dict().items()} for name, module in kept.items()}
 
-    def _restore_best(self) -> None:
-        """The best epoch's weights go into the networks."""
-        for name, weights in self.progress.best_weights.items():
-            module = self.game.predictor if name == "predictor" else self.game.loss.network
-            module.load_state_dict(weights)
+    def _restore_best(self, stage: Stage) -> None:
+        """The weights of the chosen epoch go into the networks; epochs in the order of the scores they are best in."""
+        progress = self.progress
+        epochs = list(dict.fromkeys(progress.best_epoch.values()))
+        if not epochs:
+            return
+        chosen = 0
+        if len(epochs) > 1 and self.validation is not None:
+            candidates = []
+            for epoch in epochs:
+                self._load(progress.snapshots[epoch])
+                candidates.append(self._answers(stage, self.validation))
+            chosen = self.judge.choose(candidates, self.validation)
+        log.info("stage %d keeps epoch %d of the best ones, %s", progress.stage, epochs[chosen], progress.best_epoch)
+        self._load(progress.snapshots[epochs[chosen]])
 
-    def _quality(self, stage: Stage, losses: dict[str, float]) -> float:
+    def _load(self, weights: Weights) -> None:
+        for name, state in weights.items():
+            (self.game.predictor if name == "predictor" else self.game.loss.network).load_state_dict(state)
+
+    def _scores(self, stage: Stage, losses: dict[str, float]) -> dict[str, float]:
         """Higher is better."""
         if self.validation is None:
-            return -losses["predictor" if stage.predictor else "energy"]
-        if stage.predictor:
-            return self.score(probabilities(self.game.predictor, self.validation.X, self.device), self.validation)
-        how = self.game.method.inference
-        if how is not None:
-            loss = self.game.loss
-            y = inferred(self.game.predictor, loss.network, loss.space, how, self.validation.X, self.device)
-            return self.score(y, self.validation)
-        return -self._energy_loss(self.validation)
+            return {"loss": -losses["predictor" if stage.predictor else "energy"]}
+        if stage.predictor or self.game.method.inference is not None:
+            return self.judge.scores(self._answers(stage, self.validation), self.validation)
+        return {"objective": -self._energy_loss(self.validation)}
+
+    def _answers(self, stage: Stage, rows: Rows) -> Answers:
+        """Of the predictor, or of inference in a stage that trains the energy alone."""
+        game, how = self.game, self.game.method.inference
+        if stage.predictor or how is None:
+            return probabilities(game.predictor, rows.X, self.device)
+        return inferred(game.predictor, game.loss.network, game.loss.space, how, rows.X, self.device)
 
     @torch.no_grad()
     def _energy_loss(self, rows: Rows) -> float:

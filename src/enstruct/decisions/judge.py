@@ -1,0 +1,61 @@
+"""What training on label sets watches, and which of the epochs it kept is the answer.
+
+Scores of marginals on validation rows, in the order in which ties are settled:
+
+    f1          example-F1, mean of that at 0.5 and that at the best threshold: rises longest; the learning rate follows it
+    threshold   the metric at its best threshold
+    decoded     for example-F1: its expected-F1 decoding, on at most ``FIT_ROWS`` rows
+
+No one of them is right everywhere: networks stopped at the best threshold score are too young on some data, those stopped by
+"f1" overfitted on others (docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores
+highest, cross-validated within the validation rows, is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.rows import Rows, as_indicator
+from enstruct.decisions.choose import FAVOURITE, cross_validate
+from enstruct.decisions.expected_f1 import FIT_ROWS, decode
+from enstruct.decisions.thresholds import at_threshold, best_threshold_score, top_k
+from enstruct.metrics import example_f1, get_metric
+
+
+@dataclass(frozen=True)
+class LabelSetJudge:
+    """``decision``: the rule that will decide, or "auto". ``single``: one label a row, decided by argmax."""
+
+    metric: str = "example-f1"
+    decision: str = "auto"
+    single: bool = False
+
+    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
+        if self.single:
+            return {"accuracy": get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)}
+        half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)
+        tuned = best_threshold_score(p, rows.Y, "example-f1", rows.weight)
+        scores = {"f1": (half + tuned) / 2}
+        if self.metric != "example-f1":
+            return scores | {"threshold": best_threshold_score(p, rows.Y, self.metric, rows.weight)}
+        some = np.linspace(0, len(rows) - 1, min(len(rows), FIT_ROWS)).astype(int)
+        y = as_indicator(rows.Y)[some]
+        decoded = example_f1(y, decode(p[some], bool((y.sum(1) == 0).any())), None if rows.weight is None else rows.weight[some])
+        return scores | {"threshold": tuned, "decoded": decoded}
+
+    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
+        """Which of several marginals (rows, labels) the decision makes most of; the first of equals."""
+        if self.single or len(candidates) == 1:
+            return 0
+        return int(np.argmax([max(cross_validate(self._rules(), p, rows.Y, self.metric).scores.values()) for p in candidates]))
+
+    def _rules(self) -> tuple[str, ...]:
+        """The rules that stand for the decision: under "auto" its two usual winners; "bayes-risk" needs the energy's samples."""
+        if self.decision in ("auto", "bayes-risk"):
+            return ("threshold", FAVOURITE) if self.metric == "example-f1" else ("threshold", "per-label")
+        return (self.decision,)
