@@ -110,6 +110,10 @@ THEN_PREDICTOR = Stage(predictor=True, energy=False, fresh_predictor=True)
 WARM_START_THEN_GAME = (*PREDICTOR_ALONE, Stage(predictor=True, energy=True, transplant=True, clamped=("features",)))
 
 
+REFINEMENT = MirrorDescent(rate=0.5, momentum=0.0)
+"""With temperature 1 a step of it is a half-damped parallel mean-field update."""
+
+
 @dataclass(frozen=True)
 class Method:
     """One row. ``energy_rate`` is the energy's learning rate relative to the predictor's."""
@@ -143,6 +147,16 @@ class Method:
     @property
     def density(self) -> Density:
         return self.objective.density if self.objective is not None and self.has_energy else Density.NONE
+
+    @property
+    def relative(self) -> bool:
+        """Whether exp(-E) is relative to the predictor's distribution, which inference that refines it must add."""
+        return self.density is Density.RELATIVE
+
+    def refinement(self, steps: int, start: str = "predictor") -> Inference:
+        """Inference for methods whose predictor answers. Where the energy gives a density: damped mean-field updates on it."""
+        temperature = 0.0 if self.density is Density.NONE else 1.0
+        return Inference(REFINEMENT, (start,), steps, temperature=temperature, as_value=self.objective is REGRESSION)
 
 
 CROSS_ENTROPY = Method("cross-entropy")

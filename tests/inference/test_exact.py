@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from enstruct.energies import GlobalEnergy, LocalEnergy, PairwiseEnergy, SumEnergy
+from enstruct.energies import (
+    ConditionalEnergy,
+    ConditionalPairwiseEnergy,
+    GlobalEnergy,
+    LocalEnergy,
+    ModuleEnergy,
+    PairwiseEnergy,
+    SumEnergy,
+)
 from enstruct.errors import ConfigError
 from enstruct.inference.exact import Exact, belief_propagation, mean_field, pairwise_form
 from enstruct.spaces import LabelSpace
@@ -110,3 +118,36 @@ def test_what_a_solver_cannot_do_it_says():
         Exact("mean-field").solve(other, other.prepare(torch.zeros(1, 3, dtype=torch.float64)), LabelSpace(17))
     with pytest.raises(ConfigError, match="integer-program"):
         Exact("integer-programme")
+
+
+@pytest.mark.parametrize("cost", ["hamming-sum", "soft-f1", None])
+def test_enumeration_of_many_rows_is_that_of_each(cost, monkeypatch):
+    """Terms that broadcast, a module that does not, and rows in several chunks."""
+
+    class Plain(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x, y):
+            assert len(y) == len(x)
+            return self.inner(self.inner.prepare(x), y)
+
+    torch.manual_seed(0)
+    terms = [LocalEnergy(4, L), GlobalEnergy(L, 3), ConditionalEnergy(4, L, 3), ConditionalPairwiseEnergy(4, L, 2)]
+    energy = SumEnergy(None, [*terms, PairwiseEnergy(L, 2)]).double()
+    x = torch.randn(7, 4, dtype=torch.float64)
+    truth = None if cost is None else (torch.rand(7, L) < 0.5).double()
+    space = LabelSpace(L, cost or "soft-f1")
+    monkeypatch.setattr("enstruct.inference.exact.MOST_CELLS", 3 * 2**L * L)
+    whole = Exact("enumeration").solve(energy, energy.prepare(x), space, truth)
+    plain = ModuleEnergy(Plain(energy))
+    by_module = Exact("enumeration").solve(plain, plain.prepare(x), space, truth)
+    assert torch.equal(whole.y, by_module.y)
+    for row in range(7):
+        y = corners().unsqueeze(0)
+        value = energy(energy.prepare(x[row : row + 1]), y).squeeze(0)
+        if truth is not None:
+            value = value - space.cost(y, truth[row : row + 1]).squeeze(0)
+        assert torch.equal(whole.y[row], corners()[value.argmin()])
+        assert float(whole.energy[row].detach()) == pytest.approx(float(value.min().detach()))

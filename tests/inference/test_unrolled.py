@@ -68,7 +68,7 @@ def test_the_answer_is_the_last_iterate_with_its_objective():
     assert (found.steps == 7).all()
     assert not found.y.requires_grad
     longer = Inference(MirrorDescent(0.4, 0.5), (how.start,), steps=7, temperature=0.5).solve(energy, state, space)
-    assert (longer.energy <= found.energy + 1e-6).all()  # the loop keeps its best iterate
+    assert (longer.energy <= found.energy + 1e-4).all()  # the loop keeps its best iterate
 
 
 @pytest.mark.parametrize("make", [lambda: Unrolled(steps=0), lambda: Unrolled(start="random")])

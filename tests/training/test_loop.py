@@ -63,6 +63,38 @@ def test_best_epoch_is_kept_and_training_stops_early(blocks):
     assert max(scores[-3:]) <= max(scores[:-3]) + 1e-4
 
 
+class Scripted:
+    """A judge of two scores that peak at other epochs (2 and 4) and of a given choice."""
+
+    def __init__(self, chosen):
+        self.chosen, self.calls, self.candidates = chosen, 0, None
+
+    def scores(self, answers, rows):
+        self.calls += 1
+        return {"early": -abs(self.calls - 2), "late": -abs(self.calls - 4)}
+
+    def choose(self, candidates, rows):
+        self.candidates = candidates
+        return self.chosen
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_the_best_epoch_of_every_score_is_kept_and_the_judge_chooses(blocks, monkeypatch, chosen):
+    judge, seen = Scripted(chosen), []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            seen.append([p.detach().clone() for p in (*loop.game.predictor.parameters(), *loop.game.loss.network.parameters())])
+            assert len(loop.progress.snapshots) <= 2
+
+    monkeypatch.setattr(EnergyMultiLabelClassifier, "_judge", lambda self: judge)
+    model = fit(blocks, max_iter=20, n_iter_no_change=3, callbacks=[Watch()])
+    assert len(seen) == 7  # three epochs after the later peak
+    assert len(judge.candidates) == 2
+    kept = [*model.predictor_.parameters(), *model.energy_.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(kept, seen[(2, 4)[chosen] - 1], strict=True))
+
+
 def test_static_stages_freeze_what_they_say(blocks):
     seen = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import columns, load_model, read_rows
+from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.files import replace_file
 from enstruct.metrics import (
     average_precision,
@@ -44,7 +43,7 @@ def parser() -> ArgumentParser:
 def run(options: Namespace) -> None:
     model = load_model(options.model)
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
-    truth = data.Y[:, _label_columns(model.notes_["label_names"], data)]
+    truth = data.Y[:, label_columns(model.notes_["label_names"], data)]
     p = model.predict_proba(X)
     figures: dict[str, Any] = {
         "rows": len(data),
@@ -69,7 +68,3 @@ def run(options: Namespace) -> None:
     if options.json is not None:
         text = json.dumps(figures, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def _label_columns(wanted: list[str], data: Any) -> Any:
-    return columns(wanted, replace(data, feature_names=data.label_names))

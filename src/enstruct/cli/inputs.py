@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ def read_rows(
     if known["means"] is not None:
         X = fill_missing(X, np.array(known["means"]))
     return X, data
+
+
+def label_columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
+    """Where the model's labels stand in the data."""
+    return columns(wanted, replace(data, feature_names=data.label_names))
 
 
 def columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:

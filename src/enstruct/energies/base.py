@@ -66,8 +66,11 @@ class Term(nn.Module):
 class SumEnergy(nn.Module):
     """``E(x, y) = sum_t term_t(f(x), y)`` with one feature network f for all terms.
 
-    ``encoder=None`` means that the caller passes features instead of x to ``prepare``.
+    ``encoder=None`` means that the caller passes features instead of x to ``prepare``. The terms broadcast:
+    y (1, samples, labels) stands for the same vectors in every row, and what does not depend on x is computed once.
     """
+
+    broadcasts = True
 
     def __init__(self, encoder: nn.Module | None, terms: list[Term]) -> None:
         super().__init__()

@@ -22,9 +22,8 @@ from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.networks import build_networks, energy_spec
-from enstruct.inference import Inference, MirrorDescent
+from enstruct.inference import Inference
 from enstruct.methods import Method, Stage, customise, get_method
-from enstruct.objectives import REGRESSION, Density
 from enstruct.spaces import LabelSpace
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs
@@ -36,10 +35,6 @@ from enstruct.training.settings import Settings
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
-
-
-REFINEMENT = MirrorDescent(rate=0.5, momentum=0.0)
-"""With temperature 1 a step of it is a half-damped parallel mean-field update."""
 
 
 class EnergyEstimator(BaseEstimator):
@@ -193,18 +188,19 @@ class EnergyEstimator(BaseEstimator):
         if how is None:
             return probabilities(predictor, X, self._device(), logits=True, dtype=dtype)
         energy = copy.deepcopy(self.energy_).double() if double and self.energy_ is not None else self.energy_
-        space = LabelSpace(predictor.head.out_features)  # type: ignore[union-attr, arg-type]
-        tilted = refine is not None and self._method().density is Density.RELATIVE
+        space = self._space()
+        tilted = refine is not None and self._method().relative
         y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
         return np.asarray(space.unrelax(torch.from_numpy(y)).numpy())
 
+    def _space(self) -> LabelSpace:
+        return LabelSpace(self.predictor_.head.out_features, cast(Any, self._method().cost))  # type: ignore[union-attr, arg-type]
+
     def _refinement(self, steps: int) -> Inference:
-        """Inference from the predictor's output. Where the energy gives a density: damped mean-field updates on it."""
         method = self._method()
         if self.energy_ is None:
             raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
-        temperature = 0.0 if method.density is Density.NONE else 1.0
-        return Inference(REFINEMENT, ("predictor",), steps, temperature=temperature, as_value=method.objective is REGRESSION)
+        return method.refinement(steps)
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -24,9 +25,11 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
+from enstruct.inference import Solution, Solver
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.spaces import LabelSpace, LabelVectors
+from enstruct.training.answers import Problem, problem
 from enstruct.training.batches import to_features
 
 CERTAIN = 30.0
@@ -94,14 +97,22 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         ConfigError if the method has no energy.
         """
         inputs = self._inputs(X)
-        if self.labels_.kind == "single":
-            chosen = most_probable(self._logits(inputs, refine), 1)
-        elif top_k is not None:
-            if top_k < 1:
-                raise ConfigError(f"top_k must be at least 1, not {top_k}.")
-            chosen = most_probable(self._logits(inputs, refine), top_k)
-        else:
-            chosen = self._rule(decision or self.decision_).predict(self._marginals(inputs, refine), inputs)
+        k = 1 if self.labels_.kind == "single" else top_k
+        if k is not None:
+            if k < 1:
+                raise ConfigError(f"top_k must be at least 1, not {k}.")
+            return self._label_sets(most_probable(self._logits(inputs, refine), k))  # by logits: marginals near 1 tie
+        return self._decide(inputs, self._marginals(inputs, refine), decision)
+
+    def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
+        """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`."""
+        return self._decide(self._inputs(X), marginals, decision)
+
+    def _decide(self, inputs: Any, p: NDArray[Any], decision: str | None) -> Any:
+        single = self.labels_.kind == "single"
+        return self._label_sets(most_probable(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
+
+    def _label_sets(self, chosen: sparse.csr_matrix) -> Any:
         full = self.constants_.expand_indicator(chosen)
         if self.hierarchy is not None and self.labels_.kind != "single":
             full = self.hierarchy.close(full)
@@ -137,6 +148,28 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 state = energy.prepare(to_features(inputs[start : start + 1024], self._device()))  # type: ignore[operator]
                 out.append(energy(state, LabelVectors.from_dense(given)).squeeze(1).cpu().numpy())
         return np.concatenate(out).astype(np.float64)
+
+    def inference_problem(self, X: Any) -> Problem:
+        """What inference minimises for these rows, over the labels that vary; ConfigError if the method has no energy.
+
+        For methods that answer by the predictor: what ``refine`` minimises.
+        """
+        inputs = self._inputs(X).astype(np.float32)
+        tilted = self._method().inference is None and self._method().relative
+        return problem(self.predictor_, self._energy_network(), self._space(), inputs, self._device(), tilted=tilted)
+
+    def infer(self, X: Any, settings: Solver | None = None, **changes: Any) -> Solution:
+        """Minimise the fitted energy for these rows as one batch: marginals of the labels that vary, energies, steps, status.
+
+        ``settings``: default :meth:`inference_settings`; ``changes`` are its fields, as starts,
+         steps, tolerance, share of :class:`~enstruct.inference.Inference`. ConfigError if the method has no energy.
+        """
+        given = settings or self.inference_settings()
+        return self.inference_problem(X).solve(replace(cast(Any, given), **changes))
+
+    def inference_settings(self) -> Solver:
+        """The method's own inference, or 50 steps of ``refine``'s where the predictor answers."""
+        return self._method().inference or self._refinement(steps=50)
 
     def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""

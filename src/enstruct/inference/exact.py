@@ -33,6 +33,8 @@ SolverName = Literal["enumeration", "integer-program", "linear-program", "belief
 SOLVERS: tuple[SolverName, ...] = ("enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field")
 MOST_LABELS = 16
 """Above this, 2^L label sets are too many to enumerate."""
+MOST_CELLS = 2**24
+LINEAR_COSTS = ("hamming-sum", "hamming-mean", "squared")
 
 
 @dataclass(frozen=True)
@@ -93,15 +95,25 @@ def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor 
         )
     like = next(iter(energy.parameters()))
     corners = torch.tensor(list(product([0.0, 1.0], repeat=n_labels)), dtype=like.dtype, device=like.device)
+    rows = max(1, MOST_CELLS // corners.numel())
     best = []
-    for row in range(state.batch):
-        one = state.rows(torch.tensor([row], device=like.device))
-        value = energy(one, corners.unsqueeze(0))
-        if truth is not None:
-            value = value - space.cost(corners.unsqueeze(0), truth[row : row + 1], one.mask)
-        allowed = corners if one.mask is None else corners * one.mask
-        best.append(allowed[int(value.squeeze(0).argmin())])
-    return torch.stack(best)
+    for start in range(0, state.batch, rows):
+        index = torch.arange(start, min(start + rows, state.batch), device=like.device)
+        some = state.rows(index)
+        best.append(corners[_costs_of_corners(energy, some, space, None if truth is None else truth[index], corners).argmin(1)])
+    y = torch.cat(best) if best else corners[:0]
+    return y if state.mask is None else y * state.mask
+
+
+def _costs_of_corners(energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, corners: Tensor) -> Tensor:
+    """(batch, 2^L) E(x, y) - Δ(y, truth). What does not depend on the row is computed once, where the energy's terms allow it."""
+    y = corners.unsqueeze(0)
+    value: Tensor = energy(state, y if getattr(energy, "broadcasts", False) else y.expand(state.batch, -1, -1))
+    if truth is None:
+        return value
+    if getattr(space, "cost_name", "") in LINEAR_COSTS:
+        return value - linear_cost(space, truth, state.mask) @ corners.T  # up to a constant of the row
+    return value - space.cost(y.expand(state.batch, -1, -1), truth, state.mask)
 
 
 def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
@@ -123,7 +135,7 @@ def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
 
 def linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
     """c (batch, labels) with Δ(y, truth) = Δ(0, truth) + c.y on binary y."""
-    if getattr(space, "cost_name", "") not in ("hamming-sum", "hamming-mean", "squared"):
+    if getattr(space, "cost_name", "") not in LINEAR_COSTS:
         raise ConfigError("This solver needs a cost that is linear in binary y: 'hamming-sum', 'hamming-mean' or 'squared'.")
     ends = torch.stack([torch.zeros_like(truth), torch.ones_like(truth)], dim=1)
     unit = space.cost(ends, 1 - truth, mask).sum(1, keepdim=True) / (

@@ -22,6 +22,20 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def panels(n: int) -> tuple[Any, Any]:
+    """(figure, n axes beside each other)."""
+    figure = _figure(5.2 * n, 4.2)
+    return figure, np.atleast_1d(figure.subplots(1, n))
+
+
+def save(figure: Any, path: Path) -> None:
+    """A PNG, whole or not at all, with a legend wherever something is labelled."""
+    for axes in figure.axes:
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
+    replace_file(path, lambda part: figure.savefig(part, dpi=130, format="png"))
+
+
 def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, path: Path) -> None:
     """The global energy's C (measurements by labels), and which labels it keeps apart (SPEN Figures 1, 5).
 
@@ -43,7 +57,7 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     _heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
     _heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)
-    replace_file(path, lambda part: figure.savefig(part, dpi=130, format="png"))
+    save(figure, path)
 
 
 @torch.no_grad()

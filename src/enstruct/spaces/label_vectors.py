@@ -82,11 +82,13 @@ Labels = Tensor | LabelVectors
 
 
 def inner(y: Labels, weights: Tensor) -> Tensor:
-    """``sum_l y[b,s,l] w[b,l]``: weights (batch, labels) -> (batch, samples)."""
+    """``sum_l y[b,s,l] w[b,l]``: weights (batch, labels) -> (batch, samples). Dense y may be (1, samples, labels)."""
     if isinstance(y, LabelVectors):
         picked = weights.reshape(-1)[y.cells]
         total = torch.zeros(y.batch * y.samples, dtype=weights.dtype, device=weights.device)
         return total.index_add(0, y.vector, picked).reshape(y.batch, y.samples)
+    if y.shape[0] == 1:  # the same vectors in every row: one matrix product
+        return weights @ y.squeeze(0).T
     return torch.matmul(y, weights.unsqueeze(-1)).squeeze(-1)
 
 

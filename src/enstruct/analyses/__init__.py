@@ -1,0 +1,13 @@
+"""What the papers' figures ask of a fitted energy; ``enstruct analyse`` prints, draws and stores each.
+
+| file | question | figure |
+|---|---|---|
+| ``convergence`` | how many steps does inference need, and what does stopping early cost? | SPEN 2, 3, 4 |
+| ``answers`` | are relaxed answers nearly binary? | SPEN section 7.4 |
+| ``search_error`` | how often does inference miss the minimum? | |
+| ``starts`` | does inference help from the predictor's output, and from anywhere else, as training goes on? | SEAL 3, 4, 5 |
+| ``objectives`` | is an energy better as a loss or as a predictor? | SEAL 2b, 3, 4, 5 |
+
+Each has ``measure(...) -> dict`` of plain numbers and ``draw(figures, path)``. SPEN's Figures 1 and 5, the measurement matrix,
+are in :mod:`enstruct.reports.plots`.
+"""

@@ -1,0 +1,163 @@
+"""Analyse a fitted energy: convergence, answers, search-error, measurements (of a saved model); starts, objectives (train)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.analyses import answers, convergence, objectives, search_error, starts
+from enstruct.cli import options as shared
+from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.progress import EpochBar
+from enstruct.comparison.run import environment, imputed
+from enstruct.data.load import load_splits
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.files import replace_file
+from enstruct.reports.plots import measurement_matrix
+
+OF_A_MODEL: dict[str, Any] = {"convergence": convergence, "answers": answers, "search-error": search_error}
+
+
+def parser() -> ArgumentParser:
+    return ArgumentParser(description=__doc__)
+
+
+def add_actions(p: ArgumentParser) -> None:
+    actions = p.add_subcommands(dest="action", required=True)
+    for name, module in {**OF_A_MODEL, "measurements": None}.items():
+        text = "SPEN's Figures 1 and 5: the measurement matrix." if module is None else (module.__doc__ or "").split("\n", 1)[0]
+        command = shared.new_parser(text)
+        command.add_argument("model", type=Path, help="folder written by `enstruct train`")
+        shared.add_data(command)
+        _add_out(command)
+        actions.add_subcommand(name, command)
+    curves = shared.new_parser((starts.__doc__ or "").split("\n", 1)[0])
+    shared.add_data(curves)
+    curves.add_argument("--every", type=int, default=1, help="epochs from one record to the next")
+    curves.add_argument("--steps", type=int, default=30, help="steps of inference")
+    curves.add_argument("--split_seed", type=int, default=0)
+    _add_out(curves)
+    shared.add_model(curves, skip=set())
+    actions.add_subcommand("starts", curves)
+    pairs = shared.new_parser((objectives.__doc__ or "").split("\n", 1)[0])
+    shared.add_data(pairs)
+    pairs.add_argument("--seeds", type=int, default=3)
+    pairs.add_argument("--split_seed", type=int, default=0)
+    _add_out(pairs)
+    shared.add_model(pairs, skip={"method", "random_state"})
+    actions.add_subcommand("objectives", pairs)
+
+
+def _add_out(p: ArgumentParser) -> None:
+    p.add_argument("--out", type=Path, default=Path("analysis"), help="folder for the figures (JSON) and the picture (PNG)")
+
+
+def run(options: Namespace) -> None:
+    kind, given = options.action, options[options.action]
+    if kind in OF_A_MODEL:
+        _of_a_model(kind, given)
+    else:
+        {"starts": _starts, "objectives": _objectives, "measurements": _measurements}[kind](given)
+
+
+def _of_a_model(kind: str, options: Namespace) -> None:
+    model, X, Y, _ = _rows(options)
+    module = OF_A_MODEL[kind]
+    with Console(stderr=True).status(f"{kind} on {X.shape[0]} rows"):
+        figures = module.measure(model, X, Y)
+    _show(kind, figures)
+    _store(kind, options, module, {"model": str(options.model), "data": options.data, **figures})
+
+
+def _measurements(options: Namespace) -> None:
+    model, _, Y, names = _rows(options)
+    path = options.out / "measurements.png"
+    measurement_matrix(model, names, Y, path)
+    Console().print(f"picture: {path}", highlight=False, soft_wrap=True)
+
+
+def _starts(options: Namespace) -> None:
+    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
+    bar = EpochBar("fit")
+    model = EnergyMultiLabelClassifier(**shared.model_parameters(options), callbacks=[bar])
+    try:
+        figures = starts.measure(
+            model, splits.train.X, splits.train.Y, splits.validation.X, splits.validation.Y, options.every, options.steps
+        )
+    finally:
+        bar.close()
+    table = Table("epoch", *starts.CURVES, title=f"{figures['method']}: validation F1 at the tuned threshold")
+    curve = figures["curve"]
+    for record in curve[:: max(1, len(curve) // 12)]:
+        table.add_row(f"{record['stage']}.{record['epoch']}", *(f"{100 * record[name]:.1f}" for name in starts.CURVES))
+    Console().print(table)
+    _store("starts", options, starts, {"data": options.data, "settings": shared.model_parameters(options), **figures})
+
+
+def _objectives(options: Namespace) -> None:
+    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
+    bars: list[EpochBar] = []
+
+    def bar(method: str, seed: int) -> list[EpochBar]:
+        for earlier in bars:
+            earlier.close()
+        bars.append(EpochBar(f"{method} seed {seed}"))
+        return bars[-1:]
+
+    model = shared.model_parameters(options)
+    try:
+        figures = objectives.measure(splits, options.seeds, model, bar)
+    finally:
+        for each in bars:
+            each.close()
+    table = Table("objective", "energy alone", "as a loss", title=f"{options.data}: test F1, best rule, {options.seeds} seeds")
+    mean = {name: 100 * sum(values) / len(values) for name, values in figures["f1"].items()}
+    for objective, pair in figures["pairs"].items():
+        table.add_row(objective, *(f"{mean[name]:.2f} ({name})" for name in pair))
+    Console().print(table, f"{figures['baseline']}: {mean[figures['baseline']]:.2f}")
+    _store("objectives", options, objectives, {"data": options.data, "settings": model, **figures})
+
+
+def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, list[str]]:
+    model = load_model(options.model)
+    X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
+    names = model.notes_["label_names"]
+    return model, X, data.Y[:, label_columns(names, data)], names
+
+
+def _show(kind: str, figures: dict[str, Any]) -> None:
+    """The plain numbers of an analysis; lists are for the picture and the file."""
+    table = Table("", "", title=kind, show_header=False)
+    for key, value in _flat(figures):
+        table.add_row(key, f"{value:.4g}" if isinstance(value, float) else str(value))
+    Console().print(table)
+
+
+def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for key, value in figures.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{key} · ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            rows += [row for entry in value for row in _flat(dict(list(entry.items())[1:]), _of(prefix, key, entry))]
+        elif not isinstance(value, list):
+            rows.append((prefix + key, value))
+    return rows
+
+
+def _of(prefix: str, key: str, entry: dict[str, Any]) -> str:
+    """An entry of a curve is named by its first value."""
+    return f"{prefix}{key} {next(iter(entry.values()))} · "
+
+
+def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:
+    picture, file = options.out / f"{kind}.png", options.out / f"{kind}.json"
+    module.draw(figures, picture)
+    text = json.dumps({"analysis": kind, "environment": environment(), **figures}, indent=1)
+    replace_file(file, lambda part: part.write_text(text, encoding="utf-8"))
+    Console().print(f"figures: {file}   picture: {picture}", highlight=False, soft_wrap=True)
