@@ -1,0 +1,49 @@
+"""``enstruct analyse``: every action writes its figures and its picture."""
+
+import json
+
+import pytest
+
+from enstruct.cli.main import main
+from enstruct.data.npz import write_npz
+from enstruct.data.synthetic import block_exclusive
+
+FAST = ["--model.max_iter", "2", "--model.hidden", "8", "--model.layers", "1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("analyse")
+    write_npz(path / "train.npz", block_exclusive(150, seed=1))
+    write_npz(path / "test.npz", block_exclusive(40, seed=5))
+    assert main(["train", str(path / "train.npz"), "--out", str(path / "model"), "--model.method", "spen", *FAST]) == 0
+    return path
+
+
+@pytest.mark.parametrize("action", ["convergence", "answers", "search-error"])
+def test_of_a_saved_model(action, folder, tmp_path, capsys):
+    assert main(["analyse", action, str(folder / "model"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
+    figures = json.loads((tmp_path / f"{action}.json").read_text())
+    assert figures["analysis"] == action
+    assert figures["rows"] == 40
+    assert "torch" in figures["environment"]
+    assert f"{action}.png" in capsys.readouterr().out
+
+
+def test_measurements(folder, tmp_path):
+    assert main(["analyse", "measurements", str(folder / "model"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["measurements.png"]
+
+
+@pytest.mark.parametrize(("action", "extra"), [("starts", ["--steps", "3"]), ("objectives", ["--seeds", "1"])])
+def test_that_train(action, extra, folder, tmp_path):
+    assert main(["analyse", action, str(folder / "train.npz"), "--out", str(tmp_path), *extra, *FAST]) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
+
+
+def test_a_method_without_an_energy_is_an_error(folder, tmp_path, capsys):
+    arguments = ["--model.method", "mlp", "--out", str(tmp_path)]
+    assert main(["analyse", "starts", str(folder / "train.npz"), *arguments]) == 2
+    assert "no energy" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
