@@ -67,11 +67,15 @@ def macro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
     return float(_f1(*_counts(truth, predicted, axis=0, weight=sample_weight)).mean())
 
 
+def rowwise_hamming(truth: Any, predicted: Any) -> NDArray[np.float64]:
+    """(rows,) share of each row's decisions that are right."""
+    shared, true, chosen = _counts(truth, predicted, axis=1)
+    return 1 - (true + chosen - 2 * shared) / _pair(truth, predicted)[0].shape[1]
+
+
 def hamming_loss(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
     """Share of (row, label) decisions that are wrong."""
-    shared, true, chosen = _counts(truth, predicted, axis=1)
-    n_labels = _pair(truth, predicted)[0].shape[1]
-    return float(np.average((true + chosen - 2 * shared) / n_labels, weights=sample_weight))
+    return 1 - float(np.average(rowwise_hamming(truth, predicted), weights=sample_weight))
 
 
 def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
@@ -107,6 +111,10 @@ METRICS: dict[str, Metric] = {
     "subset-accuracy": subset_accuracy,
 }
 """The metrics a decision rule can be chosen for; all are "higher is better" (``hamming`` is 1 - loss)."""
+
+
+ROWWISE: dict[str, Callable[[Any, Any], NDArray[np.float64]]] = {"example-f1": rowwise_f1, "hamming": rowwise_hamming}
+"""The metrics that are means over rows, row by row."""
 
 
 def get_metric(name: str) -> Metric:

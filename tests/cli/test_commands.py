@@ -45,6 +45,17 @@ def test_train_predict_evaluate(files, capsys):
     assert capsys.readouterr().out.splitlines() == lines
 
 
+def test_compare_by_folds(files, capsys):
+    arguments = ["compare", "train.npz", "--methods", "low-rank,mlp", "--split", "3-fold", "--json", "out.json", *FAST]
+    assert main([*arguments, "--model.metric", "hamming"]) == 0
+    content = json.loads((files / "out.json").read_text())
+    assert [(run["method"], run["seed"]) for run in content["runs"]] == [(m, i) for i in range(3) for m in ("low-rank", "mlp")]
+    assert content["setting"]["split"] == "3-fold"
+    assert "3 folds" in capsys.readouterr().out
+    assert main(arguments) == 2  # another metric than the file's
+    assert "another model" in capsys.readouterr().err
+
+
 def test_rows_without_labels_and_missing_cells(files):
     data = block_exclusive(150, seed=2)
     data.X[::7, 3] = np.nan

@@ -7,8 +7,8 @@ import pytest
 
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import Cell, ResultsFile, run_cell
-from enstruct.comparison.summary import summarise
-from enstruct.data.splits import split_60_20_20
+from enstruct.comparison.summary import summarise, titles
+from enstruct.data.splits import k_folds, split_60_20_20
 from enstruct.errors import DataError
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
@@ -78,3 +78,21 @@ def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     path.write_text(path.read_text()[:40])
     with pytest.raises(DataError, match="not a results file"):
         ResultsFile(path, {"data": "a", "torch": "1"})
+
+
+def test_another_metric_and_folds(blocks):
+    """Folds are one pass over the rows: the difference is that of the pooled rows, whatever their sizes."""
+    folds = k_folds(blocks, 3)
+    settings = {**SMALL, "metric": "hamming"}
+    methods = ["binary-relevance", "low-rank"]
+    cells = {(m, i): run_cell(m, splits, i, settings) for i, splits in enumerate(folds) for m in methods}
+    rows = summarise(cells, methods, range(3), metric="hamming", folds=True)
+    pooled = {m: np.concatenate([cells[m, i].rows["threshold"] for i in range(3)]) for m in methods}
+    assert len(pooled["low-rank"]) == len(blocks)
+    found = rows[1]["tuned_difference"]
+    assert found[0] == pytest.approx(100 * (pooled["low-rank"] - pooled["binary-relevance"]).mean())
+    assert found[1] <= found[0] <= found[2]
+    assert rows[0]["fixed"] == pytest.approx(
+        100 * np.mean([cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)])
+    )
+    assert titles("hamming")[1] == "Hamming accuracy @0.5"

@@ -8,11 +8,11 @@ from enstruct.data.catalogue import CATALOGUE, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.load import load_splits
+from enstruct.data.load import load_protocol, load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.splits import Splits, holdout, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
-from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, EnstructError
 
 
 def test_split_is_60_20_20_stratified_disjoint_and_repeatable(blocks):
@@ -129,3 +129,27 @@ def test_catalogue_says_what_would_provide_a_file(monkeypatch, tmp_path):
         locate(CATALOGUE["bibtex"], "full")
     assert asked[0][0].startswith("https://")
     assert len(asked[0][1]) == len("sha256:") + 64
+
+
+def test_k_folds_test_every_row_once(tmp_path):
+    data = block_exclusive(103, seed=3)
+    write_npz(tmp_path / "mine.npz", data)
+    folds = load_protocol(tmp_path / "mine.npz", "5-fold", seed=1)
+    assert len(folds) == 5
+    tested = np.concatenate([splits.test.X for splits in folds])
+    assert len(np.unique(tested, axis=0)) == len(tested) == 103
+    for splits in folds:
+        parts = [set(map(bytes, part.X)) for part in splits.parts().values()]
+        assert sum(map(len, parts)) == len(set.union(*parts)) == 103
+        assert 0.1 < len(splits.validation) / 103 < 0.25
+    again = load_protocol(tmp_path / "mine.npz", "5-fold", seed=1)
+    assert all(np.array_equal(a.train.X, b.train.X) for a, b in zip(folds, again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("split", "message"), [("3fold", "split"), ("x-fold", "split"), ("1-fold", "2 to 30 folds"), ("published", "not published")]
+)
+def test_impossible_protocols_are_refused(split, message, tmp_path):
+    write_npz(tmp_path / "mine.npz", block_exclusive(30, seed=3))
+    with pytest.raises(EnstructError, match=message):
+        load_protocol(tmp_path / "mine.npz", split)

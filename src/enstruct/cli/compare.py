@@ -1,8 +1,9 @@
 """Compare methods on one data set: same split, same budget, same stopping rule, same decision rules.
 
-Prints per method the example-F1 at 0.5, at the tuned threshold and under the decision rule chosen on
-validation rows, and paired differences to the first method (or --reference) with 95% intervals. With --json, every finished
-cell is kept, and running the command again goes on where it stopped.
+Prints per method the example-F1 (with --model.metric hamming: the Hamming accuracy) at 0.5, at the tuned threshold and under
+the decision rule chosen on validation rows, and paired differences to the first method (or --reference) with 95% intervals.
+With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
+on where it stopped.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.comparison.run import Cell, ResultsFile, environment, imputed, run_cell
-from enstruct.comparison.summary import COLUMNS, formatted, summarise
-from enstruct.data.load import load_splits
+from enstruct.comparison.run import Cell, ResultsFile, environment, imputed, run_cell, scored_by
+from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
+from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.methods import get_method
 
@@ -30,6 +31,9 @@ def parser() -> ArgumentParser:
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=int, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
+    p.add_argument(
+        "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
+    )
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
     shared.add_model(p, skip={"method", "random_state"})
     return p
@@ -45,35 +49,39 @@ def run(options: Namespace) -> None:
     if reference not in methods:
         raise unknown_name("reference", reference, methods)
     model = shared.model_parameters(options)
-    splits = load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop)
+    protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
-    setting["rows"] = {name: len(part) for name, part in splits.parts().items()}
-    splits = imputed(splits)
+    setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
+    if options.split != "auto":
+        setting["split"] = options.split
+    protocol = [imputed(splits) for splits in protocol]
+    folds, metric = len(protocol) > 1, scored_by(model)
+    seeds = range(len(protocol) if folds else options.seeds)
     store = ResultsFile(options.json, setting) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     console = Console(width=200)
-    for seed in range(options.seeds):
+    for seed in seeds:
         for method in methods:
-            bar = EpochBar(f"{method} seed {seed}")
+            bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
 
             def work(method: str = method, seed: int = seed, bar: EpochBar = bar) -> Cell:
-                return run_cell(method, splits, seed, model, [bar])
+                return run_cell(method, protocol[seed if folds else 0], seed, model, [bar])
 
             try:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
             finally:
                 bar.close()
-    rows = summarise(cells, methods, range(options.seeds), reference)
+    rows = summarise(cells, methods, seeds, reference, metric, folds)
     if store is not None:
-        store.write(summarise(cells, methods, range(options.seeds)))
-    console.print(_table(options, rows, setting))
+        store.write(summarise(cells, methods, seeds, None, metric, folds))
+    console.print(_table(f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows", rows, setting, metric))
     console.print(_foot(reference, setting), highlight=False, soft_wrap=True)
 
 
-def _table(options: Namespace, rows: list[dict[str, Any]], setting: dict[str, Any]) -> Table:
+def _table(title: str, rows: list[dict[str, Any]], setting: dict[str, Any], metric: str) -> Table:
     parts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
-    table = Table(title=f"{options.data}: example-F1 on test rows, {options.seeds} seeds ({parts})")
-    for key, title in COLUMNS.items():
+    table = Table(title=f"{title} ({parts})")
+    for key, title in zip(COLUMNS, titles(metric), strict=True):
         table.add_column(title, justify="left" if key in ("method", "rules") else "right")
     for row in rows:
         table.add_row(*formatted(row))

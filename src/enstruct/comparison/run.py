@@ -26,7 +26,7 @@ from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file
-from enstruct.metrics import average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
+from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
 from enstruct.training.callbacks import Callback
 
 RULES_SHOWN = ("fixed", "threshold", "chosen")
@@ -34,7 +34,10 @@ RULES_SHOWN = ("fixed", "threshold", "chosen")
 
 @dataclass
 class Cell:
-    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) F1 of each row."""
+    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
+
+    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
+    """
 
     record: dict[str, Any]
     rows: dict[str, NDArray[np.float64]]
@@ -64,12 +67,16 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     predict_seconds = time.perf_counter() - begin
     predicted = {name: estimator.predict(X, decision=name) for name in estimator.rules_}
     p = estimator.predict_proba(X)
-    f1 = {name: rowwise_f1(truth, y) for name, y in predicted.items()} | {"chosen": rowwise_f1(truth, chosen)}
+    predicted["chosen"] = chosen
+    f1 = {name: rowwise_f1(truth, y) for name, y in predicted.items()}
+    metric = scored_by(model)
+    scores = {name: ROWWISE[metric](truth, y) for name, y in predicted.items()}
     record = {
         "method": method,
         "seed": seed,
         "decision": estimator.decision_,
         "example_f1": {name: float(rows.mean()) for name, rows in f1.items()},
+        metric.replace("-", "_"): {name: float(rows.mean()) for name, rows in scores.items()},
         "validation_f1": estimator.decision_scores_,
         "micro_f1": micro_f1(truth, chosen),
         "macro_f1": macro_f1(truth, chosen),
@@ -82,7 +89,13 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
         "predictor_updates": estimator.updates_["predictor"],
         "energy_updates": estimator.updates_["energy"],
     }
-    return Cell(record, {name: f1[name] for name in RULES_SHOWN})
+    return Cell(record, {name: scores[name] for name in RULES_SHOWN})
+
+
+def scored_by(model: dict[str, Any]) -> str:
+    """The metric by which the cells of these settings are compared."""
+    metric = model.get("metric", "example-f1")
+    return metric if metric in ROWWISE else "example-f1"
 
 
 def environment() -> dict[str, Any]:

@@ -12,9 +12,9 @@ from enstruct.comparison.run import Cell
 
 COLUMNS = {
     "method": "method",
-    "fixed": "F1 @0.5",
-    "threshold": "F1 tuned",
-    "chosen": "F1 best rule",
+    "fixed": "{} @0.5",
+    "threshold": "{} tuned",
+    "chosen": "{} best rule",
     "rules": "rule",
     "micro": "micro",
     "macro": "macro",
@@ -25,19 +25,35 @@ COLUMNS = {
     "fit_seconds": "fit s",
     "predict_seconds": "predict s",
 }
+METRIC_NAMES = {"example-f1": "F1", "hamming": "Hamming accuracy"}
 
 
 DIFFERENCES = {"tuned_difference": "threshold", "chosen_difference": "chosen"}
 
 
+def titles(metric: str = "example-f1") -> list[str]:
+    """Of the columns."""
+    return [title.format(METRIC_NAMES[metric]) for title in COLUMNS.values()]
+
+
 def summarise(
-    cells: dict[tuple[str, int], Cell], methods: Sequence[str], seeds: Sequence[int], reference: str | None = None
+    cells: dict[tuple[str, int], Cell],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    reference: str | None = None,
+    metric: str = "example-f1",
+    folds: bool = False,
 ) -> list[dict[str, Any]]:
-    """One row a method; F1 in percent, differences to ``reference`` (default ``methods[0]``) with 95% intervals."""
-    return [_row(cells, method, reference or methods[0], seeds) for method in methods]
+    """One row a method; scores in percent, differences to ``reference`` (default ``methods[0]``) with 95% intervals.
+
+    ``folds``: the seeds are folds of a cross-validation, each row tested once.
+    """
+    return [_row(cells, method, reference or methods[0], seeds, metric, folds) for method in methods]
 
 
-def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, seeds: Sequence[int]) -> dict[str, Any]:
+def _row(
+    cells: dict[tuple[str, int], Cell], method: str, reference: str, seeds: Sequence[int], metric: str, folds: bool
+) -> dict[str, Any]:
     records = [cells[method, seed].record for seed in seeds]
 
     def mean(key: str) -> float:
@@ -45,20 +61,24 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, seeds:
 
     row: dict[str, Any] = {"method": method, "seeds": len(seeds)}
     for rule in ("fixed", "threshold", "chosen"):
-        values = [100 * record["example_f1"][rule] for record in records]
+        values = [100 * record[metric.replace("-", "_")][rule] for record in records]
         row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     row["micro"], row["macro"] = 100 * mean("micro_f1"), 100 * mean("macro_f1")
     for key, rule in DIFFERENCES.items():
-        row[key] = None if method == reference else [100 * v for v in _difference(cells, reference, method, rule, seeds)]
+        row[key] = None if method == reference else [100 * v for v in _difference(cells, reference, method, rule, seeds, folds)]
     for key in ("predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
         row[key] = mean(key)
     return row
 
 
-def _difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, seeds: Sequence[int]) -> Any:
-    a, b = (np.stack([cells[m, seed].rows[rule].astype(np.float64) for seed in seeds]) for m in (reference, method))
-    return paired_difference(a, b)
+def _difference(
+    cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, seeds: Sequence[int], folds: bool
+) -> Any:
+    a, b = ([cells[m, seed].rows[rule].astype(np.float64) for seed in seeds] for m in (reference, method))
+    if folds:  # one pass over the rows
+        return paired_difference(np.concatenate(a)[None], np.concatenate(b)[None])
+    return paired_difference(np.stack(a), np.stack(b))
 
 
 def interval(difference: Sequence[float]) -> str:

@@ -43,6 +43,25 @@ def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
     return Splits(*(data.take(index) for index in parts))
 
 
+def k_folds(data: Dataset, k: int, seed: int = 0) -> list[Splits]:
+    """Cross-validation: each of k stratified folds is the test part once; a fifth of the other rows validates."""
+    if not 2 <= k <= len(data):
+        raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it can be cut into 2 to {len(data)} folds, not {k}.")
+    if data.Y.shape[1] > MANY_LABELS:
+        folds = np.array_split(np.random.default_rng(seed).permutation(len(data)), k)
+    else:
+        splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)
+        folds = [test for _, test in splitter.split(np.zeros(len(data)), data.Y.toarray())]
+    everything = np.arange(len(data))
+    return [held_out(data.take(np.setdiff1d(everything, test)), data.take(np.sort(test)), seed) for test in folds]
+
+
+def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
+    """A fifth of the training rows validates."""
+    kept, validation = holdout(train.Y, 0.2, seed)
+    return Splits(train.take(kept), train.take(validation), test)
+
+
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row numbers (train, held out), stratified by label sets."""
     n = Y.shape[0]

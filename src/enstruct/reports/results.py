@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.run import ResultsFile
-from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise
+from enstruct.comparison.run import ResultsFile, scored_by
+from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote.
-Example-F1 in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the decision rule
-chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and rows.
-Seconds are of the run as it was, with other work on the machine: they are no benchmark.
+Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
+decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
+rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
 """
 
 
@@ -41,11 +41,12 @@ def _section(path: Path, content: dict[str, Any]) -> str:
     lines = [
         f"## {setting['data']} (`{path.name}`)",
         "",
-        f"{rows[0]['seeds']} seeds; rows: {sizes}; split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
+        f"{rows[0]['seeds']} {'folds' if is_folds(setting) else 'seeds'}; rows: {sizes}; "
+        f"{split_of(setting)}, split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
         f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores."
         + _changed(setting["model"]),
         "",
-        "| " + " | ".join(COLUMNS.values()) + " |",
+        "| " + " | ".join(titles(scored_by(setting["model"]))) + " |",
         "|" + "---|" * len(COLUMNS),
         *("| " + " | ".join(formatted(row)) + " |" for row in rows),
         "",
@@ -61,13 +62,29 @@ def _changed(model: dict[str, Any]) -> str:
     return f" Set for all rows: {', '.join(changed)}." if changed else ""
 
 
+def is_folds(setting: dict[str, Any]) -> bool:
+    return str(setting.get("split", "auto")).endswith("-fold")
+
+
+def split_of(setting: dict[str, Any]) -> str:
+    """In words; files without one hold the default split."""
+    split = setting.get("split", "auto")
+    return "60/20/20 or three published parts" if split == "auto" else f"split {split}"
+
+
+def again(store: ResultsFile, content: dict[str, Any], methods: list[str], reference: str) -> list[dict[str, Any]]:
+    """The summary against another reference."""
+    setting, seeds = content["setting"], range(content["summary"][0]["seeds"])
+    return summarise(store.cells, methods, seeds, reference, scored_by(setting["model"]), is_folds(setting))
+
+
 def _differences(path: Path, content: dict[str, Any]) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
     store = ResultsFile(path, content["setting"])
     methods = [row["method"] for row in content["summary"]]
     lines = []
     for reference in methods[1:-1]:
-        for row in summarise(store.cells, methods, range(content["summary"][0]["seeds"]), reference):
+        for row in again(store, content, methods, reference):
             if methods.index(row["method"]) > methods.index(reference):
                 tuned, best = (interval(row[key]) for key in DIFFERENCES)
                 lines.append(f"- {row['method']} against {reference}: tuned {tuned}, best rule {best}")
