@@ -153,10 +153,10 @@ class Method:
         """Whether exp(-E) is relative to the predictor's distribution, which inference that refines it must add."""
         return self.density is Density.RELATIVE
 
-    def refinement(self, steps: int, start: str = "predictor") -> Inference:
-        """Inference for methods whose predictor answers. Where the energy gives a density: damped mean-field updates on it."""
+    def refinement(self, steps: int, start: str = "predictor") -> Unrolled:
+        """Steps on the energy where the predictor answers; damped mean-field updates where the energy gives a density."""
         temperature = 0.0 if self.density is Density.NONE else 1.0
-        return Inference(REFINEMENT, (start,), steps, temperature=temperature, as_value=self.objective is REGRESSION)
+        return Unrolled(REFINEMENT, steps, start, temperature, as_value=self.objective is REGRESSION)
 
 
 CROSS_ENTROPY = Method("cross-entropy")

@@ -71,9 +71,9 @@ def test_the_answer_is_the_last_iterate_with_its_objective():
     assert (longer.energy <= found.energy + 1e-4).all()  # the loop keeps its best iterate
 
 
-@pytest.mark.parametrize("make", [lambda: Unrolled(steps=0), lambda: Unrolled(start="random")])
+@pytest.mark.parametrize("make", [lambda: Unrolled(steps=0), lambda: Unrolled(start="there")])
 def test_impossible_settings_are_refused(make):
-    with pytest.raises(ConfigError, match="Unrolled inference"):
+    with pytest.raises(ConfigError, match="inference"):
         make()
 
 

@@ -88,7 +88,7 @@ def test_unrolled_gradient_is_the_finite_difference():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(Unrolled(steps=3), keep=4), lambda: Unrolled(start="zeros")],
+    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(Unrolled(steps=3), keep=4), lambda: Unrolled(start="somewhere")],
 )
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ConfigError):

@@ -6,6 +6,7 @@
 An energy whose terms all know their gradient in y also offers
 
     energy.value_and_gradient(state, y) -> (batch, samples), (batch, samples, labels)
+    energy.gradient(state, y) -> (batch, samples, labels)
 
 by closed form (``has_closed_form``): no graph, and differentiable once more by ordinary autograd.
 
@@ -62,6 +63,10 @@ class Term(nn.Module):
         """Energy (batch, samples) and its gradient in dense y; the gradient may broadcast over samples."""
         raise NotImplementedError  # terms with ``has_closed_form``
 
+    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        """The gradient alone, where that is cheaper."""
+        return self.value_and_gradient(prepared, y)[1]
+
 
 class SumEnergy(nn.Module):
     """``E(x, y) = sum_t term_t(f(x), y)`` with one feature network f for all terms.
@@ -104,6 +109,13 @@ class SumEnergy(nn.Module):
         for more_value, more_gradient in rest:
             value, gradient = value + more_value, gradient + more_gradient
         return value, gradient if state.mask is None else gradient * state.mask.unsqueeze(1)
+
+    def gradient(self, state: State, y: Tensor) -> Tensor:
+        """The gradient in y alone."""
+        y = cast(Tensor, masked(y, state.mask))
+        first, *rest = (cast(Term, term).gradient(kept, y) for term, kept in zip(self.terms, state.terms, strict=True))
+        total = sum(rest, start=first)
+        return total if state.mask is None else total * state.mask.unsqueeze(1)
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)

@@ -39,3 +39,6 @@ class ConditionalEnergy(Term):
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         return self.measurements.value_and_gradient(y, prepared)  # type: ignore[arg-type]
+
+    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        return self.measurements.gradient(y, prepared)  # type: ignore[arg-type]

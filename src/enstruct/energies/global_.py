@@ -33,6 +33,9 @@ class GlobalEnergy(Term):
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         return self.measurements.value_and_gradient(y, self.bias)
 
+    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        return self.measurements.gradient(y, self.bias)
+
     def measurement_matrix(self) -> Tensor:
         """(units, labels), detached: one learned measurement a row."""
         return self.measurements.matrix.detach().T

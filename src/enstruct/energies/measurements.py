@@ -62,15 +62,27 @@ class Measurements(nn.Module):
 
     def value_and_gradient(self, y: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, samples) and (batch, samples, labels)."""
-        g, slope = ACTIVATIONS[self.nonlinearity], SLOPES[self.nonlinearity]
-        weights = self._signed(self.weights)
         first = project(y, self.matrix) + offset  # (batch, samples, units)
+        last = self._last(first)
+        return ACTIVATIONS[self.nonlinearity](last) @ self._signed(self.weights), self._gradient(first, last)
+
+    def gradient(self, y: Tensor, offset: Tensor) -> Tensor:
+        """(batch, samples, labels), without the value."""
+        first = project(y, self.matrix) + offset
+        return self._gradient(first, self._last(first))
+
+    def _last(self, first: Tensor) -> Tensor:
+        """What the outermost g is applied to."""
         if self.second is None or self.second_bias is None:
-            return g(first) @ weights, (slope(first) * weights) @ self.matrix.T
-        inner_matrix = self._signed(self.second)
-        second = g(first) @ inner_matrix + self.second_bias
-        back = (slope(second) * weights) @ inner_matrix.T * slope(first)
-        return g(second) @ weights, back @ self.matrix.T
+            return first
+        return ACTIVATIONS[self.nonlinearity](first) @ self._signed(self.second) + self.second_bias
+
+    def _gradient(self, first: Tensor, last: Tensor) -> Tensor:
+        slope = SLOPES[self.nonlinearity]
+        back = slope(last) * self._signed(self.weights)
+        if self.second is not None:
+            back = back @ self._signed(self.second).T * slope(first)
+        return back @ self.matrix.T
 
     def _signed(self, parameter: Tensor) -> Tensor:
         return F.softplus(parameter) if self.convex else parameter

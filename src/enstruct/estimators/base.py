@@ -22,7 +22,7 @@ from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.networks import build_networks, energy_spec
-from enstruct.inference import Inference
+from enstruct.inference import Unrolled
 from enstruct.methods import Method, Stage, customise, get_method
 from enstruct.spaces import LabelSpace
 from enstruct.training.answers import inferred, probabilities
@@ -196,7 +196,7 @@ class EnergyEstimator(BaseEstimator):
     def _space(self) -> LabelSpace:
         return LabelSpace(self.predictor_.head.out_features, cast(Any, self._method().cost))  # type: ignore[union-attr, arg-type]
 
-    def _refinement(self, steps: int) -> Inference:
+    def _refinement(self, steps: int) -> Unrolled:
         method = self._method()
         if self.energy_ is None:
             raise ConfigError(f"Method {method.name!r} has no energy to refine with.")

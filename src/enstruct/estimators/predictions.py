@@ -25,7 +25,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
-from enstruct.inference import Solution, Solver
+from enstruct.inference import Inference, Solution, Solver
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.spaces import LabelSpace, LabelVectors
@@ -168,8 +168,12 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return self.inference_problem(X).solve(replace(cast(Any, given), **changes))
 
     def inference_settings(self) -> Solver:
-        """The method's own inference, or 50 steps of ``refine``'s where the predictor answers."""
-        return self._method().inference or self._refinement(steps=50)
+        """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""
+        own = self._method().inference
+        if own is not None:
+            return own
+        steps = self._refinement(50)
+        return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
 
     def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""

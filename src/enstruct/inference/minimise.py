@@ -11,7 +11,7 @@ rows has converged (SPEN waits for 90%). Converged rows are dropped from the com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -20,10 +20,12 @@ from torch import Tensor
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError, DataError, unknown_name
-from enstruct.inference.objective import Gradient, InferenceObjective
+from enstruct.inference.objective import Gradient, InferenceObjective, compiled
 from enstruct.inference.rules import Memory, MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
 
+STRIDE = 4
+"""Steps in one compiled piece: calling into it costs as much as a quarter of a step."""
 STARTS = ("uniform", "zeros", "random", "predictor")
 Start = str | Tensor
 
@@ -133,7 +135,7 @@ def minimise(
     given = replace(given, **changes)
     with torch.no_grad():
         objective = InferenceObjective(
-            energy, state.detached(), space, truth, cost_weight, given.temperature, given.as_value, given.gradient
+            energy, state.detached(), space, truth, cost_weight, given.temperature, given.as_value, _uncompiled(given.gradient)
         )
         return _Run(objective, given, _starts(given.starts, state, space, _like(energy, state))).run()
 
@@ -162,31 +164,32 @@ class _Run:
 
     def run(self) -> Solution:
         step = 0
-        for step in range(self.settings.steps):
-            value, gradient = self.objective.value_and_gradient(self.y, self._logits())
-            self._remember(value)
+        while step < self.settings.steps:
+            move, n = self._next(step)
+            given = (self.objective, self.settings.rule, self.y, self.memory, self.best, self.best_y, n)
+            value, self.best, self.best_y, memory, y = move(*given)
             if self.settings.watches and self._settle(value, step):
                 return self._solution()
-            self.memory, self.y = self.settings.rule.step(self.memory, self.y, gradient, self.space)
+            self.memory, self.y = memory, y
+            step += n
             if self.settings.compact and self.settings.watches:
                 self._compact()
-        value = self.objective.value(self.y, self._logits())
-        self._remember(value)
+        value = self.objective.value(self.y, _logits(self.settings.rule, self.memory))
+        self.best, self.best_y = _better(value, self.y, self.best, self.best_y)
         if self.settings.watches:
-            self._settle(value, step + 1)
-        self._finish(self.active, step + 1, converged=False)
+            self._settle(value, step)
+        else:
+            self.last = value
+        self._finish(self.active, step, converged=False)
         return self._solution()
 
-    def _logits(self) -> Tensor | None:
-        return self.memory[0] if self.settings.rule.keeps_logits else None
-
-    def _remember(self, value: Tensor) -> None:
-        """Keep the better of the best iterate and the present one; NaN is never better."""
-        better = value < self.best
-        self.best = torch.where(better, value, self.best)
-        self.best_y = torch.where(better.view(*better.shape, *[1] * (self.y.dim() - 2)), self.y, self.best_y)
-        if not self.settings.watches:
-            self.last = value
+    def _next(self, step: int) -> tuple[Callable[..., Any], int]:
+        """The function that moves on, and by how many steps: several at once where it is compiled and nothing is watched."""
+        if self.settings.gradient != "compiled":
+            return advance, 1
+        if self.settings.watches:
+            return compiled(advance), 1
+        return (compiled(advance), STRIDE) if step + STRIDE <= self.settings.steps else (advance, 1)
 
     def _settle(self, value: Tensor, step: int) -> bool:
         """Finish rows that have converged or gone wrong; True when the batch is done."""
@@ -257,6 +260,33 @@ class _Run:
             if empty:
                 parts.append(f"{empty} rows have no output parts: their answer is empty")
         return "; ".join(parts) + "."
+
+
+def _uncompiled(gradient: Gradient) -> Gradient:
+    """The loop compiles its whole step, the gradient inside included."""
+    return "auto" if gradient == "compiled" else gradient
+
+
+def advance(
+    objective: InferenceObjective, rule: Rule, y: Tensor, memory: Memory, best: Tensor, best_y: Tensor, n: int
+) -> tuple[Tensor, Tensor, Tensor, Memory, Tensor]:
+    """n steps: the last value seen, the best iterate among the points left behind, the rule's memory and its new y."""
+    value = best
+    for _ in range(n):
+        value, gradient = objective.value_and_gradient(y, _logits(rule, memory))
+        best, best_y = _better(value, y, best, best_y)
+        memory, y = rule.step(memory, y, gradient, objective.space)
+    return value, best, best_y, memory, y
+
+
+def _better(value: Tensor, y: Tensor, best: Tensor, best_y: Tensor) -> tuple[Tensor, Tensor]:
+    """The better of the best iterate and y; NaN is never better."""
+    better = value < best
+    return torch.where(better, value, best), torch.where(better.view(*better.shape, *[1] * (y.dim() - 2)), y, best_y)
+
+
+def _logits(rule: Rule, memory: Memory) -> Tensor | None:
+    return memory[0] if rule.keeps_logits else None
 
 
 def _like(energy: Any, state: State) -> Tensor:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ from enstruct.spaces.base import RelaxedSpace
 
 log = logging.getLogger("enstruct")
 
+F = TypeVar("F", bound=Callable[..., Any])
 Gradient = Literal["auto", "closed-form", "autograd", "compiled"]
 GRADIENTS: tuple[Gradient, ...] = ("auto", "closed-form", "autograd", "compiled")
 
@@ -72,31 +73,51 @@ class InferenceObjective:
 
     def value_and_gradient(self, y: Tensor, logits: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(batch, starts) and the shape of y."""
-        value, gradient = self._of_energy()(self.energy, self.state, y)
+        value, gradient = self._choose(by_closed_form, by_autograd)(self.energy, self.state, y)
         if self.as_value:
             goodness = torch.sigmoid(-value)
             value, gradient = -goodness, (goodness * (1 - goodness)).unsqueeze(-1) * gradient
         if self.truth is not None:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
-            gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)
         if self.temperature:
             value = value - self._entropy(y, logits)
+        return value, self._with_cost_and_entropy(gradient, y, logits)
+
+    def gradient_alone(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """The shape of y; without the value, which most energies give for less than half the price."""
+        if self.as_value:
+            return self.value_and_gradient(y, logits)[1]
+        gradient = self._choose(closed_gradient, autograd_gradient)(self.energy, self.state, y)
+        return self._with_cost_and_entropy(gradient, y, logits)
+
+    def _with_cost_and_entropy(self, gradient: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
+        if self.truth is not None:
+            gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)
+        if self.temperature:
             gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y, logits), 0.0)
-        return value, gradient
+        return gradient
 
     def _existing(self, tensor: Tensor, hole: float) -> Tensor:
         mask = self.state.mask
         return tensor if mask is None else tensor.masked_fill(mask.unsqueeze(1) == 0, hole)
 
-    def _of_energy(self) -> Callable[[Any, State, Tensor], tuple[Tensor, Tensor]]:
+    def _choose(self, by_closed_form: F, by_autograd: F) -> F:
         closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"
         plain = by_closed_form if closed else by_autograd
-        return compiled(plain) if self.gradient == "compiled" else plain
+        return cast(F, compiled(plain)) if self.gradient == "compiled" else plain
 
 
 def by_closed_form(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
     value, gradient = energy.value_and_gradient(state, y)
     return value, gradient.expand_as(y)
+
+
+def closed_gradient(energy: Any, state: State, y: Tensor) -> Tensor:
+    return cast(Tensor, energy.gradient(state, y)).expand_as(y)
+
+
+def autograd_gradient(energy: Any, state: State, y: Tensor) -> Tensor:
+    return by_autograd(energy, state, y)[1]
 
 
 def by_autograd(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -121,7 +142,7 @@ class _Compiled:
             try:
                 with warnings.catch_warnings():  # importing the compiler warns of torch's own old parts
                     warnings.simplefilter("ignore", DeprecationWarning)
-                    self.fast = self.fast or torch.compile(self.function, dynamic=True)
+                    self.fast = self.fast or torch.compile(self.function)
                     return self.fast(*arguments)
             except Exception as error:  # torch raises many kinds here; the plain function gives the same numbers
                 self.usable = False

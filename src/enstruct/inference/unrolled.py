@@ -4,7 +4,8 @@
 
 SPEN end-to-end (Belanger et al. 2017) unrolls mirror descent. With rate 1, no momentum and temperature 1 a step of it is
 z <- -dE/dy, the parallel mean-field update: ``MEAN_FIELD`` is SPEN's deep mean field predictor (A.3), five of them
-from one half. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
+from one half. No values are computed on the way, which makes it the cheap way to refine a predictor's answer by a few
+steps. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
 backward pass trains through the whole of inference, otherwise autograd keeps the graph of each gradient.
 """
 
@@ -17,8 +18,8 @@ import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
-from enstruct.errors import ConfigError
-from enstruct.inference.minimise import Solution, Start, start_point
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.inference.minimise import STARTS, Solution, Start, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
@@ -32,13 +33,14 @@ class Unrolled:
     steps: int = 10
     start: Start = "predictor"
     temperature: float = 0.0
+    as_value: bool = False
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ConfigError(f"Unrolled inference needs at least one step, not {self.steps}.")
-        if isinstance(self.start, str) and self.start not in ("predictor", "uniform"):
-            raise ConfigError(f"Unrolled inference starts from 'predictor' or 'uniform', not {self.start!r}.")
+        if isinstance(self.start, str) and self.start not in STARTS:
+            raise unknown_name("start of inference", self.start, STARTS)
 
     @property
     def needs_predictor(self) -> bool:
@@ -50,12 +52,12 @@ class Unrolled:
 
     def iterates(self, energy: Any, state: State, space: RelaxedSpace) -> list[Tensor]:
         """y_1 .. y_T, each (batch, ...), differentiable in the energy and its state."""
-        objective = InferenceObjective(energy, state, space, temperature=self.temperature, gradient=self.gradient)
+        objective = self._objective(energy, state, space)
         y = start_point(self.start, energy, state, space)
         memory = self.rule.start(y, space)
         iterates = []
         for _ in range(self.steps):
-            _, slope = objective.value_and_gradient(y, memory[0] if self.rule.keeps_logits else None)
+            slope = objective.gradient_alone(y, memory[0] if self.rule.keeps_logits else None)
             memory, y = self.rule.step(memory, y, slope, space)
             iterates.append(y.squeeze(1))
         return iterates
@@ -66,7 +68,7 @@ class Unrolled:
         if truth is not None:
             raise ConfigError("Unrolled inference is not cost-augmented; use Inference, or UnrolledIterates as negatives.")
         y = self.iterates(energy, state, space)[-1]
-        objective = InferenceObjective(energy, state, space, temperature=self.temperature)
+        objective = self._objective(energy, state, space)
         taken = torch.full((state.batch,), self.steps, device=y.device)
         return Solution(
             y,
@@ -74,6 +76,11 @@ class Unrolled:
             taken,
             torch.zeros_like(taken, dtype=torch.bool),
             f"{self.steps} steps for {state.batch} rows.",
+        )
+
+    def _objective(self, energy: Any, state: State, space: RelaxedSpace) -> InferenceObjective:
+        return InferenceObjective(
+            energy, state, space, temperature=self.temperature, as_value=self.as_value, gradient=self.gradient
         )
 
 
