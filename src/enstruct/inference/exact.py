@@ -13,7 +13,7 @@ with a zero diagonal. Cost augmentation needs a cost that is linear in binary y 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -94,7 +94,7 @@ def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor 
             "Exact('linear-program')."
         )
     like = next(iter(energy.parameters()))
-    corners = torch.tensor(list(product([0.0, 1.0], repeat=n_labels)), dtype=like.dtype, device=like.device)
+    corners = all_label_sets(n_labels).to(like)
     rows = max(1, MOST_CELLS // corners.numel())
     best = []
     for start in range(0, state.batch, rows):
@@ -103,6 +103,13 @@ def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor 
         best.append(corners[_costs_of_corners(energy, some, space, None if truth is None else truth[index], corners).argmin(1)])
     y = torch.cat(best) if best else corners[:0]
     return y if state.mask is None else y * state.mask
+
+
+@cache
+def all_label_sets(n_labels: int) -> Tensor:
+    """(2^L, labels), counting upwards with the last label the lowest digit."""
+    digits = torch.arange(n_labels - 1, -1, -1)
+    return (torch.arange(2**n_labels).unsqueeze(1) >> digits & 1).float()
 
 
 def _costs_of_corners(energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, corners: Tensor) -> Tensor:
