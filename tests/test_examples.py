@@ -43,5 +43,6 @@ def test_readme_commands_run_or_parse(tmp_path, monkeypatch, capsys):
         arguments = shlex.split(line, comments=True)[1:]
         build_parser().parse_args(arguments)
         if "mine.npz" in line:
-            shorten = ["--model.max_iter", "2"] if arguments[0] in ("train", "compare") else []
+            trains = arguments[0] in ("train", "compare") or arguments[:2] == ["analyse", "starts"]
+            shorten = ["--model.max_iter", "2"] if trains else []
             assert main(arguments + shorten) == 0, capsys.readouterr().err

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from enstruct import EnergyMultiLabelClassifier, EnergySpec, example_f1
-from enstruct.analyses import answers, convergence, objectives, search_error, starts
+from enstruct.analyses import answers, convergence, objectives, refinement, search_error, starts
 from enstruct.data.splits import Splits
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import ConfigError
@@ -85,6 +85,22 @@ def test_search_errors_elsewhere_are_a_lower_bound_or_exact(spen, test_rows, mon
     spec = EnergySpec(("local", "pairwise"), rank=2)
     crf = EnergyMultiLabelClassifier("crf-mean-field", energy_network=spec, **SMALL).fit(test_rows.X, test_rows.Y)
     assert search_error.measure(crf, test_rows.X[few], test_rows.Y[few])["best_known_by"] == "integer-program"
+
+
+@pytest.mark.parametrize("features", ["shared", "separate"])
+def test_refinement(blocks, test_rows, tmp_path, features):
+    spec = EnergySpec(units=8, features=features)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL, energy_network=spec).fit(blocks.X, blocks.Y)
+    passes = []
+    model.predictor_.encoder.register_forward_hook(lambda *_: passes.append(1))
+    figures = refinement.measure(model, test_rows.X, test_rows.Y)
+    assert [entry["steps"] for entry in figures["curve"]] == [0, 1, 2, 3, 5, 10, 50]
+    assert len(passes) == 7 * (2 + refinement.REPEATS)  # shared features are computed once a prediction
+    f1 = example_f1(test_rows.Y, model.predict(test_rows.X.astype(np.float32), refine=3))
+    assert figures["curve"][3]["f1"] == pytest.approx(f1)
+    assert figures["curve"][0]["times_a_forward_pass"] == 1.0
+    refinement.draw(figures, tmp_path / "a.png")
+    assert is_png(tmp_path / "a.png")
 
 
 def test_starts(blocks, test_rows, tmp_path):

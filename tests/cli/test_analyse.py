@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("action", ["convergence", "answers", "search-error"])
+@pytest.mark.parametrize("action", ["convergence", "answers", "search-error", "refinement"])
 def test_of_a_saved_model(action, folder, tmp_path, capsys):
     assert main(["analyse", action, str(folder / "model"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
     assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}

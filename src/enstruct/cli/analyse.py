@@ -1,4 +1,4 @@
-"""Analyse a fitted energy: convergence, answers, search-error, measurements (of a saved model); starts, objectives (train)."""
+"""Analyse a saved model: convergence, answers, search-error, refinement, measurements; or train and watch: starts, objectives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.analyses import answers, convergence, objectives, search_error, starts
+from enstruct.analyses import answers, convergence, objectives, refinement, search_error, starts
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar
@@ -20,7 +20,12 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file
 from enstruct.reports.plots import measurement_matrix
 
-OF_A_MODEL: dict[str, Any] = {"convergence": convergence, "answers": answers, "search-error": search_error}
+OF_A_MODEL: dict[str, Any] = {
+    "convergence": convergence,
+    "answers": answers,
+    "search-error": search_error,
+    "refinement": refinement,
+}
 
 
 def parser() -> ArgumentParser:

@@ -86,6 +86,12 @@ def transplant(energy: nn.Module, predictor: nn.Module) -> None:
         local.scores.bias.copy_(-head.bias)
 
 
+def shares_features(energy: nn.Module, predictor: nn.Module) -> bool:
+    """Whether the energy reads the predictor's own features, so that one pass through the encoder serves both."""
+    reader = energy.encoder if isinstance(energy, SumEnergy) else None
+    return isinstance(reader, Borrowed) and reader.lender is getattr(predictor, "encoder", None)
+
+
 def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
     if name == "local":
         return LocalEnergy(width, n_labels)
@@ -106,5 +112,9 @@ class Borrowed(nn.Module):
         self._lender = [encoder]  # in a list: not registered as a submodule
         self.out_features = encoder.out_features
 
+    @property
+    def lender(self) -> nn.Module:
+        return self._lender[0]
+
     def forward(self, x):  # type: ignore[no-untyped-def]
-        return self._lender[0](x).detach()
+        return self.lender(x).detach()

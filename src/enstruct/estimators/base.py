@@ -184,10 +184,14 @@ class EnergyEstimator(BaseEstimator):
         how = self._method().inference if refine is None else self._refinement(refine)
         double = X.dtype == np.float64
         dtype = torch.float64 if double else torch.float32
-        predictor = copy.deepcopy(self.predictor_).double() if double else self.predictor_
+        predictor, energy = self.predictor_, self.energy_
+        if double:  # copied together: the energy may read the predictor's features
+            predictor, energy = copy.deepcopy((predictor, energy))
+            predictor.double()
+            if energy is not None:
+                energy.double()
         if how is None:
             return probabilities(predictor, X, self._device(), logits=True, dtype=dtype)
-        energy = copy.deepcopy(self.energy_).double() if double and self.energy_ is not None else self.energy_
         space = self._space()
         tilted = refine is not None and self._method().relative
         y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from enstruct.energies.base import State
+from enstruct.energies.build import shares_features
 from enstruct.energies.tilted import TiltedEnergy
 from enstruct.inference import Solution, Solver
 from enstruct.spaces.base import RelaxedSpace
@@ -66,7 +67,11 @@ def problem(
     predictor.eval()
     energy.eval()
     x = to_features(X, device, dtype)
-    state, logits = energy.prepare(x), predictor(x)
+    if shares_features(energy, predictor):
+        features = cast(Any, predictor).encoder(x)
+        state, logits = energy.prepare_features(features), cast(Any, predictor).head(features)
+    else:
+        state, logits = energy.prepare(x), predictor(x)
     if tilted:
         energy = TiltedEnergy(energy)
         state = energy.prepare_with(state, logits)
