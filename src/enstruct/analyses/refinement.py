@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.methods import get_method
 from enstruct.metrics import example_f1
 from enstruct.reports.plots import panels, save
 
@@ -22,6 +24,9 @@ REPEATS = 5
 
 
 def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+    """ConfigError for methods that answer by inference anyway."""
+    if get_method(model.method).inference is not None:
+        raise ConfigError(f"Method {get_method(model.method).name!r} answers by inference already; analyse its convergence.")
     single = X.astype(np.float32)  # the precision of training, as the energy's own
     curve = []
     for steps in STEPS:

@@ -136,28 +136,32 @@ def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, lis
 
 
 def _show(kind: str, figures: dict[str, Any]) -> None:
-    """The plain numbers of an analysis; lists are for the picture and the file."""
-    table = Table("", "", title=kind, show_header=False)
+    """The plain numbers of an analysis, and a table for each curve; long lists are for the picture and the file."""
+    console, table = Console(width=160), Table(title=kind, show_header=False)
+    curves: list[tuple[str, list[dict[str, Any]]]] = []
     for key, value in _flat(figures):
-        table.add_row(key, f"{value:.4g}" if isinstance(value, float) else str(value))
-    Console().print(table)
+        if not isinstance(value, list):
+            table.add_row(key, _text(value))
+        elif value and isinstance(value[0], dict):
+            curves.append((key, value))
+    console.print(table)
+    for title, entries in curves:
+        curve = Table(*entries[0], title=title)
+        for entry in entries:
+            curve.add_row(*map(_text, entry.values()))
+        console.print(curve)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """(path, value) of every entry that is no dictionary."""
     rows: list[tuple[str, Any]] = []
     for key, value in figures.items():
-        if isinstance(value, dict):
-            rows += _flat(value, f"{prefix}{key} · ")
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            rows += [row for entry in value for row in _flat(dict(list(entry.items())[1:]), _of(prefix, key, entry))]
-        elif not isinstance(value, list):
-            rows.append((prefix + key, value))
+        rows += _flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
     return rows
-
-
-def _of(prefix: str, key: str, entry: dict[str, Any]) -> str:
-    """An entry of a curve is named by its first value."""
-    return f"{prefix}{key} {next(iter(entry.values()))} · "
 
 
 def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:
