@@ -28,8 +28,8 @@ from enstruct.reports.plots import measurement_matrix
 
 METHODS: dict[str, dict[str, Any]] = {
     "binary-relevance": {},
-    "mlp": {"dropout": 0.2, "hidden": 400},
-    "seal-nce": {"dropout": 0.2, "energy_network": EnergySpec(units=16, nonlinearity="hardtanh")},
+    "mlp": {},
+    "seal-nce": {"energy_network": EnergySpec(units=16, nonlinearity="hardtanh")},
 }
 
 
