@@ -314,6 +314,8 @@ def get_method(method: str | Method) -> Method:
     return METHODS[method]
 
 
+LOSS_SETTINGS = ("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight")
+COUPLING_SETTINGS = ("energy_steps", "predictor_steps", "first", "repeats")
 NEGATIVES = ("samples", "perturbed", "point", "rounded", "cost-augmented", "inference", "value-tuples", "unrolled")
 
 
@@ -344,12 +346,11 @@ def customise(
 ) -> Method:
     """A row with some columns changed; None keeps the row's own.
 
-    ``changes``: energy_weight, supervised_weight, supervised, warmup (predictor loss); energy_steps,
-    predictor_steps, first, repeats (coupling).
+    ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``.
     """
     given = {key: value for key, value in changes.items() if value is not None}
-    loss = {k: given.pop(k) for k in ("energy_weight", "supervised_weight", "supervised", "warmup") if k in given}
-    steps = {k: given.pop(k) for k in ("energy_steps", "predictor_steps", "first", "repeats") if k in given}
+    loss = {k: given.pop(k) for k in LOSS_SETTINGS if k in given}
+    steps = {k: given.pop(k) for k in COUPLING_SETTINGS if k in given}
     if given:
         raise unknown_name("method setting", next(iter(given)), (*loss, *steps))
     if not method.has_energy:

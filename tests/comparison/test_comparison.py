@@ -10,6 +10,7 @@ from enstruct.comparison.run import Cell, ResultsFile, run_cell
 from enstruct.comparison.summary import summarise, titles
 from enstruct.data.splits import k_folds, split_60_20_20
 from enstruct.errors import DataError
+from enstruct.estimators import EnergyMultiLabelClassifier
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
 
@@ -78,6 +79,17 @@ def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     path.write_text(path.read_text()[:40])
     with pytest.raises(DataError, match="not a results file"):
         ResultsFile(path, {"data": "a", "torch": "1"})
+
+
+def test_a_parameter_younger_than_the_file_had_its_default(tmp_path):
+    path = tmp_path / "out.json"
+    rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    store = ResultsFile(path, {"model": {"hidden": 8}})
+    store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
+    default = EnergyMultiLabelClassifier().dropout
+    assert ResultsFile(path, {"model": {"hidden": 8, "dropout": default}}).cells
+    with pytest.raises(DataError, match="another model"):
+        ResultsFile(path, {"model": {"hidden": 8, "dropout": default / 2}})
 
 
 def test_another_metric_and_folds(blocks):

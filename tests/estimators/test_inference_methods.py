@@ -9,7 +9,7 @@ from scipy import sparse
 from enstruct import METHODS, EnergyMultiLabelClassifier, example_f1
 from enstruct.data.dataset import Dataset
 from enstruct.errors import ConfigError
-from enstruct.methods import Method, PredictorLoss
+from enstruct.methods import Method
 
 
 def separable(n: int = 300) -> Dataset:
@@ -113,19 +113,15 @@ def test_the_anchor_holds_an_inference_network_to_its_start():
     """With a huge anchor the game cannot move the network from the cross-entropy solution; without one it does."""
     moved = {}
     for anchor in (0.0, 1e4):
-        method = replace(METHODS["infnet"], predictor_loss=replace(METHODS["infnet"].predictor_loss, anchor_weight=anchor))
-        alone = fitted(replace(method, stages=method.stages[:1]), early_stopping=False, max_iter=5)
-        game = fitted(method, early_stopping=False, max_iter=5)
+        settings = {"anchor_weight": anchor, "early_stopping": False, "max_iter": 5}
+        alone = fitted(replace(METHODS["infnet"], stages=METHODS["infnet"].stages[:1]), **settings)
+        game = fitted("infnet", **settings)
         moved[anchor] = (game.predictor_.head.weight - alone.predictor_.head.weight).norm().item()
     assert moved[1e4] < 0.3 * moved[0.0]
 
 
 def test_entropy_term_sharpens():
-    loss = PredictorLoss(energy_weight=1.0, augmented=True, hinged=True)
-    soft, sharp = (
-        fitted(replace(METHODS["infnet"], predictor_loss=replace(loss, entropy_weight=w)), early_stopping=False)
-        for w in (0.0, 50.0)
-    )
+    soft, sharp = (fitted("infnet", entropy_weight=weight, early_stopping=False) for weight in (0.0, 50.0))
 
     def entropy(model):
         p = np.clip(model.predict_proba(DATA.X), 1e-6, 1 - 1e-6)

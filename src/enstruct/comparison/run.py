@@ -133,6 +133,10 @@ class ResultsFile:
             records = content["runs"]
         except (OSError, ValueError, KeyError) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
+        if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
+            defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
+            young = {k: defaults[k] for k in self.setting["model"] if k not in found["model"]}
+            found = {**found, "model": {**found["model"], **young}}
         if found != self.setting:
             differs = sorted(k for k in {*found, *self.setting} if found.get(k) != self.setting.get(k))
             raise DataError(f"{self.path} holds runs with another {', '.join(differs)}; write to another file.")

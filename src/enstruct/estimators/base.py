@@ -23,7 +23,7 @@ from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.networks import build_networks, energy_spec
 from enstruct.inference import Unrolled
-from enstruct.methods import Method, Stage, customise, get_method
+from enstruct.methods import COUPLING_SETTINGS, LOSS_SETTINGS, Method, Stage, customise, get_method
 from enstruct.spaces import LabelSpace
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs
@@ -55,14 +55,7 @@ class EnergyEstimator(BaseEstimator):
             negatives=self.negatives,
             n_samples=self.n_samples,
             cost=self.cost,
-            energy_weight=self.energy_weight,
-            supervised_weight=self.supervised_weight,
-            supervised=self.supervised,
-            warmup=self.warmup,
-            energy_steps=self.energy_steps,
-            predictor_steps=self.predictor_steps,
-            first=self.first,
-            repeats=self.repeats,
+            **{name: getattr(self, name) for name in (*LOSS_SETTINGS, *COUPLING_SETTINGS)},
         )
 
     def _settings(self, n_rows: int) -> Settings:

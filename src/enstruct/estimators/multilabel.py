@@ -64,6 +64,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         The energy's terms, units, non-linearity, whose features; or your own module.
     energy_weight, supervised_weight, supervised, warmup, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change (its predictor loss and coupling); None keeps them.
+    entropy_weight, anchor_weight
+        The same for the stabilising terms of inference networks; see :class:`~enstruct.methods.PredictorLoss`.
     negatives, n_samples, cost
         The same for where candidates come from: "samples", "perturbed", "point", "rounded", "cost-augmented" or
         an object of ``enstruct.negatives``; their number; and a key of ``enstruct.spaces.costs.COSTS``.
@@ -126,6 +128,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         supervised_weight: float | None = None,
         supervised: str | None = None,
         warmup: int | None = None,
+        entropy_weight: float | None = None,
+        anchor_weight: float | None = None,
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
@@ -167,6 +171,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.supervised_weight = supervised_weight
         self.supervised = supervised
         self.warmup = warmup
+        self.entropy_weight = entropy_weight
+        self.anchor_weight = anchor_weight
         self.negatives = negatives
         self.n_samples = n_samples
         self.cost = cost
