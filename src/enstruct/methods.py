@@ -168,6 +168,7 @@ SEAL_NCE = Method(
     stages=TOGETHER,
 )
 
+SPEN_INFERENCE = Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3)
 SPEN = Method(
     "spen",
     negatives=InferencePoint(Inference(steps=20, starts=("predictor",)), augmented=True),
@@ -175,7 +176,7 @@ SPEN = Method(
     stages=THREE_STAGES,
     cost="squared",
     energy={"features": "copied", "units": 32},
-    inference=Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3),
+    inference=SPEN_INFERENCE,
 )
 DVN = Method(
     "dvn",
@@ -255,6 +256,7 @@ METHODS: dict[str, Method] = {
             predictor_loss=PredictorLoss(energy_weight=0.1),
         ),
         SPEN,
+        replace(SPEN, name="spen-entropy", inference=replace(SPEN_INFERENCE, temperature=1.0)),  # at test time only (A.4)
         replace(
             SPEN,
             name="spen-e2e",

@@ -23,7 +23,7 @@ def separable(n: int = 300) -> Dataset:
 DATA = separable()
 EVERYTHING = example_f1(DATA.Y, np.ones(DATA.Y.shape))
 SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_iter": 15, "random_state": 0}
-NEW = ["spen", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
+NEW = ["spen", "spen-entropy", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
 NEW += ["deep-mean-field", "deep-mean-field-scratch", "crf", "crf-lp", "crf-lbp", "crf-mean-field"]
 
 
@@ -107,6 +107,19 @@ def test_a_module_energy_cannot_be_pretrained():
 
     with pytest.raises(ConfigError, match="module of your own"):
         fitted("spen", energy_network=Bare(), max_iter=1)
+
+
+def test_the_entropy_term_at_test_time_softens_the_same_energy():
+    """Both rows train alike up to the choice of epochs; without early stopping their energies are the same."""
+    hard, soft = (fitted(method, early_stopping=False, max_iter=5) for method in ("spen", "spen-entropy"))
+    for a, b in zip(hard.energy_.parameters(), soft.energy_.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+    def entropy(p):
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        return -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
+
+    assert entropy(soft.predict_proba(DATA.X)) > entropy(hard.predict_proba(DATA.X))
 
 
 def test_the_anchor_holds_an_inference_network_to_its_start():
