@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, example_f1
