@@ -25,8 +25,8 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]
     return {
         "rows": X.shape[0],
         "status": found.status,
-        "inference": _summary(found.y.numpy()),
-        "predictor": _summary(problem.predicted.numpy()),
+        "inference": _summary(found.y.cpu().numpy()),
+        "predictor": _summary(problem.predicted.cpu().numpy()),
     }
 
 

@@ -37,7 +37,7 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any, most_steps: int =
         found = model.infer(X, **{"steps": most_steps, "tolerance": TOLERANCE, "stable": None, **changes})
         seconds = time.perf_counter() - begin
         steps = found.steps.double()
-        f1 = example_f1(Y, model.decide(X, found.y.numpy()))
+        f1 = example_f1(Y, model.decide(X, found.y.cpu().numpy()))
         cost = {"steps": int(steps.max()), "mean_steps": float(steps.mean()), "seconds_per_row": seconds / n}
         return found, {"f1": f1, **cost}
 

@@ -33,12 +33,14 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]
     """``Y``: indicators (rows, labels). Runs the model's own inference, and ``RESTARTS`` random starts beside it."""
     problem = model.inference_problem(X)
     answer = _energy(problem, _rounded(model.infer(X).y))
-    truth = _energy(problem, torch.from_numpy(as_indicator(Y)[:, model.constants_.varying].toarray()).float())
+    truth = _energy(
+        problem, torch.from_numpy(as_indicator(Y)[:, model.constants_.varying].toarray()).float().to(problem.predicted.device)
+    )
     exact = exact_solver(problem)
     best = (
         np.minimum(_energy(problem, _rounded(_restarted(model, X))), truth)
         if exact is None
-        else problem.solve(exact).energy.numpy()
+        else problem.solve(exact).energy.cpu().numpy()
     )
     gap = answer - best
     wrong = gap > SLACK * (1 + np.abs(best))
@@ -78,7 +80,7 @@ def _rounded(y: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def _energy(problem: Problem, y: torch.Tensor) -> NDArray[np.float64]:
     """(rows,)"""
-    return np.asarray(problem.energy(problem.state, y.unsqueeze(1)).squeeze(1).double().numpy())
+    return np.asarray(problem.energy(problem.state, y.unsqueeze(1)).squeeze(1).double().cpu().numpy())
 
 
 def draw(figures: dict[str, Any], path: Path) -> None:
