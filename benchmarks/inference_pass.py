@@ -1,6 +1,6 @@
 """Seconds of gradient-based inference, ours against the published way, in one run on the same networks.
 
-    python benchmarks/inference_pass.py [--out results/benchmark-inference.json] [--repeats 5]
+    python benchmarks/inference_pass.py [--out results/benchmark-inference.json] [--plot results/benchmark-inference.png]
 
 bibtex's shape (1836 features, 159 labels, 2x400, 200 units); batches of 128 and 1024; 20 steps, with and without the
 compiler, and run to convergence with per-row stopping against the published fixed number of steps. Then refined prediction
@@ -26,6 +26,7 @@ from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.inference import ProjectedGradient, minimise
 from enstruct.methods import METHODS
+from enstruct.reports.plots import panels, save
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
 
@@ -108,9 +109,20 @@ def over_labels(repeats: int) -> list[dict[str, float]]:
     return found
 
 
+def draw(scaling: list[dict[str, float]], path: Path) -> None:
+    """Measured seconds, and the line through the largest point: linear cost stays on it or above."""
+    figure, (axes,) = panels(1)
+    labels = [row["labels"] for row in scaling]
+    axes.loglog(labels, [row["seconds"] for row in scaling], "o-", label="20 steps, batch 128")
+    axes.loglog(labels, [scaling[-1]["seconds"] * n / labels[-1] for n in labels], "--", label="linear")
+    axes.set(title="inference over the number of labels", xlabel="labels", ylabel="seconds")
+    save(figure, path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--plot", type=Path, default=None, help="a picture of seconds over the number of labels")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -126,6 +138,8 @@ def main() -> None:
         cost = f"{row['shared']:.2f}x with shared, {row['separate']:.2f}x with separate features"
         print(f"prediction refined by {row['steps']} steps over a forward pass: {cost}")
     print("labels: " + ", ".join(f"{row['labels']}: {1e3 * row['seconds']:.1f} ms" for row in scaling))
+    if options.plot is not None:
+        draw(scaling, options.plot)
     if options.out is not None:
         content = {"environment": environment(), "inference": rows, "refinement": refined, "labels": scaling}
         options.out.write_text(json.dumps(content, indent=1))
