@@ -8,7 +8,7 @@ from enstruct import EnergyMultiLabelClassifier, EnergySpec, example_f1
 from enstruct.analyses import answers, convergence, objectives, refinement, search_error, starts
 from enstruct.data.splits import Splits
 from enstruct.data.synthetic import block_exclusive
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Exact
 
 SMALL = {"hidden": 16, "layers": 1, "dropout": 0.0, "max_iter": 4, "random_state": 0}
@@ -113,6 +113,19 @@ def test_starts(blocks, test_rows, tmp_path):
     assert figures["curve"][0]["predictor"] == pytest.approx(plain.history_[0]["threshold_score"])
     starts.draw(figures, tmp_path / "a.png")
     assert is_png(tmp_path / "a.png")
+
+
+def test_fixed_steps_do_not_converge(blocks, test_rows):
+    model = EnergyMultiLabelClassifier("deep-mean-field", **SMALL).fit(blocks.X, blocks.Y)
+    with pytest.raises(ConfigError, match="fixed number of steps"):
+        convergence.measure(model, test_rows.X, test_rows.Y)
+    with pytest.raises(ConfigError, match="setting of Unrolled"):
+        model.infer(test_rows.X, share=0.5)
+
+
+def test_decide_wants_one_marginal_a_label(spen, test_rows):
+    with pytest.raises(DataError, match="shape"):
+        spen.decide(test_rows.X, np.zeros((3, 2)))
 
 
 def test_no_energy_no_analysis(blocks, test_rows):

@@ -52,6 +52,14 @@ def test_that_train(action, extra, folder, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
 
 
+@pytest.mark.parametrize("arguments", [["starts", "--every", "0"], ["starts", "--steps", "0"], ["objectives", "--seeds", "0"]])
+def test_impossible_numbers_are_errors(arguments, folder, tmp_path, capsys):
+    action, *rest = arguments
+    assert main(["analyse", action, str(folder / "train.npz"), "--out", str(tmp_path), *rest, *FAST]) == 2
+    assert "at least" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_method_without_an_energy_is_an_error(folder, tmp_path, capsys):
     arguments = ["--model.method", "mlp", "--out", str(tmp_path)]
     assert main(["analyse", "starts", str(folder / "train.npz"), *arguments]) == 2

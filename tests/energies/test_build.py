@@ -53,3 +53,8 @@ def test_unknown_names_are_told_the_nearest(change):
 def test_no_terms_is_refused():
     with pytest.raises(ConfigError, match="at least one term"):
         EnergySpec(terms=())
+
+
+def test_the_conditional_pairwise_term_has_no_full_table():
+    with pytest.raises(ConfigError, match="needs a rank"):
+        build_energy(EnergySpec(terms=("local", "conditional-pairwise"), rank=None), MLP(4, 4), MLP(4, 4), 3)

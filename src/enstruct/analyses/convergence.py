@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.inference import Solution
+from enstruct.inference import Inference, Solution
+from enstruct.methods import get_method
 from enstruct.metrics import example_f1
 from enstruct.reports.plots import panels, save
 
@@ -28,8 +30,9 @@ TOLERANCE, SHARE = 1e-3, 0.9
 
 
 def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any, most_steps: int = 200) -> dict[str, Any]:
-    """``X, Y``: labelled rows; ``most_steps`` ends rows that do not converge."""
-
+    """``X, Y``: labelled rows; ``most_steps`` ends rows that do not converge. ConfigError for answers that are not iterated."""
+    if not isinstance(model.inference_settings(), Inference):
+        raise ConfigError(f"Method {get_method(model.method).name!r} takes a fixed number of steps: nothing converges there.")
     n = X.shape[0]
 
     def run(**changes: Any) -> tuple[Solution, dict[str, float]]:

@@ -16,6 +16,7 @@ from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar
 from enstruct.comparison.run import environment, imputed
 from enstruct.data.load import load_splits
+from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file
 from enstruct.reports.plots import measurement_matrix
@@ -76,7 +77,7 @@ def _of_a_model(kind: str, options: Namespace) -> None:
     with Console(stderr=True).status(f"{kind} on {X.shape[0]} rows"):
         figures = module.measure(model, X, Y)
     _show(kind, figures)
-    _store(kind, options, module, {"model": str(options.model), "data": options.data, **figures})
+    _store(kind, options, module, {"model": options.model.name, **figures})
 
 
 def _measurements(options: Namespace) -> None:
@@ -87,6 +88,8 @@ def _measurements(options: Namespace) -> None:
 
 
 def _starts(options: Namespace) -> None:
+    if options.every < 1:
+        raise ConfigError(f"--every must be at least 1, not {options.every}.")
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     bar = EpochBar("fit")
     model = EnergyMultiLabelClassifier(**shared.model_parameters(options), callbacks=[bar])
@@ -101,10 +104,12 @@ def _starts(options: Namespace) -> None:
     for record in curve[:: max(1, len(curve) // 12)]:
         table.add_row(f"{record['stage']}.{record['epoch']}", *(f"{100 * record[name]:.1f}" for name in starts.CURVES))
     Console().print(table)
-    _store("starts", options, starts, {"data": options.data, "settings": shared.model_parameters(options), **figures})
+    _store("starts", options, starts, {"settings": shared.model_parameters(options), **figures})
 
 
 def _objectives(options: Namespace) -> None:
+    if options.seeds < 1:
+        raise ConfigError(f"--seeds must be at least 1, not {options.seeds}.")
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     bars: list[EpochBar] = []
 
@@ -125,7 +130,7 @@ def _objectives(options: Namespace) -> None:
     for objective, pair in figures["pairs"].items():
         table.add_row(objective, *(f"{mean[name]:.2f} ({name})" for name in pair))
     Console().print(table, f"{figures['baseline']}: {mean[figures['baseline']]:.2f}")
-    _store("objectives", options, objectives, {"data": options.data, "settings": model, **figures})
+    _store("objectives", options, objectives, {"settings": model, **figures})
 
 
 def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, list[str]]:
@@ -167,6 +172,7 @@ def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:
     picture, file = options.out / f"{kind}.png", options.out / f"{kind}.json"
     module.draw(figures, picture)
-    text = json.dumps({"analysis": kind, "environment": environment(), **figures}, indent=1)
+    where = {"analysis": kind, "data": Path(options.data).name, "environment": environment()}
+    text = json.dumps({**where, **figures}, indent=1)
     replace_file(file, lambda part: part.write_text(text, encoding="utf-8"))
     Console().print(f"figures: {file}   picture: {picture}", highlight=False, soft_wrap=True)

@@ -57,7 +57,7 @@ def run(options: Namespace) -> None:
         results.append(
             {"method": name, "example_f1": f1, "decision": model.decision_, "seconds": seconds, "epochs": model.n_iter_}
         )
-    console = Console()
+    console = Console(width=100)
     console.print(table)
     picture = options.out / "measurement_matrix.png"
     measurement_matrix(model, train.label_names, train.Y, picture)

@@ -100,7 +100,9 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
     if name == "conditional":
         return ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
     if name == "conditional-pairwise":
-        return ConditionalPairwiseEnergy(width, n_labels, spec.rank or 16)
+        if spec.rank is None:
+            raise ConfigError("The conditional pairwise term needs a rank; the full table (rank=None) is the pairwise term's.")
+        return ConditionalPairwiseEnergy(width, n_labels, spec.rank)
     return PairwiseEnergy(n_labels, spec.rank, spec.convex, spec.diagonal)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -17,7 +17,7 @@ from torch import nn
 from enstruct.decisions.choose import RULES, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.encoders import LinearPredictor, SparseLinear
-from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.constants import ConstantLabels
@@ -105,8 +105,15 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return self._decide(inputs, self._marginals(inputs, refine), decision)
 
     def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
-        """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`."""
-        return self._decide(self._inputs(X), marginals, decision)
+        """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
+
+        Raises DataError for marginals of another shape, ConfigError for a rule that was not fitted.
+        """
+        inputs = self._inputs(X)
+        expected = (inputs.shape[0], len(self.constants_.varying))
+        if np.shape(marginals) != expected:
+            raise DataError(f"Marginals of these rows have the shape {expected} (labels that vary), not {np.shape(marginals)}.")
+        return self._decide(inputs, np.asarray(marginals), decision)
 
     def _decide(self, inputs: Any, p: NDArray[Any], decision: str | None) -> Any:
         single = self.labels_.kind == "single"
@@ -164,8 +171,12 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         ``settings``: default :meth:`inference_settings`; ``changes`` are its fields, as starts,
          steps, tolerance, share of :class:`~enstruct.inference.Inference`. ConfigError if the method has no energy.
         """
-        given = settings or self.inference_settings()
-        return self.inference_problem(X).solve(replace(cast(Any, given), **changes))
+        given = cast(Any, settings or self.inference_settings())
+        known = {field.name for field in fields(given)}
+        for name in changes:
+            if name not in known:
+                raise unknown_name(f"setting of {type(given).__name__}", name, known)
+        return self.inference_problem(X).solve(replace(given, **changes))
 
     def inference_settings(self) -> Solver:
         """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""

@@ -25,7 +25,7 @@ from enstruct.inference.rules import Memory, MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
 
 STRIDE = 4
-"""Steps in one compiled piece: calling into it costs as much as a quarter of a step."""
+"""Steps in one compiled piece: calling into it is no small part of a step."""
 STARTS = ("uniform", "zeros", "random", "predictor")
 Start = str | Tensor
 

@@ -84,7 +84,7 @@ class InferenceObjective:
         return value, self._with_cost_and_entropy(gradient, y, logits)
 
     def gradient_alone(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
-        """The shape of y; without the value, which most energies give for less than half the price."""
+        """The shape of y; without the value, which most energies give more cheaply."""
         if self.as_value:
             return self.value_and_gradient(y, logits)[1]
         gradient = self._choose(closed_gradient, autograd_gradient)(self.energy, self.state, y)
