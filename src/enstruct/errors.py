@@ -44,6 +44,10 @@ class ConfigError(EnstructError, ValueError):
     """A method, argument or option is unknown or contradicts another."""
 
 
+class SecondDerivativeError(ConfigError):
+    """A layer lacks the second derivative that implicit or unrolled training asks of it."""
+
+
 class ModelFileError(EnstructError, ValueError):
     """A saved model or checkpoint is missing, corrupt, foreign or from a newer version."""
 

@@ -23,7 +23,8 @@ from typing import Any, Literal
 
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.hypergradients import Alternating
+from enstruct.hypergradients import Alternating, Coupling, Implicit
+from enstruct.hypergradients import Unrolled as UnrolledCoupling
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
 from enstruct.inference.exact import SolverName
 from enstruct.negatives import (
@@ -36,7 +37,18 @@ from enstruct.negatives import (
     UnrolledIterates,
     ValueTuples,
 )
-from enstruct.objectives import END_TO_END, MARGIN, MARGIN_PERCEPTRON, NCE, RANKING, REGRESSION, Density, Objective
+from enstruct.negatives.sample_gradients import SampleGradient
+from enstruct.objectives import (
+    CONTRASTIVE_DIVERGENCE,
+    END_TO_END,
+    MARGIN,
+    MARGIN_PERCEPTRON,
+    NCE,
+    RANKING,
+    REGRESSION,
+    Density,
+    Objective,
+)
 
 Supervised = Literal["cross-entropy", "ranking"]
 
@@ -122,7 +134,7 @@ class Method:
     negatives: Negatives | None = None
     objective: Objective | None = None
     predictor_loss: PredictorLoss = PredictorLoss()
-    coupling: Alternating = field(default_factory=Alternating)
+    coupling: Coupling = field(default_factory=Alternating)
     stages: tuple[Stage, ...] = PREDICTOR_ALONE
     energy_rate: float = 1.0
     cost: str = "soft-f1"
@@ -138,6 +150,12 @@ class Method:
             raise ConfigError(
                 f"The {self.objective.name!r} objective needs negatives with log-probabilities "
                 f"(PredictorSamples), not {type(self.negatives).__name__}."
+            )
+        if self.has_energy and self.coupling.through_predictor and not (self.negatives and self.negatives.differentiable):
+            raise ConfigError(
+                f"{type(self.coupling).__name__} counts how the candidates move with the predictor; {self.negatives} carry no "
+                "gradient to it, so its term would be zero. Use PredictorPoint(), PerturbedSamples() or "
+                f"PredictorSamples(gradient='{SAMPLE_GRADIENT}'), or Alternating()."
             )
 
     @property
@@ -203,6 +221,18 @@ DEEP_MEAN_FIELD = Method(
     cost="log",
     energy={"terms": ("local", "conditional-pairwise"), "features": "copied"},
     inference=MEAN_FIELD,
+)
+
+SAMPLE_GRADIENT: SampleGradient = "score-function"
+"""How samples pass a gradient where a method differentiates through them; the ablation is in docs/bilevel.md."""
+
+IMPLICIT_CD = Method(
+    "implicit-cd",
+    negatives=PredictorSamples(20, SAMPLE_GRADIENT),
+    objective=CONTRASTIVE_DIVERGENCE,
+    predictor_loss=PredictorLoss(energy_weight=1.0, warmup=500),
+    coupling=Implicit(),
+    stages=TOGETHER,
 )
 
 CRF = Method(
@@ -296,6 +326,9 @@ METHODS: dict[str, Method] = {
         ),
         DEEP_MEAN_FIELD,
         replace(DEEP_MEAN_FIELD, name="deep-mean-field-scratch", stages=ENERGY_ALONE),
+        IMPLICIT_CD,
+        replace(IMPLICIT_CD, name="implicit-ssvm", negatives=PredictorPoint(), objective=MARGIN),
+        replace(IMPLICIT_CD, name="implicit-dvn", negatives=PredictorPoint(), objective=REGRESSION),
         CRF,
         crf("crf-lp", "linear-program"),
         crf("crf-lbp", "belief-propagation"),
@@ -338,17 +371,32 @@ def make_negatives(name: str) -> Negatives:
     return table[name]
 
 
+COUPLINGS: dict[str, type[Coupling]] = {"alternating": Alternating, "unrolled": UnrolledCoupling, "implicit": Implicit}
+
+
+def make_coupling(hypergradient: str | Coupling) -> Coupling:
+    """A coupling by name, with its defaults; a :class:`Coupling` passes through."""
+    if isinstance(hypergradient, Coupling):
+        return hypergradient
+    if hypergradient not in COUPLINGS:
+        raise unknown_name("hypergradient", hypergradient, COUPLINGS)
+    return COUPLINGS[hypergradient]()
+
+
 def customise(
     method: Method,
     *,
     negatives: str | Negatives | None = None,
     n_samples: int | None = None,
     cost: str | None = None,
+    hypergradient: str | Coupling | None = None,
+    sample_gradient: SampleGradient | None = None,
     **changes: Any,
 ) -> Method:
     """A row with some columns changed; None keeps the row's own.
 
-    ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``.
+    ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``. A hypergradient that goes through the predictor
+    gives samples ``SAMPLE_GRADIENT`` where none is named, since constant samples would leave it nothing to do.
     """
     given = {key: value for key, value in changes.items() if value is not None}
     loss = {k: given.pop(k) for k in LOSS_SETTINGS if k in given}
@@ -357,16 +405,21 @@ def customise(
         raise unknown_name("method setting", next(iter(given)), (*loss, *steps))
     if not method.has_energy:
         loss = {k: v for k, v in loss.items() if k != "energy_weight"}  # nothing to weigh
-        negatives = n_samples = None
+        negatives = n_samples = hypergradient = sample_gradient = None
     source = make_negatives(negatives) if isinstance(negatives, str) else negatives or method.negatives
     if n_samples is not None:
         if not isinstance(source, (PredictorSamples, PerturbedSamples)):
             raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
         source = replace(source, n=n_samples)
+    coupling = method.coupling if hypergradient is None else make_coupling(hypergradient)
+    if isinstance(source, PredictorSamples) and (sample_gradient or (coupling.through_predictor and not source.gradient)):
+        source = replace(source, gradient=sample_gradient or SAMPLE_GRADIENT)
+    elif sample_gradient is not None:
+        raise ConfigError(f"sample_gradient does not apply to {type(source).__name__}: it draws no discrete samples.")
     return replace(
         method,
         negatives=source,
         predictor_loss=replace(method.predictor_loss, **loss),
-        coupling=replace(method.coupling, **steps),
+        coupling=replace(coupling, **steps),
         cost=cost or method.cost,
     )

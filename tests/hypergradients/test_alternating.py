@@ -1,26 +1,32 @@
-"""Who moves when."""
+"""Who moves when, and the gradient that leaves the other player still."""
 
 import pytest
 import torch
 
 from enstruct.errors import ConfigError
-from enstruct.hypergradients import Alternating
+from enstruct.hypergradients import Alternating, Bilevel, Implicit
 
 
 def test_schedules():
-    def moves(**changes):
-        return "".join(player[0] for player in Alternating(**changes).schedule())
+    def moves(coupling=Alternating, **changes):
+        return "".join(player[0] for player in coupling(**changes).schedule())
 
     assert moves() == "ep"
     assert moves(first="predictor") == "pe"
     assert moves(energy_steps=3, predictor_steps=2) == "eeepp"
     assert moves(energy_steps=2, repeats=3) == "eepeepeep"  # the published (nE, nF) = (2, 3)
+    assert moves(Implicit, predictor_steps=3) == "pppe"  # T_inner steps, then the energy (the implicit paper's Algorithm 1)
 
 
 def test_gradient_is_the_explicit_one():
     w = torch.tensor([2.0], requires_grad=True)
     unused = torch.tensor([1.0], requires_grad=True)
-    gradient, none = Alternating().gradient((w**3).sum(), [w, unused])
+
+    def outer(theta):
+        return (w**3).sum() * theta[0]
+
+    problem = Bilevel(outer, outer, (torch.tensor(1.0, requires_grad=True),), (w, unused))
+    gradient, none = Alternating().gradient(problem).gradient
     assert gradient.item() == pytest.approx(12.0)
     assert none is None
 

@@ -19,7 +19,9 @@ def drawn(source):
 def test_point_and_rounded_point():
     torch.testing.assert_close(drawn(PredictorPoint()).y, torch.sigmoid(LOGITS).unsqueeze(1))
     assert drawn(PredictorPoint(rounded=True)).y.tolist() == [[[1.0, 0, 1, 0]]]
-    assert not drawn(PredictorPoint()).y.requires_grad
+    assert drawn(PredictorPoint()).y.requires_grad  # whoever holds the predictor fixed passes detached logits
+    assert PredictorPoint().differentiable
+    assert not PredictorPoint(rounded=True).differentiable
 
 
 def test_samples_carry_their_log_probability_and_the_truths():

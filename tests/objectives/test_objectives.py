@@ -6,7 +6,18 @@ import pytest
 import torch
 
 from enstruct.errors import ConfigError
-from enstruct.objectives import END_TO_END, MARGIN, MARGIN_PERCEPTRON, NCE, OBJECTIVES, RANKING, REGRESSION, Density, Scores
+from enstruct.objectives import (
+    CONTRASTIVE_DIVERGENCE,
+    END_TO_END,
+    MARGIN,
+    MARGIN_PERCEPTRON,
+    NCE,
+    OBJECTIVES,
+    RANKING,
+    REGRESSION,
+    Density,
+    Scores,
+)
 
 
 def scores(**changes):
@@ -50,6 +61,20 @@ def test_nce_and_ranking_by_hand():
     torch.testing.assert_close(RANKING.loss(scores())[0], -torch.log_softmax(plain, 0)[0])
 
 
+def test_contrastive_divergence_by_hand():
+    given = scores()
+    augmented = torch.cat([-given.truth.unsqueeze(1), given.cost - given.negatives], dim=1)
+    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(given), -torch.log_softmax(augmented, 1)[:, 0])
+
+
+def test_contrastive_divergence_of_one_sample_is_a_soft_hinge_and_without_cost_the_ranking_loss():
+    truth, negative, cost = torch.tensor([0.3]), torch.tensor([[-0.4]]), torch.tensor([[0.7]])
+    loss = CONTRASTIVE_DIVERGENCE.loss(Scores(truth, negative, cost))
+    torch.testing.assert_close(loss, torch.nn.functional.softplus(cost[:, 0] + truth - negative[:, 0]))
+    free = Scores(truth, negative, torch.zeros(1, 1))
+    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(free), RANKING.loss(free))
+
+
 def test_what_is_missing_is_named():
     with pytest.raises(ConfigError, match="log-probabilities"):
         NCE.loss(scores(log_noise=None))
@@ -63,6 +88,7 @@ def test_declared_densities():
         "margin-perceptron": Density.NONE,
         "end-to-end": Density.NONE,
         "regression": Density.NONE,
+        "contrastive-divergence": Density.NONE,
         "nce": Density.JOINT,
         "ranking": Density.RELATIVE,
     }

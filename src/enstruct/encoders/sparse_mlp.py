@@ -1,14 +1,16 @@
 """The linear layer on CSR rows: x W + b without densifying x.
 
-Two products give the same numbers: an embedding bag (fastest below about 1e5 features, but torch
-has no double backward for it) and torch's CSR product (which has one; implicit and unrolled
-training need it). ``SparseLinear(double_backward=True)`` takes the second.
+The product is an embedding bag, the fastest below about 1e5 features. torch has no second derivative of it, which implicit and
+unrolled training need; inside ``twice_differentiable(module)`` the layers take a pair of products instead that are each other's
+derivative, x W and x' G, to any order (torch's own sparse product has one, several times slower).
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -28,6 +30,54 @@ def csr_batch(rows: Any, dtype: torch.dtype = torch.float32, device: torch.devic
     return torch.sparse_csr_tensor(indptr, indices, values, rows.shape, check_invariants=False).to(device)
 
 
+class _Gather(torch.autograd.Function):
+    """x W for a CSR batch x; W (inputs, outputs)."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, x: Tensor) -> Tensor:
+        ctx.x = x
+        return _bag(x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return cast(Tensor, _Scatter.apply(gradient, ctx.x)), None
+
+
+class _Scatter(torch.autograd.Function):
+    """x' G for a CSR batch x; G (batch, outputs)."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, x: Tensor) -> Tensor:
+        ctx.x = x
+        return torch.sparse.mm(x.to(gradient.dtype).t(), gradient)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return cast(Tensor, _Gather.apply(gradient, ctx.x)), None
+
+
+def _bag(x: Tensor, weight: Tensor) -> Tensor:
+    values = x.values().to(weight.dtype)
+    offsets = x.crow_indices()
+    return F.embedding_bag(
+        x.col_indices(), weight, offsets, mode="sum", per_sample_weights=values, include_last_offset=True
+    )  # (batch, outputs)
+
+
+@contextmanager
+def twice_differentiable(module: nn.Module) -> Iterator[None]:
+    """Inside, the module's sparse layers can be differentiated any number of times."""
+    layers = [layer for layer in module.modules() if isinstance(layer, SparseLinear)]
+    before = [layer.double_backward for layer in layers]
+    for layer in layers:
+        layer.double_backward = True
+    try:
+        yield
+    finally:
+        for layer, flag in zip(layers, before, strict=True):
+            layer.double_backward = flag
+
+
 class SparseLinear(nn.Module):
     """``x @ weight + bias`` for a torch CSR batch; weight (inputs, outputs), so that its rows are gathered."""
 
@@ -42,14 +92,5 @@ class SparseLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if x.layout != torch.sparse_csr:
             return x @ self.weight + self.bias
-        if self.double_backward:
-            return torch.sparse.mm(x, self.weight) + self.bias
-        summed = F.embedding_bag(
-            x.col_indices(),
-            self.weight,
-            x.crow_indices(),
-            mode="sum",
-            per_sample_weights=x.values().to(self.weight.dtype),
-            include_last_offset=True,
-        )
-        return summed + self.bias  # (batch, out_features)
+        product = cast(Tensor, _Gather.apply(self.weight, x)) if self.double_backward else _bag(x, self.weight)
+        return product + self.bias  # (batch, out_features)

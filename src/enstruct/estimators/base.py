@@ -55,6 +55,8 @@ class EnergyEstimator(BaseEstimator):
             negatives=self.negatives,
             n_samples=self.n_samples,
             cost=self.cost,
+            hypergradient=self.hypergradient,
+            sample_gradient=self.sample_gradient,
             **{name: getattr(self, name) for name in (*LOSS_SETTINGS, *COUPLING_SETTINGS)},
         )
 

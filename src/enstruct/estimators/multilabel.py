@@ -49,8 +49,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
         "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin",
         "seal-static-regression"; by inference "spen", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp",
-        "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+"; or a
-        baseline ("binary-relevance", "low-rank", "mlp").
+        "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+";
+        implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline ("binary-relevance",
+        "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -69,6 +70,12 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     negatives, n_samples, cost
         The same for where candidates come from: "samples", "perturbed", "point", "rounded", "cost-augmented" or
         an object of ``enstruct.negatives``; their number; and a key of ``enstruct.spaces.costs.COSTS``.
+    hypergradient : str or Coupling, default=None
+        How the energy's gradient is taken: "alternating", "unrolled", "implicit", or an object of
+        ``enstruct.hypergradients`` such as ``Implicit(ConjugateGradient(), damping=0.1)``; None keeps the row's.
+    sample_gradient : str, default=None
+        How discrete samples pass a gradient to the predictor under "unrolled" and "implicit": "score-function",
+        "straight-through", "concrete"; None takes the row's own.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip : float
         AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.
@@ -133,6 +140,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
+        hypergradient: Any = None,
+        sample_gradient: str | None = None,
         energy_steps: int | None = None,
         predictor_steps: int | None = None,
         repeats: int | None = None,
@@ -176,6 +185,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.negatives = negatives
         self.n_samples = n_samples
         self.cost = cost
+        self.hypergradient = hypergradient
+        self.sample_gradient = sample_gradient
         self.energy_steps = energy_steps
         self.predictor_steps = predictor_steps
         self.repeats = repeats

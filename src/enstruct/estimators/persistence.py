@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 
-from enstruct import inference, negatives
+from enstruct import hypergradients, inference, negatives
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
@@ -50,7 +50,20 @@ VALUES: dict[str, Any] = {
         inference.ProjectedGradient,
         inference.AdamOnLogits,
     )
+} | {
+    f"hypergradients.{name}": getattr(hypergradients, name)
+    for name in (
+        "Alternating",
+        "Unrolled",
+        "Implicit",
+        "Neumann",
+        "ConjugateGradient",
+        "Diagonal",
+        "ShermanMorrison",
+        "Identity",
+    )
 }
+NAMES = {cls: name for name, cls in VALUES.items()}
 """The value classes a parameter may hold."""
 
 
@@ -100,9 +113,9 @@ def encode_parameter(name: str, value: Any) -> Any:
         return value.item()
     if isinstance(value, dict):
         return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
-    if is_dataclass(value) and type(value).__name__ in VALUES:
+    if is_dataclass(value) and type(value) in NAMES:
         held = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
-        return {"value": type(value).__name__, "fields": held}
+        return {"value": NAMES[type(value)], "fields": held}
     if isinstance(value, (list, tuple)):
         return [encode_parameter(name, entry) for entry in value]
     if isinstance(value, np.random.RandomState):

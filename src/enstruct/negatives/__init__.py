@@ -11,7 +11,8 @@
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
 
 Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
-source may own parameters. None of them passes a gradient to the predictor.
+source may own parameters. Those of file ``predictor`` pass a gradient to the logits they are given
+(discrete draws by a sample gradient), which bilevel training needs.
 """
 
 from enstruct.negatives.augmented import AugmentedNet as AugmentedNet
@@ -26,3 +27,4 @@ from enstruct.negatives.inference import ValueTuples as ValueTuples
 from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
 from enstruct.negatives.predictor import PredictorSamples as PredictorSamples
+from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS as SAMPLE_GRADIENTS

@@ -34,6 +34,7 @@ class CostAugmentedNet:
     supervised_weight: float = 0.0
     with_predictor: bool = False
     has_noise = False
+    differentiable = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -28,11 +28,15 @@ class Situation(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """``y`` (batch, K, ...), ``log_noise`` (batch, K) and ``log_noise_truth`` (batch,) if the source has them."""
+    """``y`` (batch, K, ...), ``log_noise`` (batch, K) and ``log_noise_truth`` (batch,) if the source has them.
+
+    ``score`` (batch, K): log-probabilities that carry the score-function gradient of discrete samples to the predictor.
+    """
 
     y: Labels
     log_noise: Tensor | None = None
     log_noise_truth: Tensor | None = None
+    score: Tensor | None = None
 
 
 class NegativeSource(nn.Module):
@@ -47,5 +51,10 @@ class Negatives(Protocol):
 
     @property
     def has_noise(self) -> bool: ...
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the candidates carry a gradient to the predictor's logits, where these have one."""
+        ...
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource: ...

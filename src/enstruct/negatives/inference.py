@@ -30,6 +30,7 @@ class InferencePoint:
     inference: Solver = field(default_factory=lambda: Inference(steps=20))
     augmented: bool = True
     has_noise = False
+    differentiable = False
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
         return _Minimiser(space, self)
@@ -43,6 +44,7 @@ class ValueTuples:
     rate: float = 0.5
     adversarial_steps: int = 1
     has_noise = False
+    differentiable = False
 
     def __post_init__(self) -> None:
         if not self.rate > 0 or self.adversarial_steps < 1:
@@ -59,6 +61,7 @@ class UnrolledIterates:
     inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
     keep: int = 1
     has_noise = False
+    differentiable = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.keep <= self.inference.steps:

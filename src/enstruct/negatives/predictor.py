@@ -1,16 +1,21 @@
-"""Candidates made from the predictor's output: the point itself, exact draws, noise on the logits."""
+"""Candidates made from the predictor's output: the point itself, exact draws, noise on the logits.
+
+Whoever holds the predictor fixed passes detached logits; else the candidates carry a gradient to them: the point and the noisy
+points by themselves, discrete draws by a sample gradient, the rounded point none.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, concrete, straight_through
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.spaces.label_vectors import LabelVectors, stack
+from enstruct.spaces.label_vectors import Labels, LabelVectors, stack
 
 
 @dataclass(frozen=True)
@@ -20,22 +25,37 @@ class PredictorPoint:
     rounded: bool = False
     has_noise = False
 
+    @property
+    def differentiable(self) -> bool:
+        return not self.rounded
+
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
         return _Point(space, self.rounded)
 
 
 @dataclass(frozen=True)
 class PredictorSamples:
-    """y_k ~ P(y | F(x)), k = 1..``n``: discrete, exact, with log-probabilities."""
+    """y_k ~ P(y | F(x)), k = 1..``n``: discrete, exact, with log-probabilities.
+
+    ``gradient``: how they pass a gradient to the logits (:mod:`enstruct.negatives.sample_gradients`); None passes none.
+    ``temperature`` is that of "concrete" samples, which are relaxed.
+    """
 
     n: int = 20
+    gradient: SampleGradient | None = None
+    temperature: float = 0.5
     has_noise = True
 
     def __post_init__(self) -> None:
         _check_count(self.n)
+        check_sample_gradient(self.gradient, self.temperature)
+
+    @property
+    def differentiable(self) -> bool:
+        return self.gradient is not None
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Samples(space, self.n)
+        return _Samples(space, self)
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,7 @@ class PerturbedSamples:
     n: int = 10
     std: float = 1.0
     has_noise = False
+    differentiable = True
 
     def __post_init__(self) -> None:
         _check_count(self.n)
@@ -66,20 +87,32 @@ class _Point(NegativeSource):
         self.space, self.rounded = space, rounded
 
     def draw(self, at: Situation) -> Candidates:
-        relaxed = self.space.relax(at.logits.detach()).unsqueeze(1)
+        relaxed = self.space.relax(at.logits).unsqueeze(1)
         return Candidates((relaxed >= 0.5).to(relaxed.dtype) if self.rounded else relaxed)
 
 
 class _Samples(NegativeSource):
-    def __init__(self, space: RelaxedSpace, n: int) -> None:
+    def __init__(self, space: RelaxedSpace, settings: PredictorSamples) -> None:
         super().__init__()
-        self.space, self.n = space, n
+        self.space, self.settings = space, settings
 
     def draw(self, at: Situation) -> Candidates:
-        logits = at.logits.detach()
-        y = self.space.sample(logits, self.n, at.mask)
-        log_noise = self.space.log_prob(stack(LabelVectors.from_dense(at.truth.unsqueeze(1)), y), logits, at.mask)
-        return Candidates(y, log_noise[:, 1:], log_noise[:, 0])
+        logits = at.logits if self.settings.differentiable else at.logits.detach()
+        y = self._candidates(logits, at.mask)
+        truth = at.truth.unsqueeze(1)
+        both = stack(LabelVectors.from_dense(truth) if isinstance(y, LabelVectors) else truth, y)
+        log_noise = self.space.log_prob(both, logits, at.mask)  # (batch, 1 + n)
+        score = log_noise[:, 1:] if self.settings.gradient == "score-function" and logits.requires_grad else None
+        return Candidates(y, log_noise[:, 1:], log_noise[:, 0], score)
+
+    def _candidates(self, logits: Tensor, mask: Tensor | None) -> Labels:
+        """(batch, n, ...), sparse unless the gradient goes through their values."""
+        if self.settings.gradient == "concrete":
+            return concrete(logits, self.settings.n, self.settings.temperature)
+        y = self.space.sample(logits.detach(), self.settings.n, mask)
+        if self.settings.gradient == "straight-through":
+            return straight_through(y.to_dense(logits.dtype), self.space.relax(logits))
+        return y
 
 
 class _Perturbed(NegativeSource):
@@ -88,6 +121,6 @@ class _Perturbed(NegativeSource):
         self.space, self.n, self.std = space, n, std
 
     def draw(self, at: Situation) -> Candidates:
-        point = at.logits.detach().unsqueeze(1)  # (batch, 1, labels)
+        point = at.logits.unsqueeze(1)  # (batch, 1, labels)
         noise = torch.randn(point.shape[0], self.n - 1, point.shape[2], dtype=point.dtype, device=point.device)
         return Candidates(self.space.relax(torch.cat([point, point + self.std * noise], dim=1)))

@@ -3,6 +3,7 @@
 from enstruct.objectives.base import Density as Density
 from enstruct.objectives.base import Objective as Objective
 from enstruct.objectives.base import Scores as Scores
+from enstruct.objectives.contrastive_divergence import CONTRASTIVE_DIVERGENCE as CONTRASTIVE_DIVERGENCE
 from enstruct.objectives.end_to_end import END_TO_END as END_TO_END
 from enstruct.objectives.margin import MARGIN as MARGIN
 from enstruct.objectives.margin import MARGIN_PERCEPTRON as MARGIN_PERCEPTRON
@@ -10,4 +11,7 @@ from enstruct.objectives.nce import NCE as NCE
 from enstruct.objectives.ranking import RANKING as RANKING
 from enstruct.objectives.regression import REGRESSION as REGRESSION
 
-OBJECTIVES = {objective.name: objective for objective in (MARGIN, MARGIN_PERCEPTRON, REGRESSION, NCE, RANKING, END_TO_END)}
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (MARGIN, MARGIN_PERCEPTRON, REGRESSION, NCE, RANKING, CONTRASTIVE_DIVERGENCE, END_TO_END)
+}

@@ -55,6 +55,7 @@ def save(loop: Loop, path: Path) -> None:
     tensors |= {f"anchor/{key}": value for key, value in loop.game.anchor.items()}
     plain = {k: v for k, v in vars(progress).items() if k != "snapshots"}
     header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
+    header["memory"] = loop.game.loss.memory
     write_tensors(path, tensors, {"checkpoint": json.dumps(header)})
 
 
@@ -81,6 +82,7 @@ def restore(loop: Loop, path: Path) -> None:
     loop.game.anchor = _under(tensors, "anchor")
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
+    loop.game.loss.memory.update(header.get("memory", {}))
     torch.set_rng_state(tensors["random_state"])
 
 

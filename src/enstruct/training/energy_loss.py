@@ -54,6 +54,11 @@ class EnergyLoss(nn.Module):
         row = customise(get_method(method), **changes)
         if not row.has_energy or len(row.stages) != 1:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
+        if row.coupling.through_predictor:
+            raise ConfigError(
+                f"EnergyLoss sees logits, not the network behind them, so it cannot differentiate through it as {row.name!r} "
+                "does. Pass hypergradient='alternating', or hand your network to EnergyMultiLabelClassifier(encoder=...)."
+            )
         features = _Given(features_dim)
         self.energy = build_energy(energy if energy is not None else EnergySpec(), features, features, n_labels)
         settings = Settings(energy_learning_rate=learning_rate, weight_decay=weight_decay, energy_clip=clip)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from enstruct.hypergradients.alternating import Player
+from enstruct.hypergradients import Player
 from enstruct.methods import Method, Stage
 from enstruct.training.batches import Batch
+from enstruct.training.bilevel import batch_problem, differentiating, drift
 from enstruct.training.learned_loss import LearnedLoss, adamw, check_finite, descend, weighted_mean
 from enstruct.training.settings import Settings
 
@@ -26,6 +27,7 @@ class Game:
         self.method: Method = loss.method
         self.settings: Settings = loss.settings
         self.predictor_updates = 0
+        self.reports: list[dict[str, float]] = []  # of the outer steps since the loop last took them
         self.anchor: dict[str, Tensor] = {}  # the predictor's weights where the stage began, if its loss holds it to them
         self.reset_optimizer()
         self._rates = {name: optimizer.param_groups[0]["lr"] for name, optimizer in self.optimizers.items()}
@@ -63,8 +65,12 @@ class Game:
         """All moves of one batch; returns the last loss of each player that moved."""
         losses: dict[str, float] = {}
         self.predictor.train(stage.predictor)
+        through = self.method.coupling.through_predictor and stage.predictor
         logits: Tensor | None = None
         for player in self._schedule(stage):
+            if player == "energy" and through:
+                losses[player] = self._move_energy(batch, stage)
+                continue
             if logits is None:
                 with torch.set_grad_enabled(stage.predictor):
                     logits = self.predictor(batch.x)
@@ -75,16 +81,26 @@ class Game:
                 logits = None  # the predictor has changed
         return losses
 
+    def _move_energy(self, batch: Batch, stage: Stage) -> float:
+        """A step of the energy that counts how the predictor reacts to it."""
+        weight = self._energy_weight(stage)
+        with differentiating(self.predictor, batch.x):
+            found = self.loss.step(batch_problem(self.predictor, self.loss, batch, weight, self.anchor))
+        self.reports.append(found.report)
+        return float(found.outer)
+
+    def _energy_weight(self, stage: Stage) -> float:
+        return self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0
+
     def _schedule(self, stage: Stage) -> Iterator[Player]:
         playing = {"energy": stage.energy, "predictor": stage.predictor}
         return (player for player in self.method.coupling.schedule() if playing[player])
 
     def _move(self, batch: Batch, logits: Tensor, stage: Stage) -> float:
-        weight = self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0
+        weight = self._energy_weight(stage)
         loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy, stage.retune), batch.weight)
         if self.anchor:
-            drift = sum((p - self.anchor[name]).square().sum() for name, p in self.predictor.named_parameters())
-            loss = loss + self.method.predictor_loss.anchor_weight * drift
+            loss = loss + self.method.predictor_loss.anchor_weight * drift(dict(self.predictor.named_parameters()), self.anchor)
         check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()

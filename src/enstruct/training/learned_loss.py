@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -17,8 +18,10 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError, DivergenceError
+from enstruct.hypergradients import Bilevel, Hypergradient
 from enstruct.methods import Method
 from enstruct.negatives import AugmentedNet, NegativeSource, Situation
+from enstruct.negatives.sample_gradients import score_function
 from enstruct.objectives import Scores
 from enstruct.objectives.ranking import ranking_loss
 from enstruct.spaces.base import RelaxedSpace
@@ -82,6 +85,7 @@ class LearnedLoss:
         self.source: NegativeSource | None = None
         self.optimizers: dict[str, torch.optim.AdamW] = {}
         self.updates = 0
+        self.memory: dict[str, float] = {}  # the coupling's, from one outer step to the next
         # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
         # updates and asking for them again costs a tenth of a training step in page faults
         self._gradients: tuple[Tensor | None, ...] = ()
@@ -114,45 +118,63 @@ class LearnedLoss:
     # -- the energy's side ------------------------------------------------------------------------
 
     def update(self, batch: Batch, logits: Tensor) -> float:
-        """One step of the energy (and first of a source that learns) on fresh candidates; returns the loss."""
+        """One step of the energy (and first of a source that learns) on fresh candidates of a predictor held fixed.
+
+        Returns the loss. A coupling that differentiates through the predictor goes by :meth:`step` instead.
+        """
         self.network.train()
         if isinstance(self.source, AugmentedNet):
             self._update_source(self.source, batch, logits)
+        logits = logits.detach()
+
+        def outer(_: tuple[Tensor, ...]) -> Tensor:
+            return weighted_mean(self.energy_loss(batch, logits), batch.weight)
+
+        return float(self.step(Bilevel(outer, outer, (), self.parameters())).outer)
+
+    def step(self, problem: Bilevel) -> Hypergradient:
+        """One step of the energy along the coupling's gradient."""
         optimizer = self.optimizers["energy"]
-        loss = weighted_mean(self.energy_loss(batch, logits), batch.weight)
-        check_finite(loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
-        parameters = [p for p in optimizer.param_groups[0]["params"] if p.requires_grad]
         self._gradients = ()
-        self._gradients = self.method.coupling.gradient(loss, parameters)
-        for parameter, gradient in zip(parameters, self._gradients, strict=True):
+        found = self.method.coupling.gradient(problem)
+        check_finite(found.outer, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
+        self._gradients = found.gradient
+        for parameter, gradient in zip(problem.phi, self._gradients, strict=True):
             parameter.grad = gradient
         descend(optimizer, self.settings.energy_clip)
         optimizer.zero_grad(set_to_none=True)
         self.updates += 1
-        return float(loss.detach())
+        return replace(found, outer=found.outer.detach())
 
-    def energy_loss(self, batch: Batch, logits: Tensor) -> Tensor:
-        """(batch,) the objective at fresh candidates."""
+    def parameters(self) -> tuple[Tensor, ...]:
+        """What learns of the energy at present."""
+        return tuple(p for p in self.optimizers["energy"].param_groups[0]["params"] if p.requires_grad)
+
+    def energy_loss(self, batch: Batch, logits: Tensor, state: State | None = None) -> Tensor:
+        """(batch,) the objective at fresh candidates; ``state`` where the energy has been prepared already."""
         objective, source = self.method.objective, self.source
         if objective is None or source is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
-        state = self._prepare(batch)
+        state = self.prepare(batch) if state is None else state
         drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state))
         truth = batch.y.unsqueeze(1)
         both = stack(LabelVectors.from_dense(truth) if isinstance(drawn.y, LabelVectors) else truth, drawn.y)
         energies = self.network(state, both)  # (batch, 1 + samples)
         cost = self.space.cost(drawn.y, batch.y, batch.mask) if objective.needs_cost else None
-        return objective.loss(Scores(energies[:, 0], energies[:, 1:], cost, drawn.log_noise_truth, drawn.log_noise))
+        scores = Scores(energies[:, 0], energies[:, 1:], cost, drawn.log_noise_truth, drawn.log_noise)
+        loss = objective.loss(scores)
+        return loss if drawn.score is None else loss + score_function(objective.loss, scores, drawn.score)
 
     def _update_source(self, source: AugmentedNet, batch: Batch, logits: Tensor) -> None:
         with frozen(self.network):
-            loss = source.loss(Situation(logits, batch.y, batch.mask, batch.x, self.network, self._prepare(batch)))
+            loss = source.loss(Situation(logits, batch.y, batch.mask, batch.x, self.network, self.prepare(batch)))
         optimizer = self.optimizers["source"]
         optimizer.zero_grad(set_to_none=True)
         weighted_mean(loss, batch.weight).backward()
         optimizer.step()
 
-    def _prepare(self, batch: Batch) -> State:
+    def prepare(self, batch: Batch) -> State:
+        """What the energy keeps of the batch's x."""
         return cast(State, self.network.prepare(batch.x, batch.mask))  # type: ignore[operator]
 
     # -- the predictor's side ---------------------------------------------------------------------
@@ -161,28 +183,35 @@ class LearnedLoss:
         self, batch: Batch, logits: Tensor, energy_weight: float, learning: bool = True, retune: bool = False
     ) -> Tensor:
         """(batch,); no gradient reaches the energy. ``learning``: whether the energy is in training mode."""
+        if energy_weight <= 0 or self.energy is None:
+            return self.auxiliary_loss(batch, logits, 0.0, None)
+        with frozen(self.network):
+            self.network.train(learning)
+            return self.auxiliary_loss(batch, logits, energy_weight, self.prepare(batch), retune)
+
+    def auxiliary_loss(
+        self, batch: Batch, logits: Tensor, energy_weight: float, state: State | None, retune: bool = False
+    ) -> Tensor:
+        """(batch,) the predictor's loss, differentiable in the energy's parameters too: L_aux of bilevel training."""
         recipe = self.method.predictor_loss
         loss = (
             recipe.supervised_weight * self._supervised(batch, logits)
             if recipe.supervised_weight
             else logits.new_zeros(len(logits))
         )
-        if energy_weight <= 0 or self.energy is None:
+        if energy_weight <= 0 or state is None:
             return loss
         relaxed = self.space.relax(logits).unsqueeze(1)
-        with frozen(self.network):
-            self.network.train(learning)
-            loss = loss + energy_weight * self._energy_term(batch, relaxed, retune)
+        loss = loss + energy_weight * self._energy_term(batch, relaxed, state, retune)
         if recipe.entropy_weight:
             loss = loss + recipe.entropy_weight * self.space.entropy(relaxed).squeeze(1) / logits.shape[-1]
         return loss
 
-    def _energy_term(self, batch: Batch, relaxed: Tensor, retune: bool) -> Tensor:
+    def _energy_term(self, batch: Batch, relaxed: Tensor, state: State, retune: bool) -> Tensor:
         """(batch,) what the predictor pays for its relaxed output (batch, 1, ...)."""
         recipe, objective = self.method.predictor_loss, self.method.objective
         if objective is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
-        state = self._prepare(batch)
         energies = self.network(state, relaxed)
         if retune or not recipe.augmented:
             return objective.as_loss(energies).squeeze(1)

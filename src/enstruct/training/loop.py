@@ -49,7 +49,7 @@ class Progress:
     best: dict[str, float] = field(default_factory=dict)
     best_epoch: dict[str, int] = field(default_factory=dict)
     done: bool = False
-    history: list[dict[str, float]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
     snapshots: dict[int, Weights] = field(default_factory=dict)  # of the best epochs
 
     def stale(self, name: str | None = None) -> int:
@@ -139,7 +139,9 @@ class Loop:
                 **{f"{name}_score": scores[name] for name in others},
                 "seconds": time.perf_counter() - begin,
                 **{f"{player}_updates": n for player, n in self.game.updates.items()},
+                **_outer_steps(self.game.reports),
             }
+            self.game.reports.clear()
             progress.history.append(record)
             log.info("stage %d epoch %d %s %s", progress.stage, progress.epoch, scores, losses)
             for callback in self.callbacks:
@@ -220,3 +222,14 @@ class Loop:
                 loss = self.game.loss.energy_loss(batch, self.game.predictor(batch.x))
                 total += float(weighted_mean(loss, batch.weight)) * len(loss)
         return total / len(rows)
+
+
+def _outer_steps(reports: list[dict[str, float]]) -> dict[str, Any]:
+    """What the coupling reported: the mean of each number over the epoch, and in ``outer_steps`` its value at every step."""
+    steps = {name: [float(f"{report[name]:.4g}") for report in reports if name in report] for name in _names(reports)}
+    means = {name: float(np.mean(values)) for name, values in steps.items()}
+    return {**means, "outer_steps": steps} if steps else {}
+
+
+def _names(reports: list[dict[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for report in reports for name in report))

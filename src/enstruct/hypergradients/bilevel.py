@@ -1,0 +1,120 @@
+"""The bilevel problem of one batch, and what every coupling of the two players has in common.
+
+    min_phi  L_prim(theta*(phi), phi)      theta*(phi) = argmin_theta L_aux(theta, phi)
+
+theta are the predictor's parameters, phi the energy's. L_prim ("outer") is the energy's objective, L_aux ("inner") what the
+predictor minimises. A coupling says who moves when on a batch, and how  d L_prim / d phi  is taken:
+
+| coupling | gradient |
+|---|---|
+| ``Alternating`` | ∂phi L_prim                                                   (theta does not react) |
+| ``Unrolled(k)`` | ∂phi L_prim + (d theta_k / d phi)' ∂theta L_prim              theta_k: k gradient steps ahead |
+| ``Implicit(solver)`` | ∂phi L_prim - [∂phi ∂theta L_aux]' [∂²theta L_aux]⁻¹ ∂theta L_prim |
+
+Source: Shankar & Piratla, Implicit Training of Energy Model for Structured Prediction, eq. 4; derivation in docs/bilevel.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from enstruct.errors import ConfigError
+
+Player = Literal["energy", "predictor"]
+Parameters = tuple[Tensor, ...]
+Gradients = tuple[Tensor | None, ...]
+
+
+@dataclass
+class Bilevel:
+    """``outer`` and ``inner`` map predictor parameters to a scalar; both may depend on ``phi`` through closures.
+
+    ``theta`` empty: the predictor is held fixed, and only the explicit term exists. ``memory`` holds the few numbers a
+    coupling remembers from one outer step to the next (the scale of a series).
+    """
+
+    outer: Callable[[Parameters], Tensor]
+    inner: Callable[[Parameters], Tensor]
+    theta: Parameters
+    phi: Parameters
+    memory: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hypergradient:
+    """``gradient``: one entry a parameter in phi, None where it has no part. ``report``: numbers for the history."""
+
+    gradient: Gradients
+    outer: Tensor
+    report: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coupling:
+    """``repeats`` times on one batch: ``energy_steps`` and ``predictor_steps`` updates, ``first`` one first.
+
+    The published systems' (nE, nF) is ``Alternating(energy_steps=nE, predictor_steps=1, repeats=nF)``; the implicit-training
+    paper's T_inner is ``Implicit(predictor_steps=T)``.
+    """
+
+    energy_steps: int = 1
+    predictor_steps: int = 1
+    first: Player = "energy"
+    repeats: int = 1
+    through_predictor: ClassVar[bool] = True
+    """Whether the gradient counts how the predictor reacts, so that candidates must carry a gradient to it."""
+
+    def __post_init__(self) -> None:
+        for name in ("energy_steps", "predictor_steps", "repeats"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        if self.first not in ("energy", "predictor"):
+            raise ConfigError(f"first must be 'energy' or 'predictor', not {self.first!r}.")
+
+    def schedule(self) -> Iterator[Player]:
+        """Who moves, update by update, on one batch."""
+        energy: list[Player] = ["energy"] * self.energy_steps
+        predictor: list[Player] = ["predictor"] * self.predictor_steps
+        for _ in range(self.repeats):
+            yield from energy + predictor if self.first == "energy" else predictor + energy
+
+    def gradient(self, problem: Bilevel) -> Hypergradient:
+        """d L_prim / d phi at the problem's theta and phi."""
+        raise NotImplementedError  # every coupling defines it
+
+
+def explicit(problem: Bilevel, theta: Parameters) -> tuple[Tensor, Gradients, Parameters]:
+    """(L_prim, ∂phi L_prim, ∂theta L_prim) at ``theta``; the graph stays, since the inner loss may share it."""
+    outer = problem.outer(theta)
+    gradients = torch.autograd.grad(outer, (*problem.phi, *theta), retain_graph=bool(theta), allow_unused=True)
+    by_theta = gradients[len(problem.phi) :]
+    zeros = (torch.zeros_like(p) if g is None else g for p, g in zip(theta, by_theta, strict=True))
+    return outer, gradients[: len(problem.phi)], tuple(zeros)
+
+
+def added(first: Gradients, second: Gradients, scale: float = 1.0) -> Gradients:
+    """``first + scale * second``, where None stands for zero."""
+
+    def one(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+        if a is None or b is None:
+            return a if b is None else scale * b
+        return torch.add(a, b, alpha=scale)
+
+    return tuple(map(one, first, second))
+
+
+def norm(parts: Sequence[Tensor | None]) -> float:
+    """Euclidean norm over all entries."""
+    squares = [part.detach().square().sum() for part in parts if part is not None]
+    return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
+
+
+def ratio(implicit: Gradients, plain: Gradients) -> float:
+    """``||implicit|| / ||explicit||``; 0 if both vanish, inf if the explicit one does."""
+    above, below = norm(implicit), norm(plain)
+    return above / below if below else (float("inf") if above else 0.0)

@@ -1,0 +1,129 @@
+"""The inner problem's second derivatives, by products only: no matrix is ever built.
+
+    product(v) = (∂²theta L_aux + damping I) v          mixed(v) = [∂phi ∂theta L_aux]' v
+
+| kind | product | what the predictor's layers need |
+|---|---|---|
+| ``ExactCurvature`` | backward through the graph of the first gradient, which is built once and kept | second derivatives |
+| ``FiniteDifferences`` | (∂L(theta + e v) - ∂L(theta - e v)) / 2e,   e = cbrt(machine eps) max(1, ||theta||) / ||v|| | first |
+
+Vectors over theta are flat, (parameters,). The paper takes finite differences; they agree to order e².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from enstruct.errors import SecondDerivativeError, unknown_name
+from enstruct.hypergradients.bilevel import Bilevel, Gradients, Parameters
+
+Kind = Literal["exact", "finite-difference"]
+
+
+class Curvature(Protocol):
+    """``residual`` is ||∂theta L_aux||, zero at the inner optimum."""
+
+    damping: float
+    residual: float
+
+    def product(self, v: Tensor) -> Tensor: ...
+
+    def mixed(self, v: Tensor) -> Gradients: ...
+
+
+@contextmanager
+def twice_differentiable() -> Iterator[None]:
+    """torch's complaints about a missing second derivative, as a SecondDerivativeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = str(error)
+        if "is not implemented" not in text and "once_differentiable" not in text and "double backward" not in text:
+            raise
+        raise SecondDerivativeError(
+            f"The predictor cannot be differentiated twice ({text.splitlines()[0]}). Use Implicit(hvp='finite-difference'), "
+            "which needs first derivatives only, or a layer that has second ones."
+        ) from error
+
+
+def flat(parts: Parameters) -> Tensor:
+    return torch.cat([part.reshape(-1) for part in parts])
+
+
+def unflat(v: Tensor, like: Parameters) -> Parameters:
+    pieces = v.split([p.numel() for p in like])
+    return tuple(piece.view_as(p) for piece, p in zip(pieces, like, strict=True))
+
+
+class ExactCurvature:
+    def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
+        self.problem, self.damping = problem, damping
+        with twice_differentiable():
+            self.slopes = _filled(torch.autograd.grad, problem.inner(problem.theta), problem.theta, create_graph=True)
+        self.residual = float(flat(self.slopes).detach().norm())
+
+    def product(self, v: Tensor) -> Tensor:
+        theta = self.problem.theta
+        with twice_differentiable():
+            parts = _filled(torch.autograd.grad, *self._dotted(v, theta), retain_graph=True)
+        result = flat(parts)
+        return result.add_(v, alpha=self.damping) if self.damping else result
+
+    def mixed(self, v: Tensor) -> Gradients:
+        slopes, phi, parts = self._dotted(v, self.problem.phi)
+        if not slopes:
+            return (None,) * len(phi)
+        return torch.autograd.grad(slopes, phi, parts, retain_graph=True, allow_unused=True)
+
+    def _dotted(self, v: Tensor, by: Parameters) -> tuple[Parameters, Parameters, Parameters]:
+        """Slopes that have a graph, what to differentiate by, and the parts of v that weigh them."""
+        pairs = [(s, part) for s, part in zip(self.slopes, unflat(v, self.problem.theta), strict=True) if s.requires_grad]
+        return tuple(s for s, _ in pairs), by, tuple(part for _, part in pairs)
+
+
+class FiniteDifferences:
+    def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
+        self.problem, self.damping = problem, damping
+        self.at = flat(problem.theta).detach()
+        self.residual = float(flat(self._gradient(self.at, problem.theta)).norm())
+        self.step = torch.finfo(self.at.dtype).eps ** (1 / 3) * max(1.0, float(self.at.norm()))
+
+    def product(self, v: Tensor) -> Tensor:
+        return self._difference(v, lambda at: flat(self._gradient(at, self.problem.theta))) + self.damping * v
+
+    def mixed(self, v: Tensor) -> Gradients:
+        phi = self.problem.phi
+        return unflat(self._difference(v, lambda at: flat(self._gradient(at, phi))), phi)
+
+    def _difference(self, v: Tensor, gradient: Callable[[Tensor], Tensor]) -> Tensor:
+        length = v.norm()
+        if length == 0:
+            return torch.zeros_like(gradient(self.at))
+        reach = self.step / length
+        return (gradient(self.at + reach * v) - gradient(self.at - reach * v)) / (2 * reach)
+
+    def _gradient(self, at: Tensor, by: Parameters) -> Parameters:
+        """The inner gradient at theta = ``at``, by theta itself or by phi."""
+        theta = tuple(p.requires_grad_() for p in unflat(at.clone(), self.problem.theta))
+        inner = self.problem.inner(theta)
+        return _filled(torch.autograd.grad, inner, theta if by is self.problem.theta else by, retain_graph=True)
+
+
+def _filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: Any, **how: Any) -> Parameters:
+    """Gradients with zeros where there is no path."""
+    if isinstance(of, tuple) and not of:  # a linear loss: its gradient has no graph
+        return tuple(torch.zeros_like(p) for p in by)
+    found = grad(of, by, *weights, allow_unused=True, **how)
+    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, found, strict=True))
+
+
+def make_curvature(kind: str, problem: Bilevel, damping: float) -> Curvature:
+    kinds: dict[str, Callable[[Bilevel, float], Curvature]] = {"exact": ExactCurvature, "finite-difference": FiniteDifferences}
+    if kind not in kinds:
+        raise unknown_name("kind of Hessian-vector product", kind, kinds)
+    return kinds[kind](problem, damping)

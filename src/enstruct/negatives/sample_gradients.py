@@ -1,0 +1,88 @@
+"""How discrete samples y_k ~ P(y | z) pass a gradient to the logits z that they were drawn from.
+
+Held constant they pass none: an outer loss over Bernoulli samples then does not depend on theta, and the implicit term of
+bilevel training is exactly zero. Three ways to let  ∂_z E_y[L(y_1..K)]  through:
+
+| name | samples the energy sees | gradient | bias |
+|---|---|---|---|
+| "score-function" | y_k, sparse | sum_k (L - L without y_k) ∂_z log P(y_k) | none: the baseline does not depend on y_k |
+| "straight-through" | y_k, dense | that of y_k + p - stop(p) | yes, unless L is linear in y |
+| "concrete" | sigma((z + logistic noise) / temperature) | the reparametrised one | yes; smaller as the temperature falls |
+
+Bias and variance against the enumerated expectation: `enstruct analyse sample-gradients`. Sources: Williams 1992 with the
+leave-one-out baseline of Mnih & Rezende 2016; Bengio et al. 2013; Maddison et al. 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.objectives.base import Scores
+
+SampleGradient = Literal["score-function", "straight-through", "concrete"]
+SAMPLE_GRADIENTS: tuple[SampleGradient, ...] = ("score-function", "straight-through", "concrete")
+
+
+def check_sample_gradient(name: str | None, temperature: float) -> None:
+    if name is not None and name not in SAMPLE_GRADIENTS:
+        raise unknown_name("sample gradient", name, SAMPLE_GRADIENTS)
+    if not temperature > 0:
+        raise ConfigError(f"The temperature of concrete samples must be positive, not {temperature}.")
+
+
+def straight_through(samples: Tensor, relaxed: Tensor) -> Tensor:
+    """(batch, K, ...) the samples' values with the gradient of ``relaxed`` (batch, ...)."""
+    p = relaxed.unsqueeze(1)
+    return samples + p - p.detach()
+
+
+def concrete(logits: Tensor, n: int, temperature: float) -> Tensor:
+    """(batch, n, ...) relaxed Bernoulli draws, differentiable in ``logits`` (batch, ...)."""
+    u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+    u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
+    return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
+
+
+def score_function(loss: Callable[[Scores], Tensor], scores: Scores, log_prob: Tensor) -> Tensor:
+    """(batch,) of value zero, with the gradient  sum_k (L - L_{-k}) ∂ log P(y_k);  log_prob (batch, K).
+
+    L_{-k} is the objective over the other samples. Nothing of it reaches the energy: the weights are held constant.
+    """
+    count = log_prob.shape[1]
+    with torch.no_grad():
+        if count > 1:
+            weight = loss(scores).unsqueeze(1) - _without_each(loss, scores, count)  # (batch, K)
+        else:
+            weight = loss(scores).unsqueeze(1)
+    return (weight * (log_prob - log_prob.detach())).sum(1)
+
+
+def _without_each(loss: Callable[[Scores], Tensor], scores: Scores, count: int) -> Tensor:
+    """(batch, K) the objective with candidate k left out."""
+    others = torch.tensor([[j for j in range(count) if j != k] for k in range(count)], device=scores.truth.device)  # (K, K-1)
+
+    def left(values: Tensor | None) -> Tensor | None:
+        return None if values is None else values[:, others].flatten(0, 1)  # (batch * K, K - 1)
+
+    def repeated(values: Tensor) -> Tensor:
+        return values.repeat_interleave(count)
+
+    rest = left(scores.negatives)
+    if rest is None:
+        raise RuntimeError("an objective over samples has negatives")
+    noise = None if scores.log_noise_truth is None else repeated(scores.log_noise_truth)
+    reduced = replace(
+        scores,
+        truth=repeated(scores.truth),
+        negatives=rest,
+        cost=left(scores.cost),
+        log_noise=left(scores.log_noise),
+        log_noise_truth=noise,
+    )
+    return loss(reduced).view(-1, count)

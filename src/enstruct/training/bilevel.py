@@ -1,0 +1,114 @@
+"""One batch of the two-player game as a bilevel problem that a coupling can differentiate through.
+
+    outer(theta) = mean_b L_E(E(x, y), E(x, ȳ(theta)))            candidates from the predictor, with their gradient
+    inner(theta) = mean_b CE(F_theta(x), y) + w E(x, F_theta(x))   + anchor
+
+Both see one forward pass of the predictor and one prepared state of the energy. The predictor is in evaluation mode here
+(dropout off, batch normalisation by its running statistics): what is differentiated is a fixed function, and the optimum meant
+is that of the network that predicts. The energy stays in training mode. Decoupled weight decay is no part of L_aux.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from enstruct.encoders.sparse_mlp import twice_differentiable
+from enstruct.errors import SecondDerivativeError
+from enstruct.hypergradients import Bilevel
+from enstruct.hypergradients.bilevel import Parameters
+from enstruct.training.batches import Batch
+from enstruct.training.learned_loss import LearnedLoss, weighted_mean
+
+
+class Outputs:
+    """theta -> logits on one batch, remembered for the theta last asked for."""
+
+    def __init__(self, predictor: nn.Module, names: list[str], x: Any) -> None:
+        self.predictor, self.names, self.x = predictor, names, x
+        self._last: tuple[Parameters, Tensor] | None = None
+
+    def __call__(self, theta: Parameters) -> Tensor:
+        if self._last is None or self._last[0] is not theta:
+            logits = functional_call(self.predictor, dict(zip(self.names, theta, strict=True)), (self.x,))
+            self._last = (theta, cast(Tensor, logits))
+        return self._last[1]
+
+
+def batch_problem(
+    predictor: nn.Module, loss: LearnedLoss, batch: Batch, energy_weight: float, anchor: dict[str, Tensor]
+) -> Bilevel:
+    """The problem at the networks' present weights."""
+    named = {name: p for name, p in predictor.named_parameters() if p.requires_grad}
+    outputs = Outputs(predictor, list(named), batch.x)
+    loss.network.train()
+    state = loss.prepare(batch)
+
+    def outer(theta: Parameters) -> Tensor:
+        return weighted_mean(loss.energy_loss(batch, outputs(theta), state), batch.weight)
+
+    def inner(theta: Parameters) -> Tensor:
+        auxiliary = weighted_mean(loss.auxiliary_loss(batch, outputs(theta), energy_weight, state), batch.weight)
+        return auxiliary + loss.method.predictor_loss.anchor_weight * drift(dict(zip(named, theta, strict=True)), anchor)
+
+    return Bilevel(outer, inner, tuple(named.values()), loss.parameters(), loss.memory)
+
+
+def drift(weights: dict[str, Tensor], anchor: dict[str, Tensor]) -> Tensor | float:
+    """``||theta - theta_0||²`` over what the anchor holds; 0 without one."""
+    return sum(((weights[name] - start).square().sum() for name, start in anchor.items() if name in weights), start=0.0)
+
+
+@contextmanager
+def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
+    """The predictor as bilevel problems take it; a missing second derivative is laid at its layer's door."""
+    mode = predictor.training
+    predictor.eval()
+    try:
+        with twice_differentiable(predictor):
+            yield
+    except SecondDerivativeError as error:
+        name = layer_without_second_derivative(predictor, x)
+        raise SecondDerivativeError(f"{error} The layer is {name}.") from error
+    finally:
+        predictor.train(mode)
+
+
+def layer_without_second_derivative(network: nn.Module, x: Any) -> str:
+    """The first layer without sublayers that fails a second derivative on what it is given here."""
+    seen: list[tuple[str, nn.Module, tuple[Any, ...]]] = []
+    leaves = [(name, layer) for name, layer in network.named_modules() if not list(layer.children())]
+    hooks = [
+        layer.register_forward_pre_hook(lambda module, given, name=name: seen.append((name, module, given)))
+        for name, layer in leaves
+    ]
+    try:
+        network(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    for name, layer, given in seen:
+        if not _twice(layer, given):
+            return f"{name!r} ({type(layer).__name__})"
+    return "not one of the network's own modules: look for a function of autograd"
+
+
+def _twice(layer: nn.Module, given: tuple[Any, ...]) -> bool:
+    weights = [p for p in layer.parameters() if p.requires_grad]
+    inputs = [x.detach().requires_grad_() if isinstance(x, Tensor) and x.is_floating_point() else x for x in given]
+    learning = [*weights, *(x for x in inputs if isinstance(x, Tensor) and x.requires_grad and x.layout == torch.strided)]
+    try:
+        out = layer(*inputs)
+        first = out[0] if isinstance(out, tuple) else out
+        slopes = torch.autograd.grad(first.pow(3).sum(), learning, create_graph=True, allow_unused=True)
+        total = sum(slope.square().sum() for slope in slopes if slope is not None)
+        if isinstance(total, Tensor) and total.requires_grad:
+            torch.autograd.grad(total, learning, allow_unused=True)
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,120 @@
+"""Gradients through discrete samples against the enumerated gradient of the expectation."""
+
+import itertools
+
+import pytest
+import torch
+
+from enstruct.errors import ConfigError
+from enstruct.negatives import PredictorSamples, Situation
+from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS, score_function
+from enstruct.objectives import CONTRASTIVE_DIVERGENCE, NCE
+from enstruct.objectives.base import Scores
+from enstruct.spaces import LabelSpace
+from enstruct.spaces.label_vectors import LabelVectors
+
+L, K = 3, 2
+SPACE = LabelSpace(L)
+TRUTH = torch.tensor([[1.0, 0.0, 1.0]], dtype=torch.float64)
+LOGITS = torch.tensor([[0.8, -0.6, 0.2]], dtype=torch.float64)
+CORNERS = torch.tensor(list(itertools.product([0.0, 1.0], repeat=L)), dtype=torch.float64)
+
+
+def energy(y):
+    """A non-linear function of y that also takes relaxed ones, (..., L) -> (...)."""
+    return torch.nn.functional.softplus(y @ torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)) + y[..., 0] * y[..., 1]
+
+
+def scores(y, logits):
+    dense = y.to_dense(torch.float64) if isinstance(y, LabelVectors) else y
+    noise = SPACE.log_prob(dense, logits)
+    truth_noise = SPACE.log_prob(TRUTH.unsqueeze(1), logits)[:, 0]
+    return Scores(energy(TRUTH), energy(dense), SPACE.cost(y, TRUTH), truth_noise, noise)
+
+
+def exact_gradient(objective):
+    """d/dz of sum over all K-tuples of P(tuple) L(tuple)."""
+    logits = LOGITS.clone().requires_grad_()
+    total = torch.zeros((), dtype=torch.float64)
+    for chosen in itertools.product(range(len(CORNERS)), repeat=K):
+        y = CORNERS[list(chosen)].unsqueeze(0)
+        probability = SPACE.log_prob(y, logits).sum().exp()
+        total = total + probability * objective.loss(scores(y, logits))[0]
+    return torch.autograd.grad(total, logits)[0][0]
+
+
+def estimates(gradient, objective, draws, temperature=0.5):
+    """(draws, L): one estimate a row of a batch of copies."""
+    logits = LOGITS.repeat(draws, 1).requires_grad_()
+    truth = TRUTH.repeat(draws, 1)
+    source = PredictorSamples(K, gradient, temperature).build(SPACE, L)
+    drawn = source.draw(Situation(logits, truth))
+    dense = drawn.y.to_dense(torch.float64) if isinstance(drawn.y, LabelVectors) else drawn.y
+    given = Scores(energy(truth), energy(dense), SPACE.cost(drawn.y, truth), drawn.log_noise_truth, drawn.log_noise)
+    loss = objective.loss(given)
+    if drawn.score is not None:
+        loss = loss + score_function(objective.loss, given, drawn.score)
+    return torch.autograd.grad(loss.sum(), logits)[0]
+
+
+@pytest.mark.parametrize("objective", [CONTRASTIVE_DIVERGENCE, NCE], ids=lambda o: o.name)
+def test_the_score_function_is_unbiased(objective):
+    torch.manual_seed(0)
+    found = estimates("score-function", objective, 200_000)
+    error = found.std(0) / len(found) ** 0.5
+    assert ((found.mean(0) - exact_gradient(objective)).abs() < 4 * error).all()
+
+
+def test_the_baseline_lowers_the_variance():
+    torch.manual_seed(0)
+    logits = LOGITS.repeat(20_000, 1).requires_grad_()
+    truth = TRUTH.repeat(20_000, 1)
+    drawn = PredictorSamples(K, "score-function").build(SPACE, L).draw(Situation(logits, truth))
+    given = Scores(energy(truth), energy(drawn.y.to_dense(torch.float64)), SPACE.cost(drawn.y, truth))
+    loss = CONTRASTIVE_DIVERGENCE.loss(given)
+    plain = torch.autograd.grad((loss.detach() * drawn.score.sum(1)).sum(), logits, retain_graph=True)[0]
+    with_baseline = torch.autograd.grad(score_function(CONTRASTIVE_DIVERGENCE.loss, given, drawn.score).sum(), logits)[0]
+    assert (with_baseline.var(0) < 0.5 * plain.var(0)).all()
+
+
+@pytest.mark.parametrize("gradient", ["straight-through", "concrete"])
+def test_the_other_two_are_biased_but_point_the_right_way(gradient):
+    torch.manual_seed(0)
+    found, exact = estimates(gradient, CONTRASTIVE_DIVERGENCE, 100_000).mean(0), exact_gradient(CONTRASTIVE_DIVERGENCE)
+    assert torch.cosine_similarity(found, exact, dim=0) > 0.7
+    assert (found - exact).norm() > 1e-3 * exact.norm()
+
+
+def test_straight_through_is_exact_for_a_loss_linear_in_y():
+    logits = LOGITS.repeat(50, 1).requires_grad_()
+    y = PredictorSamples(4, "straight-through").build(SPACE, L).draw(Situation(logits, TRUTH.repeat(50, 1))).y
+    weights = torch.tensor([1.0, 2.0, -3.0], dtype=torch.float64)
+    found = torch.autograd.grad((y @ weights).mean(1).sum(), logits)[0]
+    p = torch.sigmoid(LOGITS)
+    torch.testing.assert_close(found, (weights * p * (1 - p)).expand(50, L))
+
+
+def test_straight_through_values_are_binary_and_concrete_ones_have_the_samples_signs():
+    torch.manual_seed(0)
+    logits = LOGITS.repeat(4000, 1)
+    hard = PredictorSamples(3, "straight-through").build(SPACE, L).draw(Situation(logits, TRUTH.repeat(4000, 1))).y
+    assert set(hard.round(decimals=9).unique().tolist()) == {0.0, 1.0}
+    soft = PredictorSamples(3, "concrete").build(SPACE, L).draw(Situation(logits, TRUTH.repeat(4000, 1))).y
+    torch.testing.assert_close((soft > 0.5).double().mean((0, 1)), torch.sigmoid(LOGITS[0]), atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize("gradient", SAMPLE_GRADIENTS)
+def test_values_of_the_loss_do_not_change_and_held_logits_get_nothing(gradient):
+    given = scores(CORNERS[:2].unsqueeze(0), LOGITS.clone().requires_grad_())
+    extra = score_function(CONTRASTIVE_DIVERGENCE.loss, given, given.log_noise)
+    assert extra.tolist() == [0.0]
+    drawn = PredictorSamples(3, gradient).build(SPACE, L).draw(Situation(LOGITS, TRUTH))
+    assert drawn.score is None
+    assert not drawn.log_noise.requires_grad
+
+
+def test_bad_settings():
+    with pytest.raises(ConfigError, match="score-function"):
+        PredictorSamples(3, "score-funktion")
+    with pytest.raises(ConfigError, match="temperature"):
+        PredictorSamples(3, "concrete", 0.0)
