@@ -41,6 +41,29 @@ def test_refinement(folder, tmp_path, capsys):
     assert "answers by inference already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("action", ["interactions", "line"])
+def test_of_a_learned_loss(action, folder, tmp_path):
+    assert main(["analyse", action, str(folder / "seal-nce"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
+    assert json.loads((tmp_path / f"{action}.json").read_text())["rows"] == 40
+
+
+@pytest.mark.parametrize("action", ["singular", "sample-gradients"])
+def test_of_a_toy(action, tmp_path, monkeypatch):
+    monkeypatch.setattr("enstruct.analyses.sample_gradients.PROBLEMS", 2)
+    assert main(["analyse", action, "--out", str(tmp_path)]) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
+
+
+def test_couplings(folder, tmp_path):
+    arguments = ["--out", str(tmp_path), "--seconds", "0.5", "--model.method", "implicit-cd", "--model.hidden", "8"]
+    assert main(["analyse", "couplings", str(folder / "train.npz"), *arguments]) == 0
+    figures = json.loads((tmp_path / "couplings.json").read_text())
+    for name in ("alternating", "unrolled 1", "implicit, 5 terms"):
+        assert figures[name][-1]["seconds"] >= 0.5
+        assert all(point["seconds"] < 0.5 for point in figures[name][:-1])  # the clock is read after every epoch
+
+
 def test_measurements(folder, tmp_path):
     assert main(["analyse", "measurements", str(folder / "spen"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
     assert [p.name for p in tmp_path.iterdir()] == ["measurements.png"]
@@ -52,7 +75,10 @@ def test_that_train(action, extra, folder, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {f"{action}.json", f"{action}.png"}
 
 
-@pytest.mark.parametrize("arguments", [["starts", "--every", "0"], ["starts", "--steps", "0"], ["objectives", "--seeds", "0"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["starts", "--every", "0"], ["starts", "--steps", "0"], ["objectives", "--seeds", "0"], ["couplings", "--seconds", "0"]],
+)
 def test_impossible_numbers_are_errors(arguments, folder, tmp_path, capsys):
     action, *rest = arguments
     assert main(["analyse", action, str(folder / "train.npz"), "--out", str(tmp_path), *rest, *FAST]) == 2

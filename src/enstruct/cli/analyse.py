@@ -1,4 +1,5 @@
-"""Analyse a saved model: convergence, answers, search-error, refinement, measurements; or train and watch: starts, objectives."""
+"""Analyse a saved model (convergence, answers, search-error, refinement, interactions, line, measurements), train and watch
+(starts, objectives, couplings), or compute on a toy (singular, sample-gradients)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,19 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.analyses import answers, convergence, objectives, refinement, search_error, starts
+from enstruct.analyses import (
+    answers,
+    convergence,
+    couplings,
+    interactions,
+    line,
+    objectives,
+    refinement,
+    sample_gradients,
+    search_error,
+    singular,
+    starts,
+)
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar
@@ -26,7 +39,10 @@ OF_A_MODEL: dict[str, Any] = {
     "answers": answers,
     "search-error": search_error,
     "refinement": refinement,
+    "interactions": interactions,
+    "line": line,
 }
+OF_A_TOY: dict[str, Any] = {"singular": singular, "sample-gradients": sample_gradients}
 
 
 def parser() -> ArgumentParser:
@@ -57,6 +73,17 @@ def add_actions(p: ArgumentParser) -> None:
     _add_out(pairs)
     shared.add_model(pairs, skip={"method", "random_state"})
     actions.add_subcommand("objectives", pairs)
+    timed = shared.new_parser((couplings.__doc__ or "").split("\n", 1)[0])
+    shared.add_data(timed)
+    timed.add_argument("--seconds", type=float, default=120.0, help="of training, for each coupling")
+    timed.add_argument("--split_seed", type=int, default=0)
+    _add_out(timed)
+    shared.add_model(timed, skip={"hypergradient"})
+    actions.add_subcommand("couplings", timed)
+    for name, module in OF_A_TOY.items():
+        toy = shared.new_parser((module.__doc__ or "").split("\n", 1)[0])
+        _add_out(toy)
+        actions.add_subcommand(name, toy)
 
 
 def _add_out(p: ArgumentParser) -> None:
@@ -67,8 +94,12 @@ def run(options: Namespace) -> None:
     kind, given = options.action, options[options.action]
     if kind in OF_A_MODEL:
         _of_a_model(kind, given)
+    elif kind in OF_A_TOY:
+        figures = OF_A_TOY[kind].measure()
+        _show(kind, figures)
+        _store(kind, given, OF_A_TOY[kind], figures)
     else:
-        {"starts": _starts, "objectives": _objectives, "measurements": _measurements}[kind](given)
+        {"starts": _starts, "objectives": _objectives, "couplings": _couplings, "measurements": _measurements}[kind](given)
 
 
 def _of_a_model(kind: str, options: Namespace) -> None:
@@ -133,6 +164,28 @@ def _objectives(options: Namespace) -> None:
     _store("objectives", options, objectives, {"settings": model, **figures})
 
 
+def _couplings(options: Namespace) -> None:
+    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
+    bars: list[EpochBar] = []
+
+    def bar(name: str) -> list[Any]:
+        for earlier in bars:
+            earlier.close()
+        bars.append(EpochBar(name))
+        return bars[-1:]
+
+    model = shared.model_parameters(options)
+    try:
+        figures = couplings.measure(
+            model, splits.train.X, splits.train.Y, splits.validation.X, splits.validation.Y, options.seconds, bar
+        )
+    finally:
+        for each in bars:
+            each.close()
+    _show("couplings", {key: value for key, value in figures.items() if key not in couplings.COUPLINGS})
+    _store("couplings", options, couplings, {"settings": model, **figures})
+
+
 def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, list[str]]:
     model = load_model(options.model)
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
@@ -172,7 +225,8 @@ def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:
     picture, file = options.out / f"{kind}.png", options.out / f"{kind}.json"
     module.draw(figures, picture)
-    where = {"analysis": kind, "data": Path(options.data).name, "environment": environment()}
+    data = {"data": Path(options.data).name} if "data" in options else {}
+    where = {"analysis": kind, **data, "environment": environment()}
     text = json.dumps({**where, **figures}, indent=1)
     replace_file(file, lambda part: part.write_text(text, encoding="utf-8"))
     Console().print(f"figures: {file}   picture: {picture}", highlight=False, soft_wrap=True)

@@ -54,13 +54,13 @@ class Implicit(Coupling):
         report = {
             "implicit_ratio": ratio(reaction, plain),
             "inner_residual": curvature.residual,
-            "solver_failed": float(bool(solved.advice)),
+            "solver_failed": float(solved.advice is not None),
             **solved.figures,
         }
         return Hypergradient(added(plain, reaction, -1.0), outer, report)
 
     def _tell(self, solved: Solved, memory: dict[str, float]) -> None:
         """Log a failing solver once a fit."""
-        if solved.advice and not memory.get("told"):
+        if solved.advice is not None and not memory.get("told"):
             memory["told"] = 1.0
-            log.warning("%s on the inner Hessian is %s: %s.", type(self.solver).__name__, solved.status, solved.advice)
+            log.warning("%s on the inner Hessian is %s: %s.", type(self.solver).__name__, solved.status, solved.advice())

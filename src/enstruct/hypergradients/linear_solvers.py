@@ -16,7 +16,9 @@ Hataya & Yamada 2023 (Nyström); the implicit-training paper's supplement, secti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -30,14 +32,17 @@ REFRESH, POWER_STEPS, MARGIN = 50, 8, 1.2
 
 @dataclass(frozen=True)
 class Solved:
-    """``status``: "truncated", "converged", "diverging" or "indefinite". ``advice``: what to change if it went wrong."""
+    """``status``: "truncated", "converged", "diverging" or "indefinite".
+
+    ``advice``: what to change if it went wrong, as a function, since finding it out takes products of its own.
+    """
 
     v: Tensor
     status: str
     residual: float | None = None
     """||b - (H + damping I) v|| / ||b||, before the last term of a series; None where the solver does not know it."""
     scale: float | None = None
-    advice: str = ""
+    advice: Callable[[], str] | None = None
 
     @property
     def figures(self) -> dict[str, float]:
@@ -90,7 +95,7 @@ class Neumann:
         residual = float(summand.norm() / b.norm())
         if residual <= 1:
             return Solved(total / scale, "truncated" if residual > 1e-6 else "converged", residual, scale)
-        return Solved(total / scale, "diverging", residual, scale, self._advice(curvature, b, residual, scale))
+        return Solved(total / scale, "diverging", residual, scale, lambda: self._advice(curvature, b, residual, scale))
 
     def _scale(self, curvature: Curvature, b: Tensor, memory: dict[str, float]) -> float:
         if self.scale is not None:
@@ -135,7 +140,8 @@ class ConjugateGradient:
             hp = curvature.product(p)
             bend = float(p @ hp)
             if bend <= 0:
-                return Solved(v, "indefinite", (size / start) ** 0.5, advice=self._advice(bend / float(p @ p), curvature.damping))
+                advice = partial(self._advice, bend / float(p @ p), curvature.damping)
+                return Solved(v, "indefinite", (size / start) ** 0.5, advice=advice)
             v = torch.add(v, p, alpha=size / bend)
             r = torch.sub(r, hp, alpha=size / bend)
             before, size = size, float(r @ r)
@@ -193,8 +199,9 @@ class ShermanMorrison:
         v = (b - y @ inner) / damping
         lowest = float(torch.linalg.eigvalsh(small)[0])
         if lowest < -damping:
-            advice = f"the sketch has curvature {lowest:.3g}: set damping above {-lowest:.3g}"
-            return Solved(v, "indefinite", advice=advice)
+            return Solved(
+                v, "indefinite", advice=lambda: f"the sketch has curvature {lowest:.3g}; set damping above {-lowest:.3g}"
+            )
         return Solved(v, "truncated")
 
 

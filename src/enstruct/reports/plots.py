@@ -55,8 +55,8 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
     pairs = pair_interactions(terms[0], torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
     figure = _figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    _heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
-    _heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)
+    heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
+    heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)
     save(figure, path)
 
 
@@ -75,7 +75,8 @@ def pair_interactions(term: GlobalEnergy, y: torch.Tensor) -> Any:
     return out
 
 
-def _heat(figure: Any, axes: Any, table: Any, limit: float, title: str, names: Sequence[str]) -> None:
+def heat(figure: Any, axes: Any, table: Any, limit: float, title: str, names: Sequence[str]) -> None:
+    """A table with white at 0, its columns named where there is room."""
     image = axes.imshow(table, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
     axes.set_title(title)
     if len(names) <= 40:

@@ -1,4 +1,4 @@
-"""What may watch training: four moments, no framework. Callbacks never change the algorithm."""
+"""What may watch training: four moments, no framework. Callbacks never change the algorithm; ``loop.stop()`` ends a stage."""
 
 from __future__ import annotations
 

@@ -77,6 +77,11 @@ class Loop:
         self.before_stage = before_stage
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End the present stage after this epoch, for callbacks that keep a budget."""
+        self._stopping = True
 
     def run(self) -> Progress:
         """From wherever ``progress`` stands to the end of the last stage."""
@@ -124,7 +129,8 @@ class Loop:
 
     def _run_stage(self, stage: Stage) -> None:
         progress, settings = self.progress, self.game.settings
-        while progress.epoch < settings.max_epochs and progress.stale() < settings.patience:
+        self._stopping = False
+        while progress.epoch < settings.max_epochs and progress.stale() < settings.patience and not self._stopping:
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
             scores = self._scores(stage, losses)
