@@ -1,9 +1,11 @@
 """The search behind the defaults of the implicit rows, on validation rows only (docs/bilevel.md quotes its file).
 
-    python benchmarks/search_implicit.py [--data bibtex] [--seeds 1] [--epochs 30] [--out results/search-implicit-bibtex.json] [--only NAME,...]
+    python benchmarks/search_implicit.py [--data bibtex] [--seeds 1] [--epochs 30] [--only NAME,...]
+                                         [--out results/search-implicit-bibtex.json]
 
-Each setting is fitted on the training rows for at most ``--epochs`` epochs; the validation rows serve early stopping and scores alike, so the scores are
-comparable with each other and with nothing else. Finished fits are kept: running the command again goes on.
+Each setting is fitted on the training rows for at most ``--epochs`` epochs; the validation rows serve early stopping and scores
+alike, so the scores are comparable with each other and with nothing else. Finished fits are kept: running the command again
+goes on.
 """
 
 import argparse

@@ -128,6 +128,18 @@ def test_memory_does_not_grow_with_the_inner_steps(data):
     assert peak(8) <= 1.05 * peak(1)
 
 
+def test_refining_on_validation_rows_moves_the_predictor_only(data):
+    plain, refined = fitted(data), fitted(data, validation_epochs=2)
+    for a, b in zip(plain.energy_.parameters(), refined.energy_.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert not torch.equal(plain.predictor_.head.weight, refined.predictor_.head.weight)
+    assert [record["stage"] for record in refined.history_[-2:]] == ["validation", "validation"]
+    assert refined.history_[-1]["predictor_loss"] < refined.history_[-2]["predictor_loss"]
+    assert refined.decision_scores_ == plain.decision_scores_  # the rules are fitted to rows the predictor has not learnt
+    with pytest.raises(ConfigError, match="X_val"):
+        fitted(data, validation_epochs=1, early_stopping=False)
+
+
 class WithBatchNorm(torch.nn.Module):
     def __init__(self, n_inputs):
         super().__init__()

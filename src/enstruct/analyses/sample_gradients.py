@@ -2,7 +2,8 @@
 
 For a random energy over ``LABELS`` labels, random marginals and the contrastive-divergence loss of K samples, the exact
 ∂_z E[L(y_1..K)] is had by enumerating all K-tuples of label sets (K = 1, 2; 3 labels). Reported, relative to its norm and
-averaged over ``PROBLEMS`` random problems: the bias (norm of the mean error over ``DRAWS`` estimates) and the standard deviation of one.
+averaged over ``PROBLEMS`` random problems: the bias (norm of the mean error over ``DRAWS`` estimates) and the standard deviation
+of one.
 """
 
 from __future__ import annotations

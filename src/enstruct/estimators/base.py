@@ -69,6 +69,7 @@ class EnergyEstimator(BaseEstimator):
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
+            optimizer=self.optimizer,
             weight_decay=self.weight_decay,
             clip=self.clip,
             energy_clip=self.energy_clip,
@@ -130,6 +131,15 @@ class EnergyEstimator(BaseEstimator):
                 self._device(),
             )
             return loop.run().history
+
+    def _refine_on(self, validation: Rows, game: Game, seed: int) -> list[dict[str, Any]]:
+        """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays. Returns the history."""
+        stage = Stage(predictor=True, energy=False)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            loop = Loop(game, validation, None, self._judge(), device=self._device())
+            passes = [loop.run_epoch(stage) for _ in range(self.validation_epochs)]
+        return [{"stage": "validation", "epoch": i + 1, "predictor_loss": p["predictor"]} for i, p in enumerate(passes)]
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         n_labels = train.Y.shape[1]

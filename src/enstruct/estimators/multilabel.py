@@ -77,8 +77,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         How discrete samples pass a gradient to the predictor under "unrolled" and "implicit": "score-function",
         "straight-through", "concrete"; None takes the row's own.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip : float
-        AdamW's; the energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
+        The energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
         the norm of the gradient of each player; None leaves it.
+    optimizer : str, default="adamw"
+        The predictor's: a class of ``torch.optim`` in lower case ("sgd", "adam", "rmsprop", ...). The energy has AdamW.
     batch_size, max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
@@ -87,6 +89,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
         rows on. Without validation rows the training loss is watched and the decision is "fixed".
+    validation_epochs : int, default=0
+        Passes of the predictor over the validation rows once the decision rules are fitted, the energy held fixed (the
+        implicit-training paper's Remark 3, which it does not use itself).
     standardize : bool or "auto"
         Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``.
     class_weight : None, "balanced" or dict
@@ -152,11 +157,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         clip: float | None = 10.0,
         energy_clip: float | None = None,
         batch_size: int = 32,
+        optimizer: str = "adamw",
         max_iter: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
+        validation_epochs: int = 0,
         standardize: bool | str = "auto",
         class_weight: Any = None,
         bayes_risk_samples: int = 300,
@@ -197,11 +204,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.clip = clip
         self.energy_clip = energy_clip
         self.batch_size = batch_size
+        self.optimizer = optimizer
         self.max_iter = max_iter
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.validation_epochs = validation_epochs
         self.standardize = standardize
         self.class_weight = class_weight
         self.bayes_risk_samples = bayes_risk_samples
@@ -244,8 +253,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         )
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
-        self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
         self._fit_rules(validation)
+        if game is not None and self.validation_epochs:
+            self.history_ += self._refine_on(self._required(validation), game, seed)
+        self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
         return self
 
     @available_if(_passes)
@@ -283,6 +294,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             per_class = positive_weights(self.class_weight, indicator, labels.classes)
             weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
         return Rows(X, indicator, weight)
+
+    def _required(self, validation: Rows | None) -> Rows:
+        if validation is None:
+            raise ConfigError(
+                "validation_epochs refines the predictor on validation rows: pass X_val, Y_val or early_stopping=True."
+            )
+        return validation
 
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
         if self.early_stopping not in (True, False, "auto"):

@@ -47,7 +47,7 @@ def save(loop: Loop, path: Path) -> None:
         state = optimizer.state_dict()
         groups[name] = [group["lr"] for group in state["param_groups"]]
         for i, slots in state["state"].items():
-            tensors |= {f"optimizer/{name}/{i}/{slot}": value for slot, value in slots.items()}
+            tensors |= {f"optimizer/{name}/{i}/{slot}": value for slot, value in slots.items() if isinstance(value, Tensor)}
     progress = loop.progress
     for epoch, networks in progress.snapshots.items():
         for name, weights in networks.items():

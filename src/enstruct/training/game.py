@@ -15,7 +15,8 @@ from enstruct.hypergradients import Player
 from enstruct.methods import Method, Stage
 from enstruct.training.batches import Batch
 from enstruct.training.bilevel import batch_problem, differentiating, drift
-from enstruct.training.learned_loss import LearnedLoss, adamw, check_finite, descend, weighted_mean
+from enstruct.training.learned_loss import LearnedLoss, check_finite, descend, weighted_mean
+from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
 
 
@@ -33,7 +34,8 @@ class Game:
         self._rates = {name: optimizer.param_groups[0]["lr"] for name, optimizer in self.optimizers.items()}
 
     def reset_optimizer(self) -> None:
-        self.optimizer = adamw(self.predictor, self.settings.learning_rate, self.settings.weight_decay)
+        settings = self.settings
+        self.optimizer = make_optimizer(settings.optimizer, self.predictor, settings.learning_rate, settings.weight_decay)
 
     def clamp(self, stage: Stage) -> None:
         """Hold the parts of the energy that the stage does not train."""
@@ -54,7 +56,7 @@ class Game:
             self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()}
 
     @property
-    def optimizers(self) -> dict[str, torch.optim.AdamW]:
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
         return {"predictor": self.optimizer, **self.loss.optimizers}
 
     @property

@@ -109,6 +109,7 @@ class Loop:
         order = torch.randperm(len(self.train)).numpy()
         totals: dict[str, float] = {}
         n = 0
+        self.game.reports.clear()
         for batch in batches(self.train, self.game.settings.batch_size, order, self.device):
             for player, loss in self.game.play(batch, stage).items():
                 totals[player] = totals.get(player, 0.0) + loss
@@ -147,7 +148,6 @@ class Loop:
                 **{f"{player}_updates": n for player, n in self.game.updates.items()},
                 **_outer_steps(self.game.reports),
             }
-            self.game.reports.clear()
             progress.history.append(record)
             log.info("stage %d epoch %d %s %s", progress.stage, progress.epoch, scores, losses)
             for callback in self.callbacks:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Settings:
     """``energy_learning_rate=None`` follows ``learning_rate`` times the method's ``energy_rate``.
 
+    ``optimizer`` is the predictor's; the energy has AdamW.
     ``max_epochs`` and ``patience`` hold per stage. The rate is halved after ``plateau`` epochs
     without a better score, and training stops after ``patience``.
     """
@@ -23,3 +24,4 @@ class Settings:
     patience: int = 10
     plateau: int = 4
     tol: float = 1e-4
+    optimizer: str = "adamw"

@@ -1,0 +1,15 @@
+"""The work of one Hessian product, gated by its FLOPs; times are reported by the script."""
+
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_a_product_costs_what_the_cached_double_backward_costs(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    from bilevel_step import product_flops
+
+    flops = product_flops()
+    assert flops["product"] <= 1.1 * 0.72  # GFLOP, ANCHORS.md section 4
+    assert flops["product"] < 2 * flops["gradient"]

@@ -1,0 +1,58 @@
+"""torch's optimisers by name, through the estimator and through a checkpoint."""
+
+import pytest
+import torch
+
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import ConfigError
+from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.optimizers import OPTIMIZERS, make_optimizer
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
+def test_each_lowers_a_loss(name):
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(3, 1)
+    x = torch.randn(20, 3)
+    optimizer = make_optimizer(name, layer, 0.01)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = (layer(x) - 1).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+
+
+def test_unknown_names_and_impossible_decay():
+    layer = torch.nn.Linear(1, 1)
+    with pytest.raises(ConfigError, match="Did you mean 'sgd'"):
+        make_optimizer("sgdd", layer, 0.1)
+    with pytest.raises(ConfigError, match="weight_decay=0"):
+        make_optimizer("rprop", layer, 0.1, 0.5)
+
+
+def test_the_predictors_optimizer_is_a_parameter_and_survives_a_resume(tmp_path):
+    rows = block_exclusive(100, seed=0)
+    common = {"method": "implicit-ssvm", "hidden": 8, "layers": 1, "optimizer": "sgd", "learning_rate": 0.05, "random_state": 0}
+    whole = EnergyMultiLabelClassifier(max_iter=4, **common).fit(rows.X, rows.Y)
+    path = tmp_path / "part.ckpt"
+
+    class StopError(Exception):
+        pass
+
+    class Interrupt(Checkpoint):
+        def on_epoch_end(self, loop, record):
+            super().on_epoch_end(loop, record)
+            if record["epoch"] == 2:
+                raise StopError
+
+    with pytest.raises(StopError):
+        EnergyMultiLabelClassifier(max_iter=4, callbacks=[Interrupt(path)], **common).fit(rows.X, rows.Y)
+    resumed = EnergyMultiLabelClassifier(max_iter=4, callbacks=[Checkpoint(path, resume=True)], **common).fit(rows.X, rows.Y)
+    for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True):
+        assert torch.equal(a, b)
+    for a, b in zip(whole.energy_.parameters(), resumed.energy_.parameters(), strict=True):
+        assert torch.equal(a, b)
