@@ -26,7 +26,7 @@ from enstruct.analyses import (
 )
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
-from enstruct.cli.progress import EpochBar
+from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.comparison.run import environment, imputed
 from enstruct.data.load import load_splits
 from enstruct.errors import ConfigError
@@ -142,20 +142,9 @@ def _objectives(options: Namespace) -> None:
     if options.seeds < 1:
         raise ConfigError(f"--seeds must be at least 1, not {options.seeds}.")
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
-    bars: list[EpochBar] = []
-
-    def bar(method: str, seed: int) -> list[EpochBar]:
-        for earlier in bars:
-            earlier.close()
-        bars.append(EpochBar(f"{method} seed {seed}"))
-        return bars[-1:]
-
     model = shared.model_parameters(options)
-    try:
-        figures = objectives.measure(splits, options.seeds, model, bar)
-    finally:
-        for each in bars:
-            each.close()
+    with successive_bars() as bar:
+        figures = objectives.measure(splits, options.seeds, model, lambda method, seed: bar(f"{method} seed {seed}"))
     table = Table("objective", "energy alone", "as a loss", title=f"{options.data}: test F1, best rule, {options.seeds} seeds")
     mean = {name: 100 * sum(values) / len(values) for name, values in figures["f1"].items()}
     for objective, pair in figures["pairs"].items():
@@ -166,22 +155,10 @@ def _objectives(options: Namespace) -> None:
 
 def _couplings(options: Namespace) -> None:
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
-    bars: list[EpochBar] = []
-
-    def bar(name: str) -> list[Any]:
-        for earlier in bars:
-            earlier.close()
-        bars.append(EpochBar(name))
-        return bars[-1:]
-
     model = shared.model_parameters(options)
-    try:
-        figures = couplings.measure(
-            model, splits.train.X, splits.train.Y, splits.validation.X, splits.validation.Y, options.seconds, bar
-        )
-    finally:
-        for each in bars:
-            each.close()
+    train, validation = splits.train, splits.validation
+    with successive_bars(endless=True) as bar:
+        figures = couplings.measure(model, train.X, train.Y, validation.X, validation.Y, options.seconds, bar)
     _show("couplings", {key: value for key, value in figures.items() if key not in couplings.COUPLINGS})
     _store("couplings", options, couplings, {"settings": model, **figures})
 

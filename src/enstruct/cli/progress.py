@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -13,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class EpochBar(Callback):
-    """One bar a fit; it ends early when training stops early."""
+    """One bar a fit; it ends early when training stops early. ``endless``: how many epochs there will be is not known."""
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, endless: bool = False) -> None:
+        self.title, self.endless = title, endless
         self.bar: Progress | None = None
         self.task: TaskID | None = None
 
     def on_train_begin(self, loop: Loop) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
         self.bar = Progress(*columns, transient=True)
-        total = loop.game.settings.max_epochs * len(loop.game.method.stages)
+        total = None if self.endless else loop.game.settings.max_epochs * len(loop.game.method.stages)
         self.task = self.bar.add_task(self.title, total=total, note="")
         self.bar.start()
 
@@ -39,3 +41,21 @@ class EpochBar(Callback):
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
+
+
+@contextmanager
+def successive_bars(endless: bool = False) -> Iterator[Callable[[str], list[Callback]]]:
+    """Gives ``bar(title)``, the callbacks of one fit after another; a bar ends where the next begins, or an error."""
+    shown: list[EpochBar] = []
+
+    def bar(title: str) -> list[Callback]:
+        for earlier in shown:
+            earlier.close()
+        shown.append(EpochBar(title, endless))
+        return [shown[-1]]
+
+    try:
+        yield bar
+    finally:
+        for each in shown:
+            each.close()
