@@ -151,6 +151,11 @@ class Method:
                 f"The {self.objective.name!r} objective needs negatives with log-probabilities "
                 f"(PredictorSamples), not {type(self.negatives).__name__}."
             )
+        if self.has_energy and self.coupling.through_predictor and not any(s.predictor and s.energy for s in self.stages):
+            raise ConfigError(
+                f"{type(self.coupling).__name__} counts how the predictor reacts to the energy, but no stage of {self.name!r} "
+                "trains both: use Alternating()."
+            )
         if self.has_energy and self.coupling.through_predictor and not (self.negatives and self.negatives.differentiable):
             raise ConfigError(
                 f"{type(self.coupling).__name__} counts how the candidates move with the predictor; {self.negatives} carry no "
@@ -374,13 +379,14 @@ def make_negatives(name: str) -> Negatives:
 COUPLINGS: dict[str, type[Coupling]] = {"alternating": Alternating, "unrolled": UnrolledCoupling, "implicit": Implicit}
 
 
-def make_coupling(hypergradient: str | Coupling) -> Coupling:
-    """A coupling by name, with its defaults; a :class:`Coupling` passes through."""
+def make_coupling(hypergradient: str | Coupling, like: Coupling) -> Coupling:
+    """A coupling by name, with its own defaults and order but the numbers of steps of ``like``; a :class:`Coupling` as it is."""
     if isinstance(hypergradient, Coupling):
         return hypergradient
     if hypergradient not in COUPLINGS:
         raise unknown_name("hypergradient", hypergradient, COUPLINGS)
-    return COUPLINGS[hypergradient]()
+    steps = {name: getattr(like, name) for name in ("energy_steps", "predictor_steps", "repeats")}
+    return COUPLINGS[hypergradient](**steps)
 
 
 def customise(
@@ -411,9 +417,11 @@ def customise(
         if not isinstance(source, (PredictorSamples, PerturbedSamples)):
             raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
         source = replace(source, n=n_samples)
-    coupling = method.coupling if hypergradient is None else make_coupling(hypergradient)
-    if isinstance(source, PredictorSamples) and (sample_gradient or (coupling.through_predictor and not source.gradient)):
-        source = replace(source, gradient=sample_gradient or SAMPLE_GRADIENT)
+    coupling = method.coupling if hypergradient is None else make_coupling(hypergradient, method.coupling)
+    if sample_gradient is not None and not coupling.through_predictor:
+        raise ConfigError("sample_gradient serves couplings that go through the predictor: 'unrolled' or 'implicit'.")
+    if isinstance(source, PredictorSamples) and coupling.through_predictor:
+        source = replace(source, gradient=sample_gradient or source.gradient or SAMPLE_GRADIENT)
     elif sample_gradient is not None:
         raise ConfigError(f"sample_gradient does not apply to {type(source).__name__}: it draws no discrete samples.")
     return replace(

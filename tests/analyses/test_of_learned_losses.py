@@ -85,10 +85,10 @@ def test_the_estimators_are_told_apart(monkeypatch, tmp_path):
     by_name = {(entry["estimator"], entry["samples"]): entry for entry in figures["curve"]}
     for k in (1, 2):
         exact = by_name["score-function", k]
-        assert exact["bias"] < 4 * exact["standard_deviation"] / figures["draws"] ** 0.5
+        assert exact["bias"] < 3 * exact["floor"]
         assert by_name["straight-through", k]["bias"] > 3 * exact["bias"]
         assert by_name["concrete 0.25", k]["bias"] < by_name["concrete 1", k]["bias"]
-        assert by_name["concrete 1", k]["standard_deviation"] < by_name["concrete 0.25", k]["standard_deviation"]
+        assert by_name["concrete 1", k]["deviation"] < by_name["concrete 0.25", k]["deviation"]
     sample_gradients.draw(figures, tmp_path / "sample-gradients.png")
 
 

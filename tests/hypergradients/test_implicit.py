@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from enstruct.encoders.sparse_mlp import csr_batch
-from enstruct.errors import ConfigError, SecondDerivativeError
+from enstruct.errors import ConfigError, DivergenceError, SecondDerivativeError
 from enstruct.hypergradients import (
     Alternating,
     Bilevel,
@@ -20,6 +20,7 @@ from enstruct.hypergradients import (
     ShermanMorrison,
     Unrolled,
 )
+from enstruct.hypergradients.curvature import ExactCurvature, FiniteDifferences
 
 
 @dataclass
@@ -158,8 +159,6 @@ def test_unrolling_long_enough_reaches_the_closed_form_from_anywhere():
 
 def test_finite_differences_agree_with_exact_products_to_second_order():
     """On a problem with third derivatives the error is that of a central difference, and shrinks with its step's square."""
-    from enstruct.hypergradients.curvature import ExactCurvature, FiniteDifferences
-
     theta = torch.tensor([0.3, -0.7, 1.1], dtype=torch.float64, requires_grad=True)
     phi = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
 
@@ -261,6 +260,37 @@ def test_agrees_with_torchopt():
     assert relative_error(ours, theirs) < 1e-5
 
 
+def test_a_hessian_that_is_not_finite_is_an_error():
+    theta, phi = torch.zeros(2, requires_grad=True), torch.ones(1, requires_grad=True)
+
+    def inner(at):
+        return phi.sum() * at[0].abs().sqrt().sum()
+
+    problem = Bilevel(lambda at: at[0].sum() * phi.sum(), inner, (theta,), (phi,))
+    for solver in (Neumann(2, 1.0), ConjugateGradient(3), ShermanMorrison(2), Identity()):
+        with pytest.raises(DivergenceError):
+            Implicit(solver, damping=1e-3).gradient(problem)
+
+
+def test_finite_differences_see_the_same_random_draws():
+    theta, phi = torch.ones(50, dtype=torch.float64, requires_grad=True), torch.ones(1, dtype=torch.float64, requires_grad=True)
+
+    def inner(at):
+        return phi.sum() * (torch.nn.functional.dropout(at[0], 0.5) ** 2).sum() / 2
+
+    problem = Bilevel(lambda at: at[0].sum(), inner, (theta,), (phi,))
+    product = FiniteDifferences(problem).product(torch.ones(50, dtype=torch.float64))
+    assert set(product.round(decimals=6).tolist()) <= {0.0, 4.0}  # each kept entry is doubled twice
+
+
+def test_a_parameter_that_nothing_uses_is_no_obstacle():
+    theta = (torch.ones(2, dtype=torch.float64, requires_grad=True), torch.ones(3, dtype=torch.float64, requires_grad=True))
+    phi = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    problem = Bilevel(lambda at: at[0].sum(), lambda at: phi.sum() * at[0].square().sum(), theta, (phi,))
+    for coupling in (Implicit(ConjugateGradient(2)), Unrolled(2), Implicit(Neumann(2, 3.0), hvp="finite-difference")):
+        assert torch.isfinite(coupling.gradient(problem).gradient[0]).all()
+
+
 def test_damping_is_added_to_the_curvature():
     quadratic = Quadratic.random()
     found = Implicit(ConjugateGradient(20, 1e-12), damping=0.7).gradient(quadratic.problem()).gradient[0]
@@ -338,8 +368,9 @@ def test_a_layer_without_second_derivative_is_refused_and_finite_differences_tak
         return (out.tanh() @ phi).square().sum()
 
     problem = Bilevel(loss, loss, (bag.weight,), (phi,))
-    with pytest.raises(SecondDerivativeError, match="finite-difference"):
-        Implicit(Neumann(2)).gradient(problem)
+    for solver in (Neumann(2), Neumann(1, 5.0), Identity()):
+        with pytest.raises(SecondDerivativeError, match="finite-difference"):
+            Implicit(solver).gradient(problem)
     Implicit(Neumann(2), hvp="finite-difference").gradient(problem)
 
 

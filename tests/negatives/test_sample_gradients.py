@@ -53,7 +53,7 @@ def estimates(gradient, objective, draws, temperature=0.5):
     given = Scores(energy(truth), energy(dense), SPACE.cost(drawn.y, truth), drawn.log_noise_truth, drawn.log_noise)
     loss = objective.loss(given)
     if drawn.score is not None:
-        loss = loss + score_function(objective.loss, given, drawn.score)
+        loss = loss + score_function(objective.loss, given, loss, drawn.score)
     return torch.autograd.grad(loss.sum(), logits)[0]
 
 
@@ -73,16 +73,17 @@ def test_the_baseline_lowers_the_variance():
     given = Scores(energy(truth), energy(drawn.y.to_dense(torch.float64)), SPACE.cost(drawn.y, truth))
     loss = CONTRASTIVE_DIVERGENCE.loss(given)
     plain = torch.autograd.grad((loss.detach() * drawn.score.sum(1)).sum(), logits, retain_graph=True)[0]
-    with_baseline = torch.autograd.grad(score_function(CONTRASTIVE_DIVERGENCE.loss, given, drawn.score).sum(), logits)[0]
+    with_baseline = torch.autograd.grad(score_function(CONTRASTIVE_DIVERGENCE.loss, given, loss, drawn.score).sum(), logits)[0]
     assert (with_baseline.var(0) < 0.5 * plain.var(0)).all()
 
 
 @pytest.mark.parametrize("gradient", ["straight-through", "concrete"])
 def test_the_other_two_are_biased_but_point_the_right_way(gradient):
     torch.manual_seed(0)
-    found, exact = estimates(gradient, CONTRASTIVE_DIVERGENCE, 100_000).mean(0), exact_gradient(CONTRASTIVE_DIVERGENCE)
-    assert torch.cosine_similarity(found, exact, dim=0) > 0.7
-    assert (found - exact).norm() > 1e-3 * exact.norm()
+    found, exact = estimates(gradient, CONTRASTIVE_DIVERGENCE, 100_000), exact_gradient(CONTRASTIVE_DIVERGENCE)
+    assert torch.cosine_similarity(found.mean(0), exact, dim=0) > 0.7
+    noise = found.std(0) / len(found) ** 0.5
+    assert ((found.mean(0) - exact).abs() > 5 * noise).any()  # the score function stays within 4 of it, above
 
 
 def test_straight_through_is_exact_for_a_loss_linear_in_y():
@@ -103,14 +104,20 @@ def test_straight_through_values_are_binary_and_concrete_ones_have_the_samples_s
     torch.testing.assert_close((soft > 0.5).double().mean((0, 1)), torch.sigmoid(LOGITS[0]), atol=0.02, rtol=0)
 
 
-@pytest.mark.parametrize("gradient", SAMPLE_GRADIENTS)
-def test_values_of_the_loss_do_not_change_and_held_logits_get_nothing(gradient):
+def test_the_score_functions_surrogate_is_worth_nothing():
     given = scores(CORNERS[:2].unsqueeze(0), LOGITS.clone().requires_grad_())
-    extra = score_function(CONTRASTIVE_DIVERGENCE.loss, given, given.log_noise)
+    extra = score_function(CONTRASTIVE_DIVERGENCE.loss, given, CONTRASTIVE_DIVERGENCE.loss(given), given.log_noise)
     assert extra.tolist() == [0.0]
-    drawn = PredictorSamples(3, gradient).build(SPACE, L).draw(Situation(LOGITS, TRUTH))
-    assert drawn.score is None
-    assert not drawn.log_noise.requires_grad
+
+
+def test_constant_samples_pass_no_gradient_and_the_others_one_where_the_logits_have_it():
+    logits = LOGITS.clone().requires_grad_()
+    constant = PredictorSamples(3).build(SPACE, L).draw(Situation(logits, TRUTH))
+    assert constant.score is None
+    assert not constant.log_noise.requires_grad
+    for gradient in SAMPLE_GRADIENTS:
+        assert PredictorSamples(3, gradient).build(SPACE, L).draw(Situation(logits, TRUTH)).log_noise.requires_grad
+        assert PredictorSamples(3, gradient).build(SPACE, L).draw(Situation(LOGITS, TRUTH)).score is None
 
 
 def test_bad_settings():

@@ -6,6 +6,7 @@ Subclasses bring the output's form (label sets; later tags and masks) and the de
 from __future__ import annotations
 
 import copy
+import logging
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +32,8 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.settings import Settings
+
+log = logging.getLogger("enstruct")
 
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
@@ -132,14 +135,14 @@ class EnergyEstimator(BaseEstimator):
             )
             return loop.run().history
 
-    def _refine_on(self, validation: Rows, game: Game, seed: int) -> list[dict[str, Any]]:
-        """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays. Returns the history."""
-        stage = Stage(predictor=True, energy=False)
+    def _refine_on(self, validation: Rows, game: Game, judge: Judge, seed: int) -> None:
+        """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            loop = Loop(game, validation, None, self._judge(), device=self._device())
-            passes = [loop.run_epoch(stage) for _ in range(self.validation_epochs)]
-        return [{"stage": "validation", "epoch": i + 1, "predictor_loss": p["predictor"]} for i, p in enumerate(passes)]
+            loop = Loop(game, validation, None, judge, device=self._device())
+            for number in range(self.validation_epochs):
+                losses = loop.run_epoch(Stage(predictor=True, energy=False))
+                log.info("pass %d over the validation rows %s", number + 1, losses)
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         n_labels = train.Y.shape[1]

@@ -242,6 +242,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             train, validation = rows, self._rows(self._validated(X_val, reset=False), Y_val, None, labels)
         else:
             train, validation = self._hold_out(rows, seed)
+        if self.validation_epochs and validation is None:
+            raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
         scaler = make_scaler(self.standardize, train.X)
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
@@ -254,8 +256,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
         self._fit_rules(validation)
-        if game is not None and self.validation_epochs:
-            self.history_ += self._refine_on(self._required(validation), game, seed)
+        if game is not None and validation is not None and self.validation_epochs:
+            self._refine_on(validation, game, self._judge(), seed)
         self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
         return self
 
@@ -294,13 +296,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             per_class = positive_weights(self.class_weight, indicator, labels.classes)
             weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
         return Rows(X, indicator, weight)
-
-    def _required(self, validation: Rows | None) -> Rows:
-        if validation is None:
-            raise ConfigError(
-                "validation_epochs refines the predictor on validation rows: pass X_val, Y_val or early_stopping=True."
-            )
-        return validation
 
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
         if self.early_stopping not in (True, False, "auto"):
@@ -347,6 +342,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     def _check_choices(self) -> None:
         get_metric(self.metric)
+        if not (isinstance(self.validation_epochs, (int, np.integer)) and self.validation_epochs >= 0):
+            raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {self.validation_epochs!r}.")
         if self.decision not in (*RULES, "auto"):
             raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
         if self.decision == "bayes-risk" and self._method().density is Density.NONE:

@@ -63,8 +63,8 @@ VALUES: dict[str, Any] = {
         "Identity",
     )
 }
-NAMES = {cls: name for name, cls in VALUES.items()}
 """The value classes a parameter may hold."""
+NAMES = {cls: name for name, cls in VALUES.items()}
 
 
 def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:

@@ -156,13 +156,14 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 out.append(energy(state, LabelVectors.from_dense(given)).squeeze(1).cpu().numpy())
         return np.concatenate(out).astype(np.float64)
 
-    def inference_problem(self, X: Any) -> Problem:
+    def inference_problem(self, X: Any, bare: bool = False) -> Problem:
         """What inference minimises for these rows, over the labels that vary; ConfigError if the method has no energy.
 
-        For methods that answer by the predictor: what ``refine`` minimises.
+        For methods that answer by the predictor: what ``refine`` minimises, which adds the predictor's log-probability where the
+        energy is relative to it; ``bare`` leaves it out, as the predictor's loss does.
         """
         inputs = self._inputs(X).astype(np.float32)
-        tilted = self._method().inference is None and self._method().relative
+        tilted = not bare and self._method().inference is None and self._method().relative
         return problem(self.predictor_, self._energy_network(), self._space(), inputs, self._device(), tilted=tilted)
 
     def infer(self, X: Any, settings: Solver | None = None, **changes: Any) -> Solution:

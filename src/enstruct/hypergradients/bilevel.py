@@ -16,6 +16,7 @@ Source: Shankar & Piratla, Implicit Training of Energy Model for Structured Pred
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -23,7 +24,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DivergenceError
 
 Player = Literal["energy", "predictor"]
 Parameters = tuple[Tensor, ...]
@@ -112,6 +113,16 @@ def norm(parts: Sequence[Tensor | None]) -> float:
     """Euclidean norm over all entries."""
     squares = [part.detach().square().sum() for part in parts if part is not None]
     return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
+
+
+def check_reaction(reaction: Gradients, remedy: str) -> None:
+    """DivergenceError where the predictor's reaction is not finite."""
+    size = norm(reaction)
+    if not math.isfinite(size):
+        raise DivergenceError(
+            f"The implicit part of the energy's gradient became {size}. Try {remedy}, a smaller energy_weight, more predictor "
+            "steps or smaller learning rates."
+        )
 
 
 def ratio(implicit: Gradients, plain: Gradients) -> float:

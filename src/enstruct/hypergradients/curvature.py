@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from enstruct.errors import SecondDerivativeError, unknown_name
+from enstruct.errors import SecondDerivativeError
 from enstruct.hypergradients.bilevel import Bilevel, Gradients, Parameters
 
 Kind = Literal["exact", "finite-difference"]
@@ -37,7 +37,7 @@ class Curvature(Protocol):
 
 
 @contextmanager
-def twice_differentiable() -> Iterator[None]:
+def second_derivative_errors() -> Iterator[None]:
     """torch's complaints about a missing second derivative, as a SecondDerivativeError."""
     try:
         yield
@@ -46,7 +46,7 @@ def twice_differentiable() -> Iterator[None]:
         if "is not implemented" not in text and "once_differentiable" not in text and "double backward" not in text:
             raise
         raise SecondDerivativeError(
-            f"The predictor cannot be differentiated twice ({text.splitlines()[0]}). Use Implicit(hvp='finite-difference'), "
+            f"The inner loss cannot be differentiated twice ({text.splitlines()[0]}). Use Implicit(hvp='finite-difference'), "
             "which needs first derivatives only, or a layer that has second ones."
         ) from error
 
@@ -63,14 +63,14 @@ def unflat(v: Tensor, like: Parameters) -> Parameters:
 class ExactCurvature:
     def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
         self.problem, self.damping = problem, damping
-        with twice_differentiable():
-            self.slopes = _filled(torch.autograd.grad, problem.inner(problem.theta), problem.theta, create_graph=True)
+        with second_derivative_errors():
+            self.slopes = filled(torch.autograd.grad, problem.inner(problem.theta), problem.theta, create_graph=True)
         self.residual = float(flat(self.slopes).detach().norm())
 
     def product(self, v: Tensor) -> Tensor:
         theta = self.problem.theta
-        with twice_differentiable():
-            parts = _filled(torch.autograd.grad, *self._dotted(v, theta), retain_graph=True)
+        with second_derivative_errors():
+            parts = filled(torch.autograd.grad, *self._dotted(v, theta), retain_graph=True)
         result = flat(parts)
         return result.add_(v, alpha=self.damping) if self.damping else result
 
@@ -78,7 +78,8 @@ class ExactCurvature:
         slopes, phi, parts = self._dotted(v, self.problem.phi)
         if not slopes:
             return (None,) * len(phi)
-        return torch.autograd.grad(slopes, phi, parts, retain_graph=True, allow_unused=True)
+        with second_derivative_errors():
+            return torch.autograd.grad(slopes, phi, parts, retain_graph=True, allow_unused=True)
 
     def _dotted(self, v: Tensor, by: Parameters) -> tuple[Parameters, Parameters, Parameters]:
         """Slopes that have a graph, what to differentiate by, and the parts of v that weigh them."""
@@ -90,6 +91,7 @@ class FiniteDifferences:
     def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
         self.problem, self.damping = problem, damping
         self.at = flat(problem.theta).detach()
+        self.random_state = torch.get_rng_state()
         self.residual = float(flat(self._gradient(self.at, problem.theta)).norm())
         self.step = torch.finfo(self.at.dtype).eps ** (1 / 3) * max(1.0, float(self.at.norm()))
 
@@ -108,13 +110,17 @@ class FiniteDifferences:
         return (gradient(self.at + reach * v) - gradient(self.at - reach * v)) / (2 * reach)
 
     def _gradient(self, at: Tensor, by: Parameters) -> Parameters:
-        """The inner gradient at theta = ``at``, by theta itself or by phi."""
+        """The inner gradient at theta = ``at``, by theta itself or by phi; the same random draws each time, if it makes any."""
         theta = tuple(p.requires_grad_() for p in unflat(at.clone(), self.problem.theta))
-        inner = self.problem.inner(theta)
-        return _filled(torch.autograd.grad, inner, theta if by is self.problem.theta else by, retain_graph=True)
+        with torch.random.fork_rng(devices=[at.device] if at.is_cuda else []):
+            torch.set_rng_state(self.random_state)
+            if at.is_cuda:
+                torch.cuda.manual_seed(0)
+            inner = self.problem.inner(theta)
+        return filled(torch.autograd.grad, inner, theta if by is self.problem.theta else by, retain_graph=True)
 
 
-def _filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: Any, **how: Any) -> Parameters:
+def filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: Any, **how: Any) -> Parameters:
     """Gradients with zeros where there is no path."""
     if isinstance(of, tuple) and not of:  # a linear loss: its gradient has no graph
         return tuple(torch.zeros_like(p) for p in by)
@@ -122,8 +128,5 @@ def _filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: A
     return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, found, strict=True))
 
 
-def make_curvature(kind: str, problem: Bilevel, damping: float) -> Curvature:
-    kinds: dict[str, Callable[[Bilevel, float], Curvature]] = {"exact": ExactCurvature, "finite-difference": FiniteDifferences}
-    if kind not in kinds:
-        raise unknown_name("kind of Hessian-vector product", kind, kinds)
-    return kinds[kind](problem, damping)
+def make_curvature(kind: Kind, problem: Bilevel, damping: float) -> Curvature:
+    return (ExactCurvature if kind == "exact" else FiniteDifferences)(problem, damping)

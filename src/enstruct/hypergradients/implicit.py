@@ -5,8 +5,8 @@
 
 (Shankar & Piratla, eq. 4; derivation in docs/bilevel.md.) The theorem assumes ∂theta L_aux = 0; ``inner_residual`` in the report
 says how far from it the step was. Cost: the solver's products, one mixed product, one gradient; memory does not grow with the
-number of inner steps. A term that blows up is reported, never hidden: the solver's status stands in the history, and the first
-time in a fit it is logged with what to change.
+number of inner steps. A solver that fails is never hidden: ``solver_failed`` marks the step in the history, and the first time in
+a fit it is logged with what to change; a result that is not finite is a DivergenceError.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 from dataclasses import dataclass, field
 
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.hypergradients.bilevel import Bilevel, Coupling, Hypergradient, Player, added, explicit, norm, ratio
+from enstruct.hypergradients.bilevel import Bilevel, Coupling, Hypergradient, Player, added, check_reaction, explicit, norm, ratio
 from enstruct.hypergradients.curvature import Kind, flat, make_curvature
 from enstruct.hypergradients.linear_solvers import Neumann, Solved, Solver
 
@@ -45,19 +45,23 @@ class Implicit(Coupling):
 
     def gradient(self, problem: Bilevel) -> Hypergradient:
         outer, plain, by_theta = explicit(problem, problem.theta)
-        if not problem.theta or norm(by_theta) == 0:
-            return Hypergradient(plain, outer, {"implicit_ratio": 0.0} if problem.theta else {})
+        if not problem.theta:
+            return Hypergradient(plain, outer)
         curvature = make_curvature(self.hvp, problem, self.damping)
+        if norm(by_theta) == 0:  # no candidate is felt, as behind an inactive hinge
+            return Hypergradient(plain, outer, self._report(curvature.residual, 0.0))
         solved = self.solver.solve(curvature, flat(by_theta), problem.memory)
         reaction = curvature.mixed(solved.v)
         self._tell(solved, problem.memory)
-        report = {
-            "implicit_ratio": ratio(reaction, plain),
-            "inner_residual": curvature.residual,
-            "solver_failed": float(solved.advice is not None),
-            **solved.figures,
-        }
+        check_reaction(reaction, "damping, fewer terms or iterations")
+        report = self._report(curvature.residual, ratio(reaction, plain), solved)
         return Hypergradient(added(plain, reaction, -1.0), outer, report)
+
+    @staticmethod
+    def _report(residual: float, implicit_ratio: float, solved: Solved | None = None) -> dict[str, float]:
+        failed = solved is not None and solved.advice is not None
+        known = {} if solved is None else solved.figures
+        return {"implicit_ratio": implicit_ratio, "inner_residual": residual, "solver_failed": float(failed), **known}
 
     def _tell(self, solved: Solved, memory: dict[str, float]) -> None:
         """Log a failing solver once a fit."""

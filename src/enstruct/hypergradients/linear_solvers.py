@@ -25,7 +25,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DivergenceError
 from enstruct.hypergradients.curvature import Curvature
 
 REFRESH, POWER_STEPS, MARGIN = 50, 8, 1.2
@@ -160,7 +160,7 @@ class ConjugateGradient:
     def _advice(curvature: float, damping: float) -> str:
         return (
             f"a direction has curvature {curvature:.3g}, so the predictor is not at a minimum of its loss; what was found before "
-            f"it is used. Set damping above {damping - curvature:.3g} or take more predictor steps"
+            f"it is used. Set damping to {damping - curvature:.3g} or more, or take more predictor steps"
         )
 
 
@@ -202,8 +202,10 @@ class ShermanMorrison:
         y = torch.stack([curvature.product(column) for column in sketch.T], dim=1) - damping * sketch  # H Q
         small = sketch.T @ y
         small = (small + small.T) / 2
-        # (d I + Y S⁻¹ Y')⁻¹ b = (b - Y (d S + Y'Y)⁻¹ Y' b) / d; S may be singular, the sum rarely is: least squares
-        inner = torch.linalg.lstsq(damping * small + y.T @ y, (y.T @ b).unsqueeze(1), driver="gelsd").solution.squeeze(1)
+        if not torch.isfinite(small).all():
+            raise DivergenceError("The inner Hessian is not finite; try smaller learning rates or a smaller energy_weight.")
+        # (d I + Y S⁻¹ Y')⁻¹ b = (b - Y (d S + Y'Y)⁻¹ Y' b) / d; S may be singular, the sum rarely is: a pseudo-inverse
+        inner = torch.linalg.pinv(damping * small + y.T @ y, hermitian=True) @ (y.T @ b)
         v = (b - y @ inner) / damping
         lowest = float(torch.linalg.eigvalsh(small)[0])
         if lowest < -damping:

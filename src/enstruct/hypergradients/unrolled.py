@@ -14,8 +14,20 @@ from dataclasses import dataclass, field
 import torch
 
 from enstruct.errors import ConfigError
-from enstruct.hypergradients.bilevel import Bilevel, Coupling, Hypergradient, Parameters, Player, added, explicit, norm, ratio
-from enstruct.hypergradients.curvature import twice_differentiable
+from enstruct.hypergradients.bilevel import (
+    Bilevel,
+    Coupling,
+    Gradients,
+    Hypergradient,
+    Parameters,
+    Player,
+    added,
+    check_reaction,
+    explicit,
+    norm,
+    ratio,
+)
+from enstruct.hypergradients.curvature import filled, second_derivative_errors
 
 
 @dataclass(frozen=True)
@@ -39,17 +51,25 @@ class Unrolled(Coupling):
         outer, plain, by_theta = explicit(problem, there)
         if not ahead:
             return Hypergradient(plain, outer)
-        with twice_differentiable():
-            reaction = torch.autograd.grad(ahead, problem.phi, by_theta, allow_unused=True)
+        with second_derivative_errors():
+            reaction = self._reaction(ahead, problem.phi, by_theta)
+        check_reaction(reaction, "a smaller rate, fewer steps")
         report = {"implicit_ratio": ratio(reaction, plain), "inner_residual": residual}
         return Hypergradient(added(plain, reaction), outer, report)
+
+    @staticmethod
+    def _reaction(ahead: Parameters, phi: Parameters, by_theta: Parameters) -> Gradients:
+        """(d theta_k / d phi)' ∂theta L_prim."""
+        moved = [(p, weight) for p, weight in zip(ahead, by_theta, strict=True) if p.requires_grad]
+        points, weights = [p for p, _ in moved], [weight for _, weight in moved]
+        return torch.autograd.grad(points, phi, weights, allow_unused=True)
 
     def _look_ahead(self, problem: Bilevel) -> tuple[Parameters, float]:
         """theta_k with its graph, and ||∂theta L_aux|| where it started."""
         theta, residual = problem.theta, 0.0
         for step in range(self.steps if theta else 0):
-            with twice_differentiable():
-                slopes = torch.autograd.grad(problem.inner(theta), theta, create_graph=True)
+            with second_derivative_errors():
+                slopes = filled(torch.autograd.grad, problem.inner(theta), theta, create_graph=True)
             residual = residual if step else norm(slopes)
             theta = tuple(p - self.rate * slope for p, slope in zip(theta, slopes, strict=True))
         return theta, residual

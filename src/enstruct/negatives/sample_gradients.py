@@ -49,23 +49,22 @@ def concrete(logits: Tensor, n: int, temperature: float) -> Tensor:
     return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
 
 
-def score_function(loss: Callable[[Scores], Tensor], scores: Scores, log_prob: Tensor) -> Tensor:
+def score_function(loss: Callable[[Scores], Tensor], scores: Scores, value: Tensor, log_prob: Tensor) -> Tensor:
     """(batch,) of value zero, with the gradient  sum_k (L - L_{-k}) ∂ log P(y_k);  log_prob (batch, K).
 
-    L_{-k} is the objective over the other samples. Nothing of it reaches the energy: the weights are held constant.
+    ``value`` (batch,) is L = loss(scores); L_{-k} is the objective over the other samples (0 if there are none, so one sample
+    alone has no baseline). Nothing of it reaches the energy: the weights are held constant.
     """
     count = log_prob.shape[1]
     with torch.no_grad():
-        if count > 1:
-            weight = loss(scores).unsqueeze(1) - _without_each(loss, scores, count)  # (batch, K)
-        else:
-            weight = loss(scores).unsqueeze(1)
+        weight = value.detach().unsqueeze(1) - (_without_each(loss, scores, count) if count > 1 else 0.0)  # (batch, K)
     return (weight * (log_prob - log_prob.detach())).sum(1)
 
 
 def _without_each(loss: Callable[[Scores], Tensor], scores: Scores, count: int) -> Tensor:
     """(batch, K) the objective with candidate k left out."""
-    others = torch.tensor([[j for j in range(count) if j != k] for k in range(count)], device=scores.truth.device)  # (K, K-1)
+    every = torch.arange(count, device=scores.truth.device)
+    others = every.expand(count, count)[every.unsqueeze(1) != every].view(count, count - 1)  # row k: all but k
 
     def left(values: Tensor | None) -> Tensor | None:
         return None if values is None else values[:, others].flatten(0, 1)  # (batch * K, K - 1)

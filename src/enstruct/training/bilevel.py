@@ -5,13 +5,14 @@
 
 Both see one forward pass of the predictor and one prepared state of the energy. The predictor is in evaluation mode here
 (dropout off, batch normalisation by its running statistics): what is differentiated is a fixed function, and the optimum meant
-is that of the network that predicts. The energy stays in training mode. Decoupled weight decay is no part of L_aux.
+is that of the network that predicts. The energy stays in training mode. Weight decay is no part of L_aux, decoupled or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -71,39 +72,44 @@ def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
     predictor.eval()
     try:
         with twice_differentiable(predictor):
-            yield
-    except SecondDerivativeError as error:
-        name = layer_without_second_derivative(predictor, x)
-        raise SecondDerivativeError(f"{error} The layer is {name}.") from error
+            try:
+                yield
+            except SecondDerivativeError as error:
+                raise SecondDerivativeError(f"{error} {blame(predictor, x)}") from error
     finally:
         predictor.train(mode)
 
 
-def layer_without_second_derivative(network: nn.Module, x: Any) -> str:
-    """The first layer without sublayers that fails a second derivative on what it is given here."""
-    seen: list[tuple[str, nn.Module, tuple[Any, ...]]] = []
-    leaves = [(name, layer) for name, layer in network.named_modules() if not list(layer.children())]
+def blame(predictor: nn.Module, x: Any) -> str:
+    """The predictor's first layer that fails a second derivative on what it is given here; else it must be the energy."""
+    seen: list[tuple[str, nn.Module, tuple[Any, ...], dict[str, Any]]] = []
     hooks = [
-        layer.register_forward_pre_hook(lambda module, given, name=name: seen.append((name, module, given)))
-        for name, layer in leaves
+        layer.register_forward_pre_hook(partial(_note, seen, name), with_kwargs=True)
+        for name, layer in predictor.named_modules()
+        if not list(layer.children())
     ]
     try:
-        network(x)
+        predictor(x)
     finally:
         for hook in hooks:
             hook.remove()
-    for name, layer, given in seen:
-        if not _twice(layer, given):
-            return f"{name!r} ({type(layer).__name__})"
-    return "not one of the network's own modules: look for a function of autograd"
+    for name, layer, given, named in seen:
+        if not _twice(layer, given, named):
+            return f"The layer is the predictor's {name!r} ({type(layer).__name__})."
+    return "No single layer of the predictor fails: look for an operation between its layers, or in the energy."
 
 
-def _twice(layer: nn.Module, given: tuple[Any, ...]) -> bool:
-    weights = [p for p in layer.parameters() if p.requires_grad]
-    inputs = [x.detach().requires_grad_() if isinstance(x, Tensor) and x.is_floating_point() else x for x in given]
-    learning = [*weights, *(x for x in inputs if isinstance(x, Tensor) and x.requires_grad and x.layout == torch.strided)]
+def _note(seen: list[Any], name: str, layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    seen.append((name, layer, given, named))
+
+
+def _twice(layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    inputs = [x.detach().requires_grad_() if _continuous(x) else x for x in given]
+    learning = [*(p for p in layer.parameters() if p.requires_grad), *(x for x in inputs if _continuous(x))]
+    if not learning:
+        return True
     try:
-        out = layer(*inputs)
+        out = layer(*inputs, **named)
         first = out[0] if isinstance(out, tuple) else out
         slopes = torch.autograd.grad(first.pow(3).sum(), learning, create_graph=True, allow_unused=True)
         total = sum(slope.square().sum() for slope in slopes if slope is not None)
@@ -112,3 +118,7 @@ def _twice(layer: nn.Module, given: tuple[Any, ...]) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _continuous(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.is_floating_point() and x.layout == torch.strided

@@ -159,7 +159,7 @@ class LearnedLoss:
         cost = self.space.cost(drawn.y, batch.y, batch.mask) if objective.needs_cost else None
         scores = Scores(energies[:, 0], energies[:, 1:], cost, drawn.log_noise_truth, drawn.log_noise)
         loss = objective.loss(scores)
-        return loss if drawn.score is None else loss + score_function(objective.loss, scores, drawn.score)
+        return loss if drawn.score is None else loss + score_function(objective.loss, scores, loss, drawn.score)
 
     def _update_source(self, source: AugmentedNet, batch: Batch, logits: Tensor) -> None:
         with frozen(self.network):
