@@ -37,7 +37,7 @@ SETTINGS = {
     "nce implicit": {"method": "seal-nce", "hypergradient": Implicit()},
     "cd straight-through": {**CD, "sample_gradient": "straight-through"},
     "cd alternating": {**CD, "hypergradient": Alternating(first="predictor")},
-    **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (10, 1)},
+    **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (30, 10, 1)},
     "cd identity": {**CD, "hypergradient": Implicit(Identity(1.0))},
     "cd inner steps 3": {**CD, "predictor_steps": 3},
     "cd concrete": {**CD, "sample_gradient": "concrete"},
@@ -49,8 +49,8 @@ SETTINGS = {
     "cd sherman-morrison": {**CD, "hypergradient": Implicit(ShermanMorrison(5), damping=10.0)},
     **{f"cd samples {k}": {**CD, "n_samples": k} for k in (5, 100)},
     "cd cost hamming-sum": {**CD, "cost": "hamming-sum"},
-    **{f"ssvm weight {w}": {"method": "implicit-ssvm", "energy_weight": float(w)} for w in (1, 3)},
-    **{f"dvn weight {w}": {"method": "implicit-dvn", "energy_weight": float(w)} for w in (1, 5)},
+    **{f"ssvm weight {w}": {"method": "implicit-ssvm", "energy_weight": float(w)} for w in (3, 30)},
+    **{f"dvn weight {w}": {"method": "implicit-dvn", "energy_weight": float(w)} for w in (5, 50)},
     "ranking implicit": {"method": "seal-ranking", "hypergradient": Implicit()},
 }
 
