@@ -3,9 +3,9 @@
     outer(theta) = mean_b L_E(E(x, y), E(x, ȳ(theta)))            candidates from the predictor, with their gradient
     inner(theta) = mean_b CE(F_theta(x), y) + w E(x, F_theta(x))   + anchor
 
-Both see one forward pass of the predictor and one prepared state of the energy. The predictor is in evaluation mode here
-(dropout off, batch normalisation by its running statistics): what is differentiated is a fixed function, and the optimum meant
-is that of the network that predicts. The energy stays in training mode. Weight decay is no part of L_aux, decoupled or not.
+Both see one forward pass of the predictor and one prepared state of the energy. Dropout is on, as in the loss that the predictor
+minimises, with one mask for the whole outer step, so that what is differentiated is a fixed function; batch normalisation goes
+by its running statistics and does not move them. The energy stays in training mode. Weight decay is no part of L_aux.
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ from enstruct.training.learned_loss import LearnedLoss, weighted_mean
 
 
 class Outputs:
-    """theta -> logits on one batch, remembered for the theta last asked for."""
+    """theta -> logits on one batch under one dropout mask, remembered for the theta last asked for."""
 
     def __init__(self, predictor: nn.Module, names: list[str], x: Any) -> None:
         self.predictor, self.names, self.x = predictor, names, x
+        self.seed = int(torch.randint(2**31, ()))
         self._last: tuple[Parameters, Tensor] | None = None
 
     def __call__(self, theta: Parameters) -> Tensor:
         if self._last is None or self._last[0] is not theta:
-            logits = functional_call(self.predictor, dict(zip(self.names, theta, strict=True)), (self.x,))
+            device = theta[0].device
+            with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+                torch.manual_seed(self.seed)
+                logits = functional_call(self.predictor, dict(zip(self.names, theta, strict=True)), (self.x,))
             self._last = (theta, cast(Tensor, logits))
         return self._last[1]
 
@@ -69,7 +73,8 @@ def drift(weights: dict[str, Tensor], anchor: dict[str, Tensor]) -> Tensor | flo
 def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
     """The predictor as bilevel problems take it; a missing second derivative is laid at its layer's door."""
     mode = predictor.training
-    predictor.eval()
+    for layer in predictor.modules():
+        layer.training = mode and not isinstance(layer, nn.modules.batchnorm._NormBase)
     try:
         with twice_differentiable(predictor):
             try:
