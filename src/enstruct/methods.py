@@ -228,14 +228,14 @@ DEEP_MEAN_FIELD = Method(
     inference=MEAN_FIELD,
 )
 
-SAMPLE_GRADIENT: SampleGradient = "score-function"
+SAMPLE_GRADIENT: SampleGradient = "straight-through"
 """How samples pass a gradient where a method differentiates through them; the ablation is in docs/bilevel.md."""
 
 IMPLICIT_CD = Method(
     "implicit-cd",
     negatives=PredictorSamples(20, SAMPLE_GRADIENT),
     objective=CONTRASTIVE_DIVERGENCE,
-    predictor_loss=PredictorLoss(energy_weight=1.0, warmup=500),
+    predictor_loss=PredictorLoss(energy_weight=3.0, warmup=500),
     coupling=Implicit(),
     stages=TOGETHER,
 )
