@@ -29,14 +29,14 @@ from enstruct.hypergradients import (
 )
 from enstruct.metrics import example_f1
 
-CD = {"method": "implicit-cd", "energy_weight": 3.0}
+CD = {"method": "implicit-cd", "energy_weight": 3.0, "sample_gradient": "straight-through"}
 SETTINGS = {
     "cross-entropy": {"method": "cross-entropy"},
     "seal-nce": {"method": "seal-nce"},
     "cd": CD,
     "nce implicit": {"method": "seal-nce", "hypergradient": Implicit()},
-    "cd straight-through": {**CD, "sample_gradient": "straight-through"},
-    "cd alternating": {**CD, "hypergradient": Alternating(first="predictor")},
+    "cd score-function": {**CD, "sample_gradient": "score-function"},
+    "cd alternating": {"method": "implicit-cd", "energy_weight": 3.0, "hypergradient": Alternating(first="predictor")},
     **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (30, 10, 1)},
     "cd identity": {**CD, "hypergradient": Implicit(Identity(1.0))},
     "cd inner steps 3": {**CD, "predictor_steps": 3},
