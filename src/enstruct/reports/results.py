@@ -15,10 +15,12 @@ from typing import Any
 from enstruct.comparison.run import ResultsFile, scored_by
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.reports.searches import cost_section, search_section
 
 HEAD = """# Results
 
-Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote.
+Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote, and at the end from
+`results/search-*.json` and `results/benchmark-bilevel.json`, which `benchmarks/search_implicit.py` and `bilevel_step.py` wrote.
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -31,6 +33,8 @@ def page(folder: Path) -> str:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["summary"]:
             parts.append(_section(path, content))
+    parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
+    parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
     return "\n".join(parts)
 
 
