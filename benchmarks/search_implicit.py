@@ -85,7 +85,8 @@ def main():
     kept = (
         json.loads(options.out.read_text())
         if options.out.exists()
-        else {"data": options.data, "epochs": options.epochs, "fits": {}}
+        else {"data": options.data, "fits": {}}
+    kept["epochs"] = options.epochs
     )
     kept["environment"] = environment()
     wanted = [name for name in SETTINGS if not options.only or name in options.only.split(",")]
