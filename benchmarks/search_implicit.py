@@ -82,12 +82,8 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     splits = imputed(load_splits(options.data, 0, None, []))
-    kept = (
-        json.loads(options.out.read_text())
-        if options.out.exists()
-        else {"data": options.data, "fits": {}}
+    kept = json.loads(options.out.read_text()) if options.out.exists() else {"data": options.data, "fits": {}}
     kept["epochs"] = options.epochs
-    )
     kept["environment"] = environment()
     wanted = [name for name in SETTINGS if not options.only or name in options.only.split(",")]
     for seed in range(options.seeds):
