@@ -10,7 +10,7 @@ from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.hypergradients import Alternating
+from enstruct.hypergradients import Alternating, Hypergradient
 from enstruct.inference import ProjectedGradient, minimise
 from enstruct.methods import METHODS, customise
 from enstruct.negatives import Candidates
@@ -58,9 +58,10 @@ def test_flops_gate_at_the_shape_of_eurlex(monkeypatch):
     """Counted, not timed: our step needs less than half of the published one's products."""
     from training_step import SHAPES, networks, ours
 
-    def by_backward(self, loss, parameters):  # torch's counter cannot follow autograd.grad; the work is the same
-        loss.backward()
-        return tuple(p.grad for p in parameters)
+    def by_backward(self, problem):  # torch's counter cannot follow autograd.grad; the work is the same
+        outer = problem.outer(problem.theta)
+        outer.backward()
+        return Hypergradient(tuple(p.grad for p in problem.phi), outer)
 
     monkeypatch.setattr(Alternating, "gradient", by_backward)
     shape = SHAPES["eurlex-ev"]
