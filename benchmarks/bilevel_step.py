@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from training_step import SHAPES, networks
 
 from enstruct.comparison.run import environment
+from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -36,7 +37,7 @@ from enstruct.hypergradients import (
 )
 from enstruct.hypergradients.curvature import ExactCurvature, flat
 from enstruct.hypergradients.linear_solvers import REFRESH
-from enstruct.methods import METHODS, customise
+from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
 from enstruct.training.game import Game

@@ -20,11 +20,12 @@ from as_published import PublishedStep
 from scipy import sparse
 
 from enstruct.comparison.run import environment
+from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.methods import METHODS, customise
+from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
 from enstruct.training.game import Game

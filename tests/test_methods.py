@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from enstruct.errors import ConfigError
-from enstruct.methods import METHODS, TOGETHER, Method, customise, get_method
+from enstruct.methods import METHODS, TOGETHER, Method, get_method
 from enstruct.negatives import PredictorPoint, PredictorSamples
 from enstruct.objectives import NCE, Density
 
@@ -29,29 +29,6 @@ def test_a_row_nobody_published_works_and_an_impossible_one_is_refused():
         replace(METHODS["seal-nce"], negatives=PredictorPoint())
     with pytest.raises(ConfigError, match="needs an objective"):
         Method("mine", objective=NCE, stages=TOGETHER)
-
-
-def test_customise():
-    row = customise(METHODS["seal-nce"], n_samples=7, energy_weight=0.3, energy_steps=2, first="predictor")
-    assert (row.negatives.n, row.predictor_loss.energy_weight) == (7, 0.3)
-    assert (row.coupling.energy_steps, row.coupling.first) == (2, "predictor")
-    assert customise(METHODS["seal-nce"]) == METHODS["seal-nce"]
-    assert customise(METHODS["cross-entropy"], n_samples=3, energy_weight=9.0) == METHODS["cross-entropy"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"negatives": "smaples"}, "Did you mean 'samples'"),
-        ({"negatives": "point", "n_samples": 3}, "one candidate"),
-        ({"energy_weight": -1.0}, "non-negative"),
-        ({"supervised": "rank"}, "ranking"),
-        ({"no_such": 1}, "Unknown method setting"),
-    ],
-)
-def test_bad_changes(changes, message):
-    with pytest.raises(ConfigError, match=message):
-        customise(METHODS["seal-margin"], **changes)
 
 
 def test_nearest_method_is_named():

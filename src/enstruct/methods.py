@@ -24,7 +24,6 @@ from typing import Any, Literal
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit
-from enstruct.hypergradients import Unrolled as UnrolledCoupling
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
 from enstruct.inference.exact import SolverName
 from enstruct.negatives import (
@@ -352,82 +351,3 @@ def get_method(method: str | Method) -> Method:
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     return METHODS[method]
-
-
-LOSS_SETTINGS = ("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight")
-COUPLING_SETTINGS = ("energy_steps", "predictor_steps", "first", "repeats")
-NEGATIVES = ("samples", "perturbed", "point", "rounded", "cost-augmented", "inference", "value-tuples", "unrolled")
-
-
-def make_negatives(name: str) -> Negatives:
-    """Negatives by name, with their default sizes."""
-    table: dict[str, Negatives] = {
-        "samples": PredictorSamples(),
-        "perturbed": PerturbedSamples(),
-        "point": PredictorPoint(),
-        "rounded": PredictorPoint(rounded=True),
-        "cost-augmented": CostAugmentedNet(),
-        "inference": InferencePoint(),
-        "value-tuples": ValueTuples(),
-        "unrolled": UnrolledIterates(),
-    }
-    if name not in table:
-        raise unknown_name("negatives", name, table)
-    return table[name]
-
-
-COUPLINGS: dict[str, type[Coupling]] = {"alternating": Alternating, "unrolled": UnrolledCoupling, "implicit": Implicit}
-
-
-def make_coupling(hypergradient: str | Coupling, like: Coupling) -> Coupling:
-    """A coupling by name, with its own defaults and order but the numbers of steps of ``like``; a :class:`Coupling` as it is."""
-    if isinstance(hypergradient, Coupling):
-        return hypergradient
-    if hypergradient not in COUPLINGS:
-        raise unknown_name("hypergradient", hypergradient, COUPLINGS)
-    steps = {name: getattr(like, name) for name in ("energy_steps", "predictor_steps", "repeats")}
-    return COUPLINGS[hypergradient](**steps)
-
-
-def customise(
-    method: Method,
-    *,
-    negatives: str | Negatives | None = None,
-    n_samples: int | None = None,
-    cost: str | None = None,
-    hypergradient: str | Coupling | None = None,
-    sample_gradient: SampleGradient | None = None,
-    **changes: Any,
-) -> Method:
-    """A row with some columns changed; None keeps the row's own.
-
-    ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``. A hypergradient that goes through the predictor
-    gives samples ``SAMPLE_GRADIENT`` where none is named, since constant samples would leave it nothing to do.
-    """
-    given = {key: value for key, value in changes.items() if value is not None}
-    loss = {k: given.pop(k) for k in LOSS_SETTINGS if k in given}
-    steps = {k: given.pop(k) for k in COUPLING_SETTINGS if k in given}
-    if given:
-        raise unknown_name("method setting", next(iter(given)), (*loss, *steps))
-    if not method.has_energy:
-        loss = {k: v for k, v in loss.items() if k != "energy_weight"}  # nothing to weigh
-        negatives = n_samples = hypergradient = sample_gradient = None
-    source = make_negatives(negatives) if isinstance(negatives, str) else negatives or method.negatives
-    if n_samples is not None:
-        if not isinstance(source, (PredictorSamples, PerturbedSamples)):
-            raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
-        source = replace(source, n=n_samples)
-    coupling = method.coupling if hypergradient is None else make_coupling(hypergradient, method.coupling)
-    if sample_gradient is not None and not coupling.through_predictor:
-        raise ConfigError("sample_gradient serves couplings that go through the predictor: 'unrolled' or 'implicit'.")
-    if isinstance(source, PredictorSamples) and coupling.through_predictor:
-        source = replace(source, gradient=sample_gradient or source.gradient or SAMPLE_GRADIENT)
-    elif sample_gradient is not None:
-        raise ConfigError(f"sample_gradient does not apply to {type(source).__name__}: it draws no discrete samples.")
-    return replace(
-        method,
-        negatives=source,
-        predictor_loss=replace(method.predictor_loss, **loss),
-        coupling=replace(coupling, **steps),
-        cost=cost or method.cost,
-    )

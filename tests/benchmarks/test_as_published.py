@@ -6,13 +6,14 @@ from pathlib import Path
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Alternating, Hypergradient
 from enstruct.inference import ProjectedGradient, minimise
-from enstruct.methods import METHODS, customise
+from enstruct.methods import METHODS
 from enstruct.negatives import Candidates
 from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.training.batches import Batch, batches

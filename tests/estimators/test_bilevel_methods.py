@@ -23,7 +23,7 @@ from enstruct.hypergradients import (
     Unrolled,
 )
 from enstruct.hypergradients.curvature import flat
-from enstruct.methods import METHODS, customise
+from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
 from enstruct.training.bilevel import batch_problem, differentiating
@@ -149,6 +149,8 @@ def test_refining_on_validation_rows_moves_the_predictor_only(data):
         fitted(data, validation_epochs=1, early_stopping=False)
     with pytest.raises(ConfigError, match="whole number"):
         fitted(data, validation_epochs=1.5)
+    with pytest.raises(ConfigError, match="solver"):
+        EnergyMultiLabelClassifier("binary-relevance", validation_epochs=1).fit(*data)
 
 
 class WithBatchNorm(torch.nn.Module):
@@ -228,11 +230,6 @@ def tiny(dropout):
 def test_a_static_row_has_no_stage_to_differentiate_through(data):
     with pytest.raises(ConfigError, match="no stage"):
         fitted(data, "seal-static-nce", hypergradient="implicit")
-
-
-def test_a_named_coupling_keeps_the_rows_numbers_of_steps():
-    row = customise(customise(METHODS["implicit-cd"], predictor_steps=4), hypergradient="unrolled")
-    assert row.coupling == Unrolled(predictor_steps=4)
 
 
 def test_a_layer_without_second_derivative_is_named(data):

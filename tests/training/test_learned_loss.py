@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from enstruct.customise import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import DivergenceError
-from enstruct.methods import METHODS, PredictorLoss, customise
+from enstruct.methods import METHODS, PredictorLoss
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enstruct.customise import customise
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Neumann, Unrolled
-from enstruct.methods import customise, get_method
+from enstruct.methods import get_method
 from enstruct.reports.plots import panels, save
 from enstruct.training.callbacks import Callback
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.encoders import LinearPredictor
 from enstruct.energies import EnergySpec
@@ -24,7 +25,7 @@ from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.networks import build_networks, energy_spec
 from enstruct.inference import Unrolled
-from enstruct.methods import COUPLING_SETTINGS, LOSS_SETTINGS, Method, Stage, customise, get_method
+from enstruct.methods import Method, Stage, get_method
 from enstruct.spaces import LabelSpace
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs

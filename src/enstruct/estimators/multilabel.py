@@ -344,6 +344,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         get_metric(self.metric)
         if not (isinstance(self.validation_epochs, (int, np.integer)) and self.validation_epochs >= 0):
             raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {self.validation_epochs!r}.")
+        if self.validation_epochs and self._method().solver is not None:
+            raise ConfigError(f"Method {self._method().name!r} is fitted by a solver, not in passes: set validation_epochs=0.")
         if self.decision not in (*RULES, "auto"):
             raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
         if self.decision == "bayes-risk" and self._method().density is Density.NONE:

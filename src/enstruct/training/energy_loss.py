@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
+from enstruct.customise import customise
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DataError
-from enstruct.methods import Method, customise, get_method
+from enstruct.methods import Method, get_method
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
