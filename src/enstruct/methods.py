@@ -344,10 +344,10 @@ METHODS: dict[str, Method] = {
 }
 
 
-def get_method(method: str | Method) -> Method:
-    """The row called ``method``; a :class:`Method` passes through. ConfigError names the nearest row."""
+def get_method(method: str | Method, table: dict[str, Method] = METHODS) -> Method:
+    """The row called ``method`` of the table; a :class:`Method` passes through. ConfigError names the nearest row."""
     if isinstance(method, Method):
         return method
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
-    return METHODS[method]
+    if method not in table:
+        raise unknown_name("method", method, table)
+    return table[method]

@@ -21,6 +21,7 @@ from enstruct.negatives.sample_gradients import score_function
 from enstruct.objectives import CONTRASTIVE_DIVERGENCE, Scores
 from enstruct.reports.plots import panels, save
 from enstruct.spaces import LabelSpace
+from enstruct.spaces.label_vectors import dense
 
 LABELS, PROBLEMS, DRAWS = 3, 20, 4000
 TEMPERATURES = (0.25, 0.5, 1.0)
@@ -84,7 +85,7 @@ class _Problem:
         """(draws, labels): every row of a batch of copies is one estimate."""
         logits = self.logits.repeat(DRAWS, 1).requires_grad_()
         drawn = source.build(SPACE, LABELS).draw(Situation(logits, self.truth.repeat(DRAWS, 1)))
-        scores = self._scores(drawn.y if isinstance(drawn.y, Tensor) else drawn.y.to_dense(torch.float64))
+        scores = self._scores(dense(drawn.outputs(), torch.float64))
         loss = CONTRASTIVE_DIVERGENCE.loss(scores)
         if drawn.score is not None:
             loss = loss + score_function(CONTRASTIVE_DIVERGENCE.loss, scores, loss, drawn.score)

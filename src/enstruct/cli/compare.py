@@ -21,6 +21,7 @@ from enstruct.comparison.run import Cell, ResultsFile, environment, imputed, run
 from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import get_method
 
 
@@ -57,7 +58,7 @@ def run(options: Namespace) -> None:
     protocol = [imputed(splits) for splits in protocol]
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    store = ResultsFile(options.json, setting) if options.json else None
+    store = ResultsFile(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     console = Console(width=200)
     for seed in seeds:

@@ -113,13 +113,15 @@ def environment() -> dict[str, Any]:
 
 
 class ResultsFile:
-    """``out.json`` (records) and ``out.rows.npz`` (F1 of each test row): finished cells are never run again.
+    """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
 
-    A file written for other data, settings or library versions is refused, not mixed in.
+    A file written for other data, settings or library versions is refused, not mixed in; ``defaults`` are the model's parameters
+    for those younger than the file.
     """
 
-    def __init__(self, path: Path, setting: dict[str, Any]) -> None:
+    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
         self.path, self.rows_path = path, path.with_suffix(".rows.npz")
+        self.defaults = json.loads(json.dumps(defaults))
         self.setting = json.loads(json.dumps(setting))
         self.cells: dict[tuple[str, int], Cell] = {}
         if path.exists():
@@ -134,15 +136,14 @@ class ResultsFile:
         except (OSError, ValueError, KeyError) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
         if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
-            defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
-            young = {k: defaults[k] for k in self.setting["model"] if k not in found["model"]}
+            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
             found = {**found, "model": {**found["model"], **young}}
         if found != self.setting:
             differs = sorted(k for k in {*found, *self.setting} if found.get(k) != self.setting.get(k))
             raise DataError(f"{self.path} holds runs with another {', '.join(differs)}; write to another file.")
         for record in records:
             key = f"{record['method']}/{record['seed']}/"
-            rows = {name: arrays[key + name] for name in RULES_SHOWN}
+            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
             self.cells[record["method"], record["seed"]] = Cell(record, rows)
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:

@@ -12,10 +12,13 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class Rows:
-    """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None."""
+    """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None.
+
+    Or sentences and their tags (:mod:`enstruct.data.sentences`), which have a shape and are indexed by row as well.
+    """
 
     X: Any
-    Y: sparse.csr_matrix
+    Y: Any
     weight: NDArray[Any] | None = None
 
     def __len__(self) -> int:

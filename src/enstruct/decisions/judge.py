@@ -1,6 +1,7 @@
-"""What training on label sets watches, and which of the epochs it kept is the answer.
+"""What training watches, and which of the epochs it kept is the answer: for label sets, and for tag sequences.
 
-Scores of marginals on validation rows, in the order in which ties are settled:
+Tag sequences have one score, the metric of greedy decoding. Scores of label sets' marginals on validation rows, in the order
+in which ties are settled:
 
     f1          example-F1, mean of that at 0.5 and that at the best threshold: rises longest; the learning rate follows it
     threshold   the metric at its best threshold
@@ -13,7 +14,7 @@ highest, cross-validated within the validation rows, is the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.rows import Rows, as_indicator
+from enstruct.data.sentences import TagSequences
 from enstruct.decisions.choose import FAVOURITE, cross_validate
 from enstruct.decisions.expected_f1 import FIT_ROWS, decode
+from enstruct.decisions.tag_sequences import greedy
 from enstruct.decisions.thresholds import at_threshold, best_threshold_score, top_k
 from enstruct.metrics import example_f1, get_metric
+from enstruct.tag_metrics import get_tag_metric, ratio
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,19 @@ class LabelSetJudge:
         if self.decision in ("auto", "bayes-risk"):
             return ("threshold", FAVOURITE) if self.metric == "example-f1" else ("threshold", "per-label")
         return (self.decision,)
+
+
+@dataclass(frozen=True)
+class TagJudge:
+    """``metric``: a key of :data:`~enstruct.tag_metrics.TAG_METRICS`; ``names(tags)`` gives the tags of numbers."""
+
+    metric: str
+    names: Callable[[TagSequences], list[list[str]]]
+
+    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
+        """p (tokens, tags)."""
+        found = greedy(p, rows.Y.tags < 0, rows.Y.offsets)
+        return {self.metric: ratio(get_tag_metric(self.metric)(self.names(rows.Y), self.names(found)))}
+
+    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
+        return int(np.argmax([self.scores(p, rows)[self.metric] for p in candidates]))

@@ -24,19 +24,23 @@ from enstruct.spaces.label_vectors import Labels, LabelVectors
 
 
 class State(NamedTuple):
-    """What an energy keeps of x: one entry a term, the mask of existing output parts, the number of rows."""
+    """What an energy keeps of x: one entry a term, the mask of existing output parts, the number of rows.
+
+    ``parts`` is the shape of an output apart from its labels: () for label sets, (time,) for tag sequences.
+    """
 
     terms: tuple[Tensor | None, ...]
     mask: Tensor | None
     batch: int
+    parts: tuple[int, ...] = ()
 
     def rows(self, index: Tensor) -> State:
         """The state of some rows: every kept tensor has the rows first."""
         terms = tuple(None if kept is None else kept[index] for kept in self.terms)
-        return State(terms, None if self.mask is None else self.mask[index], int(index.numel()))
+        return State(terms, None if self.mask is None else self.mask[index], int(index.numel()), self.parts)
 
     def detached(self) -> State:
-        return State(tuple(None if kept is None else kept.detach() for kept in self.terms), self.mask, self.batch)
+        return self._replace(terms=tuple(None if kept is None else kept.detach() for kept in self.terms))
 
 
 class Energy(Protocol):
@@ -48,9 +52,12 @@ class Energy(Protocol):
 
 
 class Term(nn.Module):
-    """One summand. ``prepare(features)`` keeps what it needs of x (None if nothing); ``forward`` scores y."""
+    """One summand. ``prepare(features, mask)`` keeps what it needs (None if nothing), rows first; ``forward`` scores y.
 
-    def prepare(self, features: Tensor) -> Tensor | None:
+    The mask's holes are already 0 in the y that a term is given; terms that look beyond single places need it themselves.
+    """
+
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
         return None
 
     name = "term"
@@ -86,8 +93,9 @@ class SumEnergy(nn.Module):
         return self.prepare_features(x if self.encoder is None else self.encoder(x), mask)
 
     def prepare_features(self, features: Tensor, mask: Tensor | None = None) -> State:
-        """The state from features (batch, width) computed elsewhere, as by a predictor that shares them."""
-        return State(tuple(cast(Term, term).prepare(features) for term in self.terms), mask, features.shape[0])
+        """The state from features (batch, ..., width) computed elsewhere, as by a predictor that shares them."""
+        kept = tuple(cast(Term, term).prepare(features, mask) for term in self.terms)
+        return State(kept, mask, features.shape[0], tuple(features.shape[1:-1]))
 
     def part(self, name: str) -> nn.Module:
         """ "features", or a term by its name. ConfigError if there is none."""
@@ -131,7 +139,7 @@ class ModuleEnergy(nn.Module):
         self.module = module
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
-        return State((x,), mask, x.shape[0])
+        return State((x,), mask, x.shape[0], () if mask is None else tuple(mask.shape[1:-1]))
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
@@ -140,7 +148,7 @@ class ModuleEnergy(nn.Module):
 
 
 def masked(y: Labels, mask: Tensor | None) -> Labels:
-    """y with the holes of mask (batch, labels) set to 0."""
+    """y with the holes of ``mask``, which broadcasts against one output a row, set to 0."""
     if mask is None:
         return y
     dense = y.to_dense(mask.dtype) if isinstance(y, LabelVectors) else y

@@ -1,8 +1,9 @@
-"""From an :class:`EnergySpec` (what the user asked for) to an energy network over label sets."""
+"""From an :class:`EnergySpec` (what the user asked for) to an energy network over label sets or tag sequences."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -10,21 +11,27 @@ import torch
 from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
+from enstruct.energies.chain import ChainEnergy
 from enstruct.energies.conditional import ConditionalEnergy
 from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy
+from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.global_ import GlobalEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel
 from enstruct.errors import ConfigError, unknown_name
 
 Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
-TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
+LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
+TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
+TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS)))
 
 
 @dataclass(frozen=True)
 class EnergySpec:
-    """An energy as data. ``terms`` is a subset of ``TERMS``; ``rank`` and ``diagonal`` are the pairwise terms'.
+    """An energy as data. ``terms`` is a subset of ``LABEL_TERMS`` or of ``TAG_TERMS``; ``rank`` and ``diagonal`` are the pairwise
+    terms', ``window`` the convolution's, ``lm_weight`` the tag language model's (pretrained on the training tags, then frozen).
 
     ``features`` says whose feature network the energy uses: its own ("separate"), a copy of the
     predictor's that goes on learning ("copied") or stays ("frozen"), or the predictor's ("shared",
@@ -38,6 +45,8 @@ class EnergySpec:
     convex: bool = False
     rank: int | None = 16
     diagonal: bool = True
+    window: int = 3
+    lm_weight: float = 0.1
     features: Features = "separate"
 
     def __post_init__(self) -> None:
@@ -50,10 +59,22 @@ class EnergySpec:
             raise unknown_name("energy features", self.features, FEATURES)
 
 
-def build_energy(spec: EnergySpec | nn.Module, encoder: nn.Module, fresh_encoder: nn.Module, n_labels: int) -> nn.Module:
-    """The energy network: ``encoder`` is the predictor's, ``fresh_encoder`` a newly initialised twin."""
+def build_energy(
+    spec: EnergySpec | nn.Module,
+    encoder: nn.Module,
+    fresh_encoder: nn.Module,
+    n_labels: int,
+    allowed: tuple[str, ...] = LABEL_TERMS,
+) -> nn.Module:
+    """The energy network: ``encoder`` is the predictor's, ``fresh_encoder`` a newly initialised twin.
+
+    ``allowed``: the terms that make sense for the outputs at hand; ConfigError for others.
+    """
     if isinstance(spec, nn.Module):
         return spec if hasattr(spec, "prepare") else ModuleEnergy(spec)
+    for name in spec.terms:
+        if name not in allowed:
+            raise ConfigError(f"The energy term {name!r} is not for this kind of output; its terms are {', '.join(allowed)}.")
     own: nn.Module = {
         "separate": lambda: fresh_encoder,
         "copied": lambda: copy.deepcopy(encoder),
@@ -93,17 +114,21 @@ def shares_features(energy: nn.Module, predictor: nn.Module) -> bool:
 
 
 def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
-    if name == "local":
-        return LocalEnergy(width, n_labels)
-    if name == "global":
-        return GlobalEnergy(n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
-    if name == "conditional":
-        return ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex)
-    if name == "conditional-pairwise":
-        if spec.rank is None:
-            raise ConfigError("The conditional pairwise term needs a rank; the full table (rank=None) is the pairwise term's.")
-        return ConditionalPairwiseEnergy(width, n_labels, spec.rank)
-    return PairwiseEnergy(n_labels, spec.rank, spec.convex, spec.diagonal)
+    if name == "conditional-pairwise" and spec.rank is None:
+        raise ConfigError("The conditional pairwise term needs a rank; the full table (rank=None) is the pairwise term's.")
+    makers: dict[str, Callable[[], Term]] = {
+        "local": lambda: LocalEnergy(width, n_labels),
+        "global": lambda: GlobalEnergy(n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex),
+        "conditional": lambda: ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex),
+        "conditional-pairwise": lambda: ConditionalPairwiseEnergy(width, n_labels, cast(int, spec.rank)),
+        "pairwise": lambda: PairwiseEnergy(n_labels, spec.rank, spec.convex, spec.diagonal),
+        "chain": lambda: ChainEnergy(n_labels),
+        "skip-2": lambda: ChainEnergy(n_labels, 2),
+        "skip-3": lambda: ChainEnergy(n_labels, 3),
+        "conv": lambda: ConvEnergy(n_labels, spec.units, spec.window, spec.nonlinearity),
+        "tag-lm": lambda: TagLanguageEnergy(TagLanguageModel(n_labels), spec.lm_weight),
+    }
+    return makers[name]()
 
 
 class Borrowed(nn.Module):

@@ -31,7 +31,7 @@ class ConditionalEnergy(Term):
         self.measurements = Measurements(n_labels, units, nonlinearity, layers, convex)
         self.from_features = nn.Linear(n_features, units)
 
-    def prepare(self, features: Tensor) -> Tensor:
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.from_features(features).unsqueeze(1)  # (batch, 1, units)
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:

@@ -28,7 +28,7 @@ class ConditionalPairwiseEnergy(Term):
         nn.init.zeros_(self.scales.weight)
         nn.init.normal_(self.scales.bias, std=0.1)
 
-    def prepare(self, features: Tensor) -> Tensor:
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scales(features)  # (batch, rank)
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:

@@ -1,6 +1,9 @@
-"""Local energy: one linear model a label (SPEN eq. 4).
+"""Local energy: one linear model a label (SPEN eq. 4), at every place of the output.
 
 E_local(x, y) = sum_l  y_l (b_l . f(x) + d_l)        b (labels, features), d (labels,)
+
+Tag sequences have features (batch, time, width) and y (batch, samples, time, tags), and sum over time as well (eq. 7 of the
+implicit-training paper, its first term).
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ class LocalEnergy(Term):
         nn.init.xavier_uniform_(self.scores.weight)
         nn.init.zeros_(self.scores.bias)
 
-    def prepare(self, features: Tensor) -> Tensor:
-        return self.scores(features)  # (batch, labels)
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.scores(features)  # (batch, ..., labels)
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return inner(y, prepared)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ class TiltedEnergy(nn.Module):
         return bool(getattr(self.energy, "has_closed_form", False))
 
     def prepare_with(self, state: State, logits: Tensor) -> State:
-        return state._replace(terms=(*state.terms, logits))
+        return state._replace(terms=(*state.terms, logits if state.mask is None else logits * state.mask))
 
     def forward(self, state: State, y: Labels) -> Tensor:
         below, logits = _split(state)

@@ -1,3 +1,4 @@
 """The scikit-learn face."""
 
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
+from enstruct.estimators.tagger import EnergySequenceTagger as EnergySequenceTagger

@@ -1,20 +1,20 @@
 """What every enstruct estimator shares: parameters to method and settings, training, raw predictions.
 
-Subclasses bring the output's form (label sets; later tags and masks) and the decision rules.
+Subclasses bring the table of methods, the output space, the networks, the output's form and the decision rules.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
@@ -22,11 +22,11 @@ from enstruct.data.rows import Rows
 from enstruct.encoders import LinearPredictor
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
-from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.networks import build_networks, energy_spec
+from enstruct.errors import ConfigError
+from enstruct.estimators.networks import energy_spec
 from enstruct.inference import Unrolled
-from enstruct.methods import Method, Stage, get_method
-from enstruct.spaces import LabelSpace
+from enstruct.methods import METHODS, Method, Stage, get_method
+from enstruct.spaces.base import RelaxedSpace
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
@@ -46,16 +46,21 @@ class EnergyEstimator(BaseEstimator):
 
     predictor_: nn.Module
     energy_: nn.Module | None
-    n_features_in_: int
+    _methods: ClassVar[dict[str, Method]] = METHODS
+    _most_epochs = MOST_EPOCHS
+    _patience_epochs = PATIENCE_EPOCHS
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        """(predictor, energy or None), newly initialised."""
+        raise NotImplementedError
+
+    def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> RelaxedSpace:
+        """``weight``: of the labels in the supervised loss, for spaces that have it."""
+        raise NotImplementedError
 
     def _method(self) -> Method:
         return customise(
-            get_method(self.method),
+            get_method(self.method, self._methods),
             negatives=self.negatives,
             n_samples=self.n_samples,
             cost=self.cost,
@@ -69,7 +74,7 @@ class EnergyEstimator(BaseEstimator):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
         steps = -(-n_rows // self.batch_size)
-        patience = self._epochs("n_iter_no_change", PATIENCE_EPOCHS, PATIENCE_UPDATES, steps)
+        patience = self._epochs("n_iter_no_change", self._patience_epochs, PATIENCE_UPDATES, steps)
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
@@ -78,7 +83,7 @@ class EnergyEstimator(BaseEstimator):
             clip=self.clip,
             energy_clip=self.energy_clip,
             batch_size=self.batch_size,
-            max_epochs=self._epochs("max_iter", MOST_EPOCHS, MOST_UPDATES, steps),
+            max_epochs=self._epochs("max_iter", self._most_epochs, MOST_UPDATES, steps),
             patience=patience,
             plateau=max(1, patience // 3),
             tol=self.tol,
@@ -93,10 +98,6 @@ class EnergyEstimator(BaseEstimator):
             raise ConfigError(f"{name} must be 'auto' or a positive whole number, not {given!r}.")
         return int(given)
 
-    def _architecture(self) -> dict[str, Any]:
-        keys = ("hidden", "layers", "dropout", "nonlinearity")
-        return {key: getattr(self, key) for key in keys}
-
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
@@ -105,14 +106,6 @@ class EnergyEstimator(BaseEstimator):
         if name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
         return torch.device(name)
-
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
-        try:
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-        except ValueError as error:
-            raise DataError(str(error)) from error
-        return X
 
     def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
         """Fit ``predictor_`` and ``energy_``; returns the history."""
@@ -133,8 +126,13 @@ class EnergyEstimator(BaseEstimator):
                 self._callbacks(),
                 self._before_stage,
                 self._device(),
+                self._first_stage(method),
             )
             return loop.run().history
+
+    def _first_stage(self, method: Method) -> int:
+        """Where training begins."""
+        return 0
 
     def _refine_on(self, validation: Rows, game: Game, judge: Judge, seed: int) -> None:
         """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
@@ -150,22 +148,20 @@ class EnergyEstimator(BaseEstimator):
         if self.warm_start and hasattr(self, "predictor_"):
             self._check_same_task(method, train)
         else:
-            self.predictor_, self.energy_ = build_networks(
-                method, n_labels, train.X[:1], self.encoder, self.energy_network, self._architecture()
-            )
+            self.predictor_, self.energy_ = self._new_networks(method, train)
         device = self._device()
         self.predictor_.to(device)
         if self.energy_ is not None:
             self.energy_.to(device)
         weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
-        space = LabelSpace(n_labels, cast(Any, method.cost), weight)
+        space = self._output_space(method, n_labels, weight)
         loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)), self.predictor_)
         return Game(self.predictor_, loss)
 
     def _check_same_task(self, method: Method, train: Rows) -> None:
         """A warm start goes on with the networks at hand, so they must fit the data and the method."""
         try:
-            n_outputs = probabilities(self.predictor_, train.X[:1], self._device()).shape[1]
+            n_outputs = probabilities(self.predictor_, train.X[:1], self._device(), relax=None).shape[1]
         except (RuntimeError, IndexError):  # torch's own words for other shapes
             n_outputs = -1
         if n_outputs != train.Y.shape[1] or method.has_energy != (self.energy_ is not None):
@@ -188,10 +184,9 @@ class EnergyEstimator(BaseEstimator):
         elif stage.energy and not stage.predictor and isinstance(spec, EnergySpec):
             refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), spec.features)
 
-    def _logits(self, X: Any, refine: int | None = None) -> NDArray[Any]:
-        """(rows, modelled labels) of validated, scaled rows, computed in the precision of X; ``refine``: steps of inference."""
+    def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
+        """(rows, modelled labels) of validated, scaled rows, or (tokens, tags); ``refine``: steps of inference."""
         how = self._method().inference if refine is None else self._refinement(refine)
-        double = X.dtype == np.float64
         dtype = torch.float64 if double else torch.float32
         predictor, energy = self.predictor_, self.energy_
         if double:  # copied together: the energy may read the predictor's features
@@ -200,20 +195,25 @@ class EnergyEstimator(BaseEstimator):
             if energy is not None:
                 energy.double()
         if how is None:
-            return probabilities(predictor, X, self._device(), logits=True, dtype=dtype)
+            return probabilities(predictor, X, self._device(), relax=None, dtype=dtype)
         space = self._space()
         tilted = refine is not None and self._method().relative
         y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
         return np.asarray(space.unrelax(torch.from_numpy(y)).numpy())
 
-    def _space(self) -> LabelSpace:
-        return LabelSpace(self.predictor_.head.out_features, cast(Any, self._method().cost))  # type: ignore[union-attr, arg-type]
+    def _space(self) -> RelaxedSpace:
+        return self._output_space(self._method(), cast(int, self.predictor_.head.out_features))  # type: ignore[union-attr]
 
     def _refinement(self, steps: int) -> Unrolled:
         method = self._method()
         if self.energy_ is None:
             raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
         return method.refinement(steps)
+
+    def _energy_network(self) -> nn.Module:
+        if self.energy_ is None:
+            raise ConfigError(f"Method {self._method().name!r} has no energy.")
+        return self.energy_
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

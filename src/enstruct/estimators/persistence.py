@@ -10,6 +10,9 @@ model.json
     history     one record an epoch
 weights.safetensors
     predictor/…, energy/…, scaler/…, varying, constants
+
+A tagger's folder has "tokens" (words, characters and values that have a number), "tags" and "metric" in the place of "labels",
+"input" and "rules".
 """
 
 from __future__ import annotations
@@ -43,9 +46,11 @@ VALUES: dict[str, Any] = {
         negatives.InferencePoint,
         negatives.ValueTuples,
         negatives.UnrolledIterates,
+        negatives.Partition,
         inference.Inference,
         inference.Unrolled,
         inference.Exact,
+        inference.Chain,
         inference.MirrorDescent,
         inference.ProjectedGradient,
         inference.AdamOnLogits,
@@ -131,6 +136,29 @@ def decode_parameter(value: Any) -> Any:
             raise ModelFileError(f"The model names an unknown value class {value['value']!r}.")
         return VALUES[value["value"]](**{k: decode_parameter(v) for k, v in value["fields"].items()})
     return tuple(decode_parameter(entry) for entry in value) if isinstance(value, list) else value
+
+
+def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the estimator the folder holds; ModelFileError if it is another one, or code it needs is not given."""
+    if header.get("estimator") != cls.__name__:
+        raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
+    missing = [name for name in header["custom"] if name not in custom]
+    if missing:
+        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+    try:
+        return {k: decode_parameter(v) for k, v in header["parameters"].items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+
+
+def is_code(value: Any) -> bool:
+    """Not a name, and not one of the value classes that can be written as data."""
+    return not isinstance(value, str) and type(value).__name__ not in VALUES
+
+
+def under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    """The tensors of one network, by their own names."""
+    return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
 
 
 def encode_rule(rule: Any) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
 from torch import nn
 
+from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.encoders import LinearPredictor, SparseLinear
@@ -26,6 +28,7 @@ from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
 from enstruct.inference import Inference, Solution, Solver
+from enstruct.methods import Method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.spaces import LabelSpace, LabelVectors
@@ -39,10 +42,35 @@ CERTAIN = 30.0
 class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     """What a fitted multi-label estimator answers."""
 
+    n_features_in_: int
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        return build_networks(method, train.Y.shape[1], train.X[:1], self.encoder, self.energy_network, self._architecture())
+
+    def _architecture(self) -> dict[str, Any]:
+        keys = ("hidden", "layers", "dropout", "nonlinearity")
+        return {key: getattr(self, key) for key in keys}
+
+    def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> LabelSpace:
+        return LabelSpace(n_outputs, method.cost, weight)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+        try:
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        return X
+
+    def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
+        """(rows, modelled labels) in the precision of X."""
+        return super()._logits(X, refine, double or X.dtype == np.float64)
 
     labels_: LabelFormat
     constants_: ConstantLabels
@@ -204,11 +232,6 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
         return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
 
-    def _energy_network(self) -> nn.Module:
-        if self.energy_ is None:
-            raise ConfigError(f"Method {self._method().name!r} has no energy.")
-        return self.energy_
-
     # -- saving -----------------------------------------------------------------------------------
 
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
@@ -220,7 +243,9 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """
         self._check_fitted()
         parameters = self.get_params(deep=False)
-        custom = [n for n in ("encoder", "energy_network", "method") if parameters[n] is not None and _is_code(parameters[n])]
+        custom = [
+            n for n in ("encoder", "energy_network", "method") if parameters[n] is not None and persistence.is_code(parameters[n])
+        ]
         skipped = {*custom, "callbacks"}
         header = {
             "estimator": type(self).__name__,
@@ -257,13 +282,9 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def load(cls, path: Path | str, **custom: Any) -> Self:
         """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
         header, tensors = persistence.read_folder(path)
-        if header.get("estimator") != cls.__name__:
-            raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
-        missing = [name for name in header["custom"] if name not in custom]
-        if missing:
-            raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+        parameters = persistence.parameters_for(cls, header, path, custom)
         try:
-            model = cls(**{k: persistence.decode_parameter(v) for k, v in header["parameters"].items()}, **custom)
+            model = cls(**parameters, **custom)
             model._restore(header, tensors)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
@@ -274,7 +295,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self.labels_ = LabelFormat(labels["kind"], np.array(labels["classes"], dtype=labels["dtype"]), labels["sparse"])
         self.classes_ = self.labels_.classes
         self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
-        self.scaler_ = scaler_from_arrays(_under(tensors, "scaler/", numpy=True))
+        self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})
         self.n_features_in_ = given["n_features"]
         if given["names"]:
             self.feature_names_in_ = np.array(given["names"], dtype=object)
@@ -290,7 +311,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
         method, n_labels = self._method(), len(self.constants_.varying)
-        weights = _under(tensors, "predictor/")
+        weights = persistence.under(tensors, "predictor/")
         if method.solver is not None:
             self.predictor_, self.energy_ = LinearPredictor(weights["linear.weight"].T, weights["linear.bias"]), None
             return
@@ -303,18 +324,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self.predictor_.load_state_dict(weights)
         self.predictor_.to(self._device())
         if self.energy_ is not None:
-            self.energy_.load_state_dict(_under(tensors, "energy/"))
+            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
             self.energy_.to(self._device())
 
     def _takes_sparse(self) -> bool:
         return any(isinstance(m, SparseLinear) for m in self.predictor_.modules())
-
-
-def _is_code(value: Any) -> bool:
-    """Not a name, and not one of the value classes that can be written as data."""
-    return not isinstance(value, str) and type(value).__name__ not in persistence.VALUES
-
-
-def _under(tensors: dict[str, torch.Tensor], prefix: str, numpy: bool = False) -> dict[str, Any]:
-    found = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
-    return {key: value.numpy() for key, value in found.items()} if numpy else found

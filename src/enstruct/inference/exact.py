@@ -58,7 +58,7 @@ class Exact:
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
         """Minimise E(x, y) - Δ(y, truth). ConfigError for too many labels, or an energy or a cost the solver cannot read."""
-        n_labels = space.centre(1, 1, torch.zeros(())).shape[-1]
+        n_labels = space.centre(1, 1, torch.zeros(()), ()).shape[-1]
         solver = self.solver or ("enumeration" if n_labels <= MOST_LABELS else "integer-program")
         if solver == "enumeration":
             y, converged = enumerate_all(energy, state, space, truth, n_labels), True

@@ -308,15 +308,15 @@ def start_point(start: Start, energy: Any, state: State, space: RelaxedSpace) ->
 
 
 def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
-    centre = space.centre(state.batch, 1, like)
+    centre = space.centre(state.batch, 1, like, state.parts)
     if isinstance(start, Tensor):
         if start.shape != centre[:, 0].shape:
             raise DataError(f"A start of inference has the shape {tuple(centre[:, 0].shape)}, not {tuple(start.shape)}.")
         if not space.contains(start):
-            raise DataError("A start of inference must lie inside the relaxed space (label probabilities in [0, 1]).")
+            raise DataError("A start of inference must lie inside the relaxed space (probabilities).")
         return start.detach().to(centre).unsqueeze(1)
     if start == "predictor":
         raise ConfigError("The start 'predictor' needs a predictor's output: pass the tensor itself, or Inference.resolve it.")
     if start == "zeros":
-        return torch.zeros_like(centre)
+        return space.blank(state.batch, 1, like, state.parts)
     return space.relax(torch.randn_like(centre)) if start == "random" else centre

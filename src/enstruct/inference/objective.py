@@ -76,7 +76,7 @@ class InferenceObjective:
         value, gradient = self._choose(by_closed_form, by_autograd)(self.energy, self.state, y)
         if self.as_value:
             goodness = torch.sigmoid(-value)
-            value, gradient = -goodness, (goodness * (1 - goodness)).unsqueeze(-1) * gradient
+            value, gradient = -goodness, like_outputs(goodness * (1 - goodness), y) * gradient
         if self.truth is not None:
             value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
@@ -105,6 +105,11 @@ class InferenceObjective:
         closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"
         plain = by_closed_form if closed else by_autograd
         return cast(F, compiled(plain)) if self.gradient == "compiled" else plain
+
+
+def like_outputs(values: Tensor, y: Tensor) -> Tensor:
+    """A value for each candidate (batch, starts), to multiply the candidates y (batch, starts, ...) with."""
+    return values.view(*values.shape, *[1] * (y.dim() - 2))
 
 
 def by_closed_form(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
 | ``ValueTuples`` | the minimiser, an adversarial output, the truth | no | inference |
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
+| ``Partition`` | all outputs at once, by their free energy | no | partition |
 
 Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
 source may own parameters. Those of file ``predictor`` pass a gradient to the logits they are given
@@ -24,6 +25,7 @@ from enstruct.negatives.base import Situation as Situation
 from enstruct.negatives.inference import InferencePoint as InferencePoint
 from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates
 from enstruct.negatives.inference import ValueTuples as ValueTuples
+from enstruct.negatives.partition import Partition as Partition
 from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
 from enstruct.negatives.predictor import PredictorSamples as PredictorSamples

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor, nn
 
 from enstruct.energies.base import State
+from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
 
@@ -30,13 +31,21 @@ class Situation(NamedTuple):
 class Candidates(NamedTuple):
     """``y`` (batch, K, ...), ``log_noise`` (batch, K) and ``log_noise_truth`` (batch,) if the source has them.
 
+    ``energies`` (batch, K), with their graph, where the source knows them already; then ``y`` may be None.
+
     ``score`` (batch, K): log-probabilities that carry the score-function gradient of discrete samples to the predictor.
     """
 
-    y: Labels
+    y: Labels | None
     log_noise: Tensor | None = None
     log_noise_truth: Tensor | None = None
     score: Tensor | None = None
+    energies: Tensor | None = None
+
+    def outputs(self) -> Labels:
+        if self.y is None:
+            raise ConfigError("This objective compares candidates, and the negatives give none: take other negatives.")
+        return self.y
 
 
 class NegativeSource(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Inference, Solver, minimise
-from enstruct.inference.objective import InferenceObjective
+from enstruct.inference.objective import InferenceObjective, like_outputs
 from enstruct.inference.unrolled import Unrolled
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.spaces.base import RelaxedSpace
@@ -38,7 +38,7 @@ class InferencePoint:
 
 @dataclass(frozen=True)
 class ValueTuples:
-    """``adversarial_steps`` of size ``rate`` from the truth or from zeros, a coin a row. Inference climbs v = sigma(-E)."""
+    """``adversarial_steps`` of size ``rate`` from the truth or the blank output, a coin a row. Inference climbs v = sigma(-E)."""
 
     inference: Inference = field(default_factory=lambda: Inference(steps=20, as_value=True))
     rate: float = 0.5
@@ -96,12 +96,13 @@ class _Tuples(NegativeSource):
     def _adversarial(self, at: Situation) -> Tensor:
         """(batch, ...)."""
         objective = InferenceObjective(at.energy, at.prepared().detached(), self.space)
+        blank = self.space.blank(len(at.truth), 1, at.truth, at.prepared().parts)
         coin = torch.rand(len(at.truth), *[1] * (at.truth.dim() - 1), device=at.truth.device) < 0.5
-        y = torch.where(coin, at.truth, torch.zeros_like(at.truth)).unsqueeze(1)
+        y = torch.where(coin.unsqueeze(1), at.truth.unsqueeze(1), blank)
         for _ in range(self.settings.adversarial_steps):
             energy, slope = objective.value_and_gradient(y)
             error = torch.sigmoid(-energy) - (1 - self.space.cost(y, at.truth, at.mask))  # v - q
-            y = self.space.project(y - self.settings.rate * error.unsqueeze(-1) * slope)
+            y = self.space.project(y - self.settings.rate * like_outputs(error, y) * slope)
         return y.squeeze(1)
 
 

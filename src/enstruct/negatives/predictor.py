@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
-from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, concrete, straight_through
+from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, straight_through
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.spaces.label_vectors import Labels, LabelVectors, stack
+from enstruct.spaces.label_vectors import Labels, beside, dense
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Point(NegativeSource):
 
     def draw(self, at: Situation) -> Candidates:
         relaxed = self.space.relax(at.logits).unsqueeze(1)
-        return Candidates((relaxed >= 0.5).to(relaxed.dtype) if self.rounded else relaxed)
+        return Candidates(self.space.decide(relaxed).to(relaxed.dtype) if self.rounded else relaxed)
 
 
 class _Samples(NegativeSource):
@@ -99,19 +99,17 @@ class _Samples(NegativeSource):
     def draw(self, at: Situation) -> Candidates:
         logits = at.logits if self.settings.differentiable else at.logits.detach()
         y = self._candidates(logits, at.mask)
-        truth = at.truth.unsqueeze(1)
-        both = stack(LabelVectors.from_dense(truth) if isinstance(y, LabelVectors) else truth, y)
-        log_noise = self.space.log_prob(both, logits, at.mask)  # (batch, 1 + n)
+        log_noise = self.space.log_prob(beside(at.truth, y), logits, at.mask)  # (batch, 1 + n)
         score = log_noise[:, 1:] if self.settings.gradient == "score-function" and logits.requires_grad else None
         return Candidates(y, log_noise[:, 1:], log_noise[:, 0], score)
 
     def _candidates(self, logits: Tensor, mask: Tensor | None) -> Labels:
         """(batch, n, ...), sparse unless the gradient goes through their values."""
         if self.settings.gradient == "concrete":
-            return concrete(logits, self.settings.n, self.settings.temperature)
+            return self.space.concrete(logits, self.settings.n, self.settings.temperature)
         y = self.space.sample(logits.detach(), self.settings.n, mask)
         if self.settings.gradient == "straight-through":
-            return straight_through(y.to_dense(logits.dtype), self.space.relax(logits))
+            return straight_through(dense(y, logits.dtype), self.space.relax(logits))
         return y
 
 
@@ -121,6 +119,6 @@ class _Perturbed(NegativeSource):
         self.space, self.n, self.std = space, n, std
 
     def draw(self, at: Situation) -> Candidates:
-        point = at.logits.unsqueeze(1)  # (batch, 1, labels)
-        noise = torch.randn(point.shape[0], self.n - 1, point.shape[2], dtype=point.dtype, device=point.device)
+        point = at.logits.unsqueeze(1)  # (batch, 1, ...)
+        noise = torch.randn(point.shape[0], self.n - 1, *point.shape[2:], dtype=point.dtype, device=point.device)
         return Candidates(self.space.relax(torch.cat([point, point + self.std * noise], dim=1)))

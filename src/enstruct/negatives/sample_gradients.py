@@ -42,13 +42,6 @@ def straight_through(samples: Tensor, relaxed: Tensor) -> Tensor:
     return samples + p - p.detach()
 
 
-def concrete(logits: Tensor, n: int, temperature: float) -> Tensor:
-    """(batch, n, ...) relaxed Bernoulli draws, differentiable in ``logits`` (batch, ...)."""
-    u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
-    u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
-    return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
-
-
 def score_function(loss: Callable[[Scores], Tensor], scores: Scores, value: Tensor, log_prob: Tensor) -> Tensor:
     """(batch,) of value zero, with the gradient  sum_k (L - L_{-k}) ∂ log P(y_k);  log_prob (batch, K).
 

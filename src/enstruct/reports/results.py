@@ -84,7 +84,7 @@ def again(store: ResultsFile, content: dict[str, Any], methods: list[str], refer
 
 def _differences(path: Path, content: dict[str, Any]) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
-    store = ResultsFile(path, content["setting"])
+    store = ResultsFile(path, content["setting"], content["setting"]["model"])
     methods = [row["method"] for row in content["summary"]]
     lines = []
     for reference in methods[1:-1]:

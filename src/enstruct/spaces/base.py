@@ -1,7 +1,8 @@
 """What an output *is*: the operations every output space offers. A space knows no network.
 
 Shapes: ``logits`` and ``truth`` are (batch, ...) for one output a row; candidate outputs carry a
-sample axis, (batch, samples, ...). ``mask`` is 1 where a part of the output exists and 0 in holes.
+sample axis, (batch, samples, ...). ``mask`` is 1 where a part of the output exists and 0 in holes; it broadcasts
+against ``truth``.
 """
 
 from __future__ import annotations
@@ -38,8 +39,16 @@ class OutputSpace(Protocol):
 class RelaxedSpace(OutputSpace, Protocol):
     """A space as an optimiser over its relaxation sees it, too; y is (batch, samples, ...)."""
 
-    def centre(self, batch: int, samples: int, like: Tensor) -> Tensor:
-        """The point of highest entropy, everywhere."""
+    def centre(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """The point of highest entropy, everywhere. ``parts``: how many places an output has, () for label sets."""
+        ...
+
+    def blank(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """The output that says nothing: the empty label set; where there is none, the centre."""
+        ...
+
+    def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
+        """(batch, n, ...) relaxed draws by a reparametrisation, differentiable in the logits."""
         ...
 
     def contains(self, y: Tensor) -> bool: ...

@@ -82,11 +82,16 @@ Labels = Tensor | LabelVectors
 
 
 def inner(y: Labels, weights: Tensor) -> Tensor:
-    """``sum_l y[b,s,l] w[b,l]``: weights (batch, labels) -> (batch, samples). Dense y may be (1, samples, labels)."""
+    """``sum_l y[b,s,l] w[b,l]``: weights (batch, labels) -> (batch, samples). Dense y may be (1, samples, labels).
+
+    Outputs of many places, (batch, samples, ..., labels) and (batch, ..., labels), are summed over all of them.
+    """
     if isinstance(y, LabelVectors):
         picked = weights.reshape(-1)[y.cells]
         total = torch.zeros(y.batch * y.samples, dtype=weights.dtype, device=weights.device)
         return total.index_add(0, y.vector, picked).reshape(y.batch, y.samples)
+    if y.dim() > 3:
+        y, weights = y.flatten(2), weights.flatten(1)
     if y.shape[0] == 1:  # the same vectors in every row: one matrix product
         return weights @ y.squeeze(0).T
     return torch.matmul(y, weights.unsqueeze(-1)).squeeze(-1)
@@ -115,6 +120,16 @@ def stack(first: Labels, second: Labels) -> Labels:
         return _stack_sparse(first, second)
     dense = [y.to_dense() if isinstance(y, LabelVectors) else y for y in (first, second)]
     return torch.cat(dense, dim=1)
+
+
+def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:
+    return y.to_dense(dtype) if isinstance(y, LabelVectors) else y
+
+
+def beside(truth: Tensor, y: Labels) -> Labels:
+    """The truth (batch, ...) as the first of the candidates y (batch, samples, ...)."""
+    first = truth.unsqueeze(1)
+    return stack(LabelVectors.from_dense(first) if isinstance(y, LabelVectors) else first, y)
 
 
 def _stack_sparse(first: LabelVectors, second: LabelVectors) -> LabelVectors:

@@ -79,9 +79,13 @@ class LabelSpace:
 
     # -- the relaxed space as an optimiser sees it ------------------------------------------------
 
-    def centre(self, batch: int, samples: int, like: Tensor) -> Tensor:
+    def centre(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...] = ()) -> Tensor:
         """(batch, samples, labels) of 1/2."""
         return torch.full((batch, samples, self.n_labels), 0.5, dtype=like.dtype, device=like.device)
+
+    def blank(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...] = ()) -> Tensor:
+        """The empty set."""
+        return torch.zeros((batch, samples, self.n_labels), dtype=like.dtype, device=like.device)
 
     def contains(self, y: Tensor) -> bool:
         return bool(((y >= 0) & (y <= 1)).all())
@@ -112,6 +116,12 @@ class LabelSpace:
     def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """Minus the logits."""
         return -(self.unrelax(y) if logits is None else logits)
+
+    def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
+        """(batch, n, labels) relaxed draws, sigmoid((z + logistic noise) / temperature), differentiable in the logits."""
+        u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
+        return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
 
     @torch.no_grad()
     def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> LabelVectors:

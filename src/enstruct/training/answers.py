@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -14,9 +14,7 @@ from enstruct.energies.build import shares_features
 from enstruct.energies.tilted import TiltedEnergy
 from enstruct.inference import Solution, Solver
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.training.batches import to_features
-
-CHUNK = 1024
+from enstruct.training.batches import assemble, in_order, to_inputs
 
 
 @torch.no_grad()
@@ -24,17 +22,16 @@ def probabilities(
     predictor: nn.Module,
     X: Any,
     device: torch.device | str = "cpu",
-    chunk: int = CHUNK,
-    logits: bool = False,
+    relax: Callable[[torch.Tensor], torch.Tensor] | None = torch.sigmoid,
     dtype: torch.dtype = torch.float32,
 ) -> NDArray[Any]:
-    """(rows, labels) marginals, or logits, of a predictor in evaluation mode."""
+    """(rows, labels), of sentences (tokens, tags): marginals, or with ``relax=None`` logits, of a predictor."""
     predictor.eval()
     parts = []
-    for start in range(0, X.shape[0], chunk):
-        out = predictor(to_features(X[start : start + chunk], device, dtype))
-        parts.append((out if logits else torch.sigmoid(out)).cpu().numpy())
-    return np.concatenate(parts)
+    for index in in_order(X):
+        out = predictor(to_inputs(X[index], device, dtype).x)
+        parts.append((out if relax is None else relax(out)).cpu().numpy())
+    return assemble(X, parts)
 
 
 class Problem(NamedTuple):
@@ -66,12 +63,12 @@ def problem(
     """
     predictor.eval()
     energy.eval()
-    x = to_features(X, device, dtype)
+    x, mask = to_inputs(X, device, dtype)
     if shares_features(energy, predictor):
         features = cast(Any, predictor).encoder(x)
-        state, logits = energy.prepare_features(features), cast(Any, predictor).head(features)
+        state, logits = energy.prepare_features(features, mask), cast(Any, predictor).head(features)
     else:
-        state, logits = energy.prepare(x), predictor(x)
+        state, logits = energy.prepare(x, mask), predictor(x)
     if tilted:
         energy = TiltedEnergy(energy)
         state = energy.prepare_with(state, logits)
@@ -81,9 +78,9 @@ def problem(
 def inferred(
     predictor: nn.Module, energy: Any, space: RelaxedSpace, how: Solver, X: Any, *arguments: Any, **keywords: Any
 ) -> NDArray[Any]:
-    """(rows, labels) relaxed minimisers of E(x, .), chunk after chunk; further arguments are :func:`problem`'s."""
+    """The shape of :func:`probabilities`: relaxed minimisers of E(x, .); further arguments are :func:`problem`'s."""
     parts = []
-    for start in range(0, X.shape[0], CHUNK):
-        given = problem(predictor, energy, space, X[start : start + CHUNK], *arguments, **keywords)
+    for index in in_order(X):
+        given = problem(predictor, energy, space, X[index], *arguments, **keywords)
         parts.append(given.solve(how).y.cpu().numpy())
-    return np.concatenate(parts)
+    return assemble(X, parts)

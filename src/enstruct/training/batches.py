@@ -1,28 +1,77 @@
-"""Minibatches: the one place where arrays become tensors."""
+"""Minibatches: the one place where arrays become tensors, whatever the kind of rows.
+
+How rows are cut into batches, made tensors and put together again depends on what they are; each kind registers its own way
+with the generic functions here, and the loop calls those.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
 from enstruct.data.rows import Rows
+from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.encoders.sparse_mlp import csr_batch
+from enstruct.encoders.tokens import TokenBatch
+
+CHUNK = 1024
+MOST_TOKENS = 20_000
+"""Padded tokens in a batch of sentences at most: a batch of very long ones holds fewer sentences, one at least."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """``x`` (batch, features) dense or torch CSR, ``y`` (batch, labels) 0/1, optional mask and row weights."""
+    """``x`` what the encoder takes, ``y`` (batch, ..., labels) 0/1, optional mask (broadcasts against y) and row weights."""
 
-    x: Tensor
+    x: Any
     y: Tensor
     mask: Tensor | None = None
     weight: Tensor | None = None
+
+
+class Inputs(NamedTuple):
+    x: Any
+    mask: Tensor | None
+
+
+@singledispatch
+def to_inputs(X: Any, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Inputs:
+    """What an encoder takes, and the mask of existing output parts."""
+    return Inputs(to_features(X, device, dtype), None)
+
+
+@singledispatch
+def to_targets(Y: Any, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
+    """The true outputs (batch, ..., labels) as 0/1."""
+    return torch.from_numpy(Y.toarray()).to(device=device, dtype=dtype)
+
+
+@singledispatch
+def shuffled(X: Any, size: int) -> list[NDArray[np.int64]]:
+    """The rows of each batch of an epoch, by torch's random numbers."""
+    order = torch.randperm(X.shape[0]).numpy()
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+@singledispatch
+def in_order(X: Any, size: int = CHUNK) -> list[NDArray[np.int64]]:
+    """The rows of each batch when nothing is drawn; :func:`assemble` undoes any change of order."""
+    return [np.arange(start, min(start + size, X.shape[0])) for start in range(0, X.shape[0], size)]
+
+
+@singledispatch
+def assemble(X: Any, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The outputs of the batches of ``in_order(X)`` as one array in the order of X: (rows, labels); (tokens, tags)."""
+    return np.concatenate(parts)
 
 
 def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
@@ -34,12 +83,69 @@ def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtyp
 
 def to_batch(rows: Rows, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Batch:
     weight = None if rows.weight is None else torch.as_tensor(rows.weight, dtype=dtype).to(device)
-    y = torch.from_numpy(rows.Y.toarray()).to(device=device, dtype=dtype)
-    return Batch(to_features(rows.X, device, dtype), y, None, weight)
+    x, mask = to_inputs(rows.X, device, dtype)
+    return Batch(x, to_targets(rows.Y, device, dtype), mask, weight)
 
 
-def batches(rows: Rows, size: int, order: NDArray[np.int64] | None = None, device: torch.device | str = "cpu") -> Iterator[Batch]:
-    """All rows once, in ``order`` (given order if None), ``size`` at a time; the last batch may be short."""
-    for start in range(0, len(rows), size):
-        index = np.arange(start, min(start + size, len(rows))) if order is None else order[start : start + size]
+def batches(
+    rows: Rows, size: int, order: list[NDArray[np.int64]] | None = None, device: torch.device | str = "cpu"
+) -> Iterator[Batch]:
+    """All rows once: the batches of ``order``, or by default in their own; the last batch may be short."""
+    for index in in_order(rows.X, size) if order is None else order:
         yield to_batch(rows.take(index), device)
+
+
+# -- sentences --------------------------------------------------------------------------------------------------------------
+
+
+@to_inputs.register
+def _(X: Sentences, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Inputs:
+    there = _padded_places(X)
+    tokens = np.zeros((*there.shape, X.tokens.shape[1]), dtype=np.int64)
+    tokens[there] = X.tokens
+    tagged = there.copy()
+    tagged[there] = ~X.holes
+    spellings, inverse = np.unique(tokens[..., -1], return_inverse=True)
+    tokens[..., -1] = inverse.reshape(there.shape)
+    batch = TokenBatch(
+        torch.from_numpy(tokens).to(device),
+        torch.from_numpy(there).to(device),
+        torch.from_numpy(X.spellings[spellings]).to(device),
+    )
+    return Inputs(batch, torch.from_numpy(tagged).to(device=device, dtype=dtype).unsqueeze(-1))
+
+
+@to_targets.register
+def _(Y: TagSequences, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
+    there = _padded_places(Y)
+    tags = np.full(there.shape, Y.n_tags, dtype=np.int64)
+    tags[there] = np.where(Y.tags < 0, Y.n_tags, Y.tags)
+    return F.one_hot(torch.from_numpy(tags), Y.n_tags + 1)[..., : Y.n_tags].to(device=device, dtype=dtype)
+
+
+@shuffled.register
+def _(X: Sentences, size: int) -> list[NDArray[np.int64]]:
+    cut = buckets(X.lengths, size, torch.randperm(len(X)).numpy(), MOST_TOKENS)
+    return [cut[i] for i in torch.randperm(len(cut)).tolist()]
+
+
+@in_order.register
+def _(X: Sentences, size: int = 64) -> list[NDArray[np.int64]]:
+    return buckets(X.lengths, size, np.argsort(X.lengths, kind="stable"), MOST_TOKENS)
+
+
+@assemble.register
+def _(X: Sentences, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    where = in_order(X)
+    out = np.empty((len(X.tokens), parts[0].shape[-1]), dtype=parts[0].dtype)
+    for index, part in zip(where, parts, strict=True):
+        for i, padded in zip(index, part, strict=True):
+            begin, end = X.offsets[i], X.offsets[i + 1]
+            out[begin:end] = padded[: end - begin]
+    return out
+
+
+def _padded_places(X: Sentences | TagSequences) -> NDArray[np.bool_]:
+    """(sentences, longest) whether there is a token; filled row by row in the order of the tokens."""
+    lengths = np.diff(X.offsets)
+    return np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]

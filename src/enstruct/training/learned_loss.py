@@ -16,16 +16,16 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from enstruct.energies.base import State
+from enstruct.energies.base import State, masked
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.hypergradients import Bilevel, Hypergradient
 from enstruct.methods import Method
-from enstruct.negatives import AugmentedNet, NegativeSource, Situation
+from enstruct.negatives import AugmentedNet, Candidates, NegativeSource, Situation
 from enstruct.negatives.sample_gradients import score_function
 from enstruct.objectives import Scores
 from enstruct.objectives.ranking import ranking_loss
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.spaces.label_vectors import LabelVectors, stack
+from enstruct.spaces.label_vectors import beside, dense
 from enstruct.training.batches import Batch
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
@@ -153,13 +153,18 @@ class LearnedLoss:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
         state = self.prepare(batch) if state is None else state
         drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state))
-        truth = batch.y.unsqueeze(1)
-        both = stack(LabelVectors.from_dense(truth) if isinstance(drawn.y, LabelVectors) else truth, drawn.y)
-        energies = self.network(state, both)  # (batch, 1 + samples)
-        cost = self.space.cost(drawn.y, batch.y, batch.mask) if objective.needs_cost else None
-        scores = Scores(energies[:, 0], energies[:, 1:], cost, drawn.log_noise_truth, drawn.log_noise)
+        truth, negatives = self._energies(batch, drawn, state)
+        cost = self.space.cost(drawn.outputs(), batch.y, batch.mask) if objective.needs_cost else None
+        scores = Scores(truth, negatives, cost, drawn.log_noise_truth, drawn.log_noise)
         loss = objective.loss(scores)
         return loss if drawn.score is None else loss + score_function(objective.loss, scores, loss, drawn.score)
+
+    def _energies(self, batch: Batch, drawn: Candidates, state: State) -> tuple[Tensor, Tensor]:
+        """(batch,) of the truth and (batch, samples) of the candidates."""
+        if drawn.energies is not None:
+            return self.network(state, batch.y.unsqueeze(1)).squeeze(1), drawn.energies
+        energies = self.network(state, beside(batch.y, drawn.outputs()))  # (batch, 1 + samples)
+        return energies[:, 0], energies[:, 1:]
 
     def _update_source(self, source: AugmentedNet, batch: Batch, logits: Tensor) -> None:
         with frozen(self.network):
@@ -200,7 +205,10 @@ class LearnedLoss:
         relaxed = self.space.relax(logits).unsqueeze(1)
         loss = loss + energy_weight * self._energy_term(batch, relaxed, state, retune)
         if recipe.entropy_weight:
-            loss = loss + recipe.entropy_weight * self.space.entropy(relaxed).squeeze(1) / logits.shape[-1]
+            loss = (
+                loss
+                + recipe.entropy_weight * self.space.entropy(dense(masked(relaxed, batch.mask))).squeeze(1) / logits.shape[-1]
+            )
         return loss
 
     def _energy_term(self, batch: Batch, relaxed: Tensor, state: State, retune: bool) -> Tensor:
@@ -220,6 +228,5 @@ class LearnedLoss:
         if self.method.predictor_loss.supervised == "cross-entropy":
             return self.space.supervised_loss(logits, batch.y, batch.mask)
         samples = self.space.sample(logits.detach(), 20, batch.mask)
-        truth = LabelVectors.from_dense(batch.y.unsqueeze(1))
-        energies = -self.space.log_prob(stack(truth, samples), logits, batch.mask)
+        energies = -self.space.log_prob(beside(batch.y, samples), logits, batch.mask)
         return ranking_loss(Scores(energies[:, 0], energies[:, 1:]))

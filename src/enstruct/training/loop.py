@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from enstruct.data.rows import Rows
 from enstruct.methods import Stage
 from enstruct.training.answers import inferred, probabilities
-from enstruct.training.batches import batches
+from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import weighted_mean
@@ -60,7 +60,10 @@ class Progress:
 
 
 class Loop:
-    """Trains ``game`` on ``train`` rows. Drawing of random numbers is the caller's (torch's global generator)."""
+    """Trains ``game`` on ``train`` rows. Drawing of random numbers is the caller's (torch's global generator).
+
+    ``first_stage``: the stages before it count as done, for networks that come trained.
+    """
 
     def __init__(
         self,
@@ -71,12 +74,13 @@ class Loop:
         callbacks: Sequence[Callback] = (),
         before_stage: Callable[[Stage], None] | None = None,
         device: torch.device | str = "cpu",
+        first_stage: int = 0,
     ) -> None:
         self.game, self.train, self.validation, self.judge = game, train, validation, judge
         self.callbacks, self.device = callbacks, device
         self.before_stage = before_stage
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
-        self.progress = Progress()
+        self.progress = Progress(stage=first_stage)
         self._stopping = False
 
     def stop(self) -> None:
@@ -106,7 +110,7 @@ class Loop:
 
     def run_epoch(self, stage: Stage) -> dict[str, float]:
         """One pass over the training rows in random order; mean losses of the players."""
-        order = torch.randperm(len(self.train)).numpy()
+        order = shuffled(self.train.X, self.game.settings.batch_size)
         totals: dict[str, float] = {}
         n = 0
         self.game.reports.clear()
@@ -213,7 +217,7 @@ class Loop:
         """Of the predictor, or of inference in a stage that trains the energy alone."""
         game, how = self.game, self.game.method.inference
         if stage.predictor or how is None:
-            return probabilities(game.predictor, rows.X, self.device)
+            return probabilities(game.predictor, rows.X, self.device, game.loss.space.relax)
         return inferred(game.predictor, game.loss.network, game.loss.space, how, rows.X, self.device)
 
     @torch.no_grad()

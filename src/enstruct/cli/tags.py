@@ -1,0 +1,176 @@
+"""Tag sequences: train, predict, evaluate, compare, picture.
+
+DATA is a named set (conll2003, twitter_pos, cora), a file of CoNLL columns (the word first, the tag last, an empty line between
+sentences), or of references tagged inline (``<author> ... </author>``; ``.tagged`` or ``.cite`` in its name); compressed or not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.cli import tags_compare
+from enstruct.cli.progress import EpochBar
+from enstruct.data.conll import write_conll
+from enstruct.data.tagged import TAGGED, Tagged, load_tagged, load_tagged_parts, read_tagged
+from enstruct.errors import ModelFileError
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.files import replace_file
+from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
+from enstruct.tag_metrics import TAG_METRICS, ratio
+from enstruct.training.checkpoint import Checkpoint
+
+
+def parser() -> ArgumentParser:
+    return ArgumentParser(description=__doc__)
+
+
+def add_actions(p: ArgumentParser) -> None:
+    actions = p.add_subcommands(dest="action", required=True)
+    train = shared.new_parser("Train a tagger and save it. Ctrl-C leaves OUT.checkpoint; --resume goes on from there.")
+    tags_compare.add_tagged(train)
+    train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
+    train.add_argument("--validation", type=str, default=None, help="a file for early stopping (default: a part is held out)")
+    train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
+    train.add_argument("--seed", type=int, default=0)
+    tags_compare.add_tagger(train, skip={"random_state"})
+    actions.add_subcommand("train", train)
+    predict = shared.new_parser("Tag the sentences of a file: CoNLL columns out, or with --spans one JSON object a sentence.")
+    _add_model(predict)
+    predict.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
+    predict.add_argument("--unlabelled", type=bool, nargs="?", const=True, default=False, help="the file has no tag column")
+    predict.add_argument("--decision", type=str, default=None, help="greedy, legal or map instead of the chosen rule")
+    predict.add_argument("--spans", type=bool, nargs="?", const=True, default=False, help="write spans instead of tags")
+    actions.add_subcommand("predict", predict)
+    evaluate = shared.new_parser("Score a saved tagger on labelled sentences, under every decision rule.")
+    _add_model(evaluate)
+    evaluate.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
+    actions.add_subcommand("evaluate", evaluate)
+    compare = shared.new_parser(tags_compare.__doc__ or "")
+    tags_compare.add_options(compare)
+    actions.add_subcommand("compare", compare)
+    picture = shared.new_parser("Draw the learned energy of each pair of tags, and a sentence with its tags' probabilities.")
+    _add_model(picture)
+    picture.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
+    picture.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the pictures")
+    actions.add_subcommand("picture", picture)
+
+
+def _add_model(p: ArgumentParser) -> None:
+    p.add_argument("model", type=Path, help="folder written by `enstruct tags train`")
+    tags_compare.add_tagged(p, part=True)
+
+
+def run(options: Namespace) -> None:
+    actions: dict[str, Any] = {
+        "train": _train,
+        "predict": _predict,
+        "evaluate": _evaluate,
+        "compare": tags_compare.run,
+        "picture": _picture,
+    }
+    actions[options.action](options[options.action])
+
+
+def _train(options: Namespace) -> None:
+    train, validation = _training_data(options)
+    checkpoint = options.out.with_name(options.out.name + ".checkpoint")
+    if checkpoint.exists() and not options.resume:
+        raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
+    bar = EpochBar("training")
+    callbacks = [Checkpoint(checkpoint, resume=options.resume), bar]
+    tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
+    held = () if validation is None else (validation.sentences, validation.truth())
+    try:
+        tagger.fit(train.sentences, train.truth(), *held)
+    finally:
+        bar.close()
+    tagger.save(options.out, {"source": options.data, "columns": options.columns})
+    checkpoint.unlink(missing_ok=True)
+    scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())
+    Console().print(
+        f"{len(train)} sentences, {train.n_tokens} tokens, {len(tagger.classes_)} tags; {tagger.n_iter_} epochs; decision "
+        f"{tagger.decision_}; validation {tagger.metric_} {scores}; saved to {options.out}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _training_data(options: Namespace) -> tuple[Tagged, Tagged | None]:
+    if options.validation is not None:
+        return load_tagged(options.data, "train", options.columns), read_tagged(options.validation, options.columns)
+    if options.data in TAGGED and "validation" in TAGGED[options.data].parts:
+        parts = load_tagged_parts(options.data, columns=options.columns)
+        return parts.train, parts.validation
+    return load_tagged(options.data, "full", options.columns), None
+
+
+def load_tagger(path: Path) -> EnergySequenceTagger:
+    tagger = EnergySequenceTagger.load(path)
+    if "columns" not in tagger.notes_:
+        raise ModelFileError(
+            f"{path} was not written by `enstruct tags train`; use it from Python, or train it with the command."
+        )
+    return tagger
+
+
+def _data(tagger: EnergySequenceTagger, options: Namespace, labelled: bool = True) -> Tagged:
+    columns = tagger.notes_["columns"]
+    if options.data in TAGGED:
+        return load_tagged(options.data, options.part, columns)
+    return read_tagged(options.data, columns, labelled)
+
+
+def _predict(options: Namespace) -> None:
+    tagger = load_tagger(options.model)
+    data = _data(tagger, options, not options.unlabelled)
+    if options.spans:
+        found = tagger.predict_spans(data.sentences, decision=options.decision)
+        pairs = zip(data.sentences, found, strict=True)
+        lines = (json.dumps({"tokens": s, "spans": [f._asdict() for f in spans]}, ensure_ascii=False) for s, spans in pairs)
+        text = "\n".join(lines) + "\n"
+    else:
+        text = write_conll(data.sentences, tagger.predict(data.sentences, decision=options.decision))
+    if options.out is None:
+        sys.stdout.write(text)
+    else:
+        replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _evaluate(options: Namespace) -> None:
+    tagger = load_tagger(options.model)
+    data = _data(tagger, options)
+    truth = data.truth()
+    metrics = [name for name in TAG_METRICS if name == "accuracy" or tagger.tags_.given is not None]
+    table, figures = Table("rule", *metrics), {}
+    for rule in tagger.decision_scores_:
+        predicted = tagger.predict(data.sentences, decision=rule)
+        figures[rule] = {name: ratio(TAG_METRICS[name](truth, predicted)) for name in metrics}
+        in_force = " (in force)" if rule == tagger.decision_ else ""
+        table.add_row(rule + in_force, *(f"{100 * score:.2f}" for score in figures[rule].values()))
+    console = Console()
+    console.print(table)
+    unseen = {tag for row in truth for tag in row} - tagger.tags_.user_tags
+    if unseen:
+        console.print(
+            f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}", highlight=False
+        )
+    console.print(f"{len(data)} sentences, {data.n_tokens} tokens", highlight=False)
+    if options.json is not None:
+        text = json.dumps({"sentences": len(data), "tokens": data.n_tokens, "rules": figures}, indent=1)
+        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _picture(options: Namespace) -> None:
+    tagger = load_tagger(options.model)
+    data = _data(tagger, options)
+    transitions_picture(tagger, options.out / "tag-pairs.png")
+    probabilities_picture(tagger, data, options.sentence, options.out / "sentence.png")
+    Console().print(f"pictures in {options.out}: tag-pairs.png, sentence.png", highlight=False, soft_wrap=True)

@@ -1,0 +1,134 @@
+"""Compare methods on one tagged set: same sentences, same words, same tags, same decisions; with intervals.
+
+Methods that begin with cross-entropy all start from the tagger of the row "cross-entropy" of their seed (--model.max_iter and
+patience hold for what comes after as well). With --json, finished cells are kept, and running the command again goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.cli.progress import EpochBar
+from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.tagging import (
+    BASELINE,
+    formatted_tag_row,
+    run_tag_cell,
+    starts_from_baseline,
+    summarise_taggers,
+    tag_titles,
+)
+from enstruct.data.tagged import TaggedParts, load_tagged_parts
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.methods import get_method
+from enstruct.tag_methods import TAG_METHODS
+
+NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "initial", "warm_start", "verbose", "callbacks"}
+
+
+def add_tagged(p: ArgumentParser, part: bool = False) -> None:
+    p.add_argument("data", type=str, help="DATA: conll2003, twitter_pos, cora, or a file")
+    if part:
+        p.add_argument("--part", type=str, default="test", help="of a named set")
+    else:
+        p.add_argument("--columns", type=list[int], default=[], help="further CoNLL columns as features, as [1,2]")
+
+
+def add_tagger(p: ArgumentParser, skip: set[str]) -> None:
+    """Every parameter of the tagger as ``--model.NAME``."""
+    p.add_class_arguments(EnergySequenceTagger, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+
+
+def add_options(p: ArgumentParser) -> None:
+    add_tagged(p)
+    p.add_argument("--methods", type=str, default="cross-entropy,crf,seal-nce", help="names joined by commas")
+    p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
+    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
+    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    add_tagger(p, skip={"method", "random_state"})
+
+
+def run(options: Namespace) -> None:
+    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
+    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
+        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
+    for name in methods:
+        get_method(name, TAG_METHODS)
+    reference = options.reference or methods[0]
+    if reference not in methods:
+        raise unknown_name("reference", reference, methods)
+    parts = load_tagged_parts(options.data, options.split_seed, options.columns)
+    model = shared.model_parameters(options)
+    setting = {"data": options.data, "columns": options.columns, "model": model, "environment": environment()}
+    setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
+    store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    for seed in range(options.seeds):
+        _run_seed(methods, parts, seed, model, cells, store)
+    rows = summarise_taggers(cells, methods, range(options.seeds), reference)
+    if store is not None:
+        store.write(rows)
+    _show(options.data, rows, reference, setting)
+
+
+def _run_seed(
+    methods: list[str],
+    parts: TaggedParts,
+    seed: int,
+    model: dict[str, Any],
+    cells: dict[tuple[str, int], Cell],
+    store: ResultsFile | None,
+) -> None:
+    missing = [method for method in methods if (method, seed) not in cells]
+    baseline = None
+    if BASELINE in missing or any(starts_from_baseline(method) for method in missing):
+        # trained again where only its record was kept: the same seed gives the same weights
+        cell, baseline = _fit(BASELINE, parts, seed, model, None)
+        if BASELINE in missing:
+            _keep(cell, BASELINE, seed, cells, store)
+    for method in missing:
+        if method != BASELINE:
+            cell, _ = _fit(method, parts, seed, model, baseline if starts_from_baseline(method) else None)
+            _keep(cell, method, seed, cells, store)
+
+
+def _fit(
+    method: str, parts: TaggedParts, seed: int, model: dict[str, Any], initial: EnergySequenceTagger | None
+) -> tuple[Cell, EnergySequenceTagger]:
+    bar = EpochBar(f"{method} seed {seed}")
+    try:
+        return run_tag_cell(method, parts, seed, model, initial, [bar])
+    finally:
+        bar.close()
+
+
+def _keep(cell: Cell, method: str, seed: int, cells: dict[tuple[str, int], Cell], store: ResultsFile | None) -> None:
+    cells[method, seed] = cell
+    if store is not None:
+        store.write()
+
+
+def _show(data: str, rows: list[dict[str, Any]], reference: str, setting: dict[str, Any]) -> None:
+    counts = ", ".join(f"{name} {n}" for name, n in setting["sentences"].items())
+    table = Table(title=f"{data}: {rows[0]['seeds']} seeds, test sentences ({counts})")
+    for i, title in enumerate(tag_titles(rows[0]["metric"])):
+        table.add_column(title, justify="left" if i in (0, 3) else "right")
+    for row in rows:
+        table.add_row(*formatted_tag_row(row))
+    console, where = Console(width=190), setting["environment"]
+    console.print(table)
+    console.print(
+        f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test sentences. F/E updates and "
+        f"epochs of rows that start from cross-entropy are those after it. enstruct {where['enstruct']}, torch {where['torch']}, "
+        f"{where['threads']} threads.",
+        highlight=False,
+        soft_wrap=True,
+    )

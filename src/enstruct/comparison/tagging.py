@@ -1,0 +1,128 @@
+"""One cell of a comparison of taggers, and their table.
+
+Methods whose first stage is cross-entropy start from one tagger of that seed, trained once: the row "cross-entropy" itself. So
+all of them share its words, its tags and its weights, and differ by what comes after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from enstruct.comparison.bootstrap import paired_ratio_difference
+from enstruct.comparison.run import Cell
+from enstruct.comparison.summary import interval
+from enstruct.data.tagged import TaggedParts
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.methods import PREDICTOR_ALONE, get_method
+from enstruct.tag_methods import TAG_METHODS
+from enstruct.tag_metrics import accuracy_counts, get_tag_metric, ratio
+from enstruct.training.callbacks import Callback
+
+BASELINE = "cross-entropy"
+COLUMNS = {
+    "method": "method",
+    "greedy": "{} greedy",
+    "chosen": "{} chosen rule",
+    "rules": "rule",
+    "accuracy": "token accuracy",
+    "difference": "Δ chosen [95%]",
+    "epochs": "epochs",
+    "predictor_updates": "F updates",
+    "energy_updates": "E updates",
+    "fit_seconds": "fit s",
+    "predict_seconds": "predict s",
+}
+
+
+def starts_from_baseline(method: str) -> bool:
+    """Whether the method goes on where a tagger trained by cross-entropy ends."""
+    stages = get_method(method, TAG_METHODS).stages
+    return stages[0] == PREDICTOR_ALONE[0] and len(stages) > 1
+
+
+def run_tag_cell(
+    method: str,
+    parts: TaggedParts,
+    seed: int,
+    model: dict[str, Any],
+    initial: EnergySequenceTagger | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> tuple[Cell, EnergySequenceTagger]:
+    """Train, choose epochs and the decision on the validation sentences, score on the test ones."""
+    given = {**model, "method": method, "random_state": seed, "initial": initial, "callbacks": list(callbacks)}
+    tagger = EnergySequenceTagger(**given)
+    begin = time.perf_counter()
+    tagger.fit(parts.train.sentences, parts.train.truth(), parts.validation.sentences, parts.validation.truth())
+    fit_seconds = time.perf_counter() - begin
+    begin = time.perf_counter()
+    chosen = tagger.predict(parts.test.sentences)
+    predict_seconds = time.perf_counter() - begin
+    truth, metric = parts.test.truth(), get_tag_metric(tagger.metric_)
+    found = {"greedy": tagger.predict(parts.test.sentences, decision="greedy"), "chosen": chosen}
+    counts = {name: metric(truth, tags) for name, tags in found.items()}
+    record = {
+        "method": method,
+        "seed": seed,
+        "metric": tagger.metric_,
+        "decision": tagger.decision_,
+        "score": {name: ratio(rows) for name, rows in counts.items()},
+        "validation": tagger.decision_scores_,
+        "accuracy": ratio(accuracy_counts(truth, chosen)),
+        "started_from": None if initial is None else BASELINE,
+        "epochs": tagger.n_iter_,
+        "predictor_updates": tagger.updates_["predictor"],
+        "energy_updates": tagger.updates_["energy"],
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predict_seconds,
+    }
+    return Cell(record, counts), tagger
+
+
+def summarise_taggers(
+    cells: dict[tuple[str, int], Cell], methods: Sequence[str], seeds: Sequence[int], reference: str
+) -> list[dict[str, Any]]:
+    """One row a method; scores in percent, with the paired difference to ``reference`` under the chosen rule."""
+    return [_row(cells, method, seeds, reference) for method in methods]
+
+
+def _row(cells: dict[tuple[str, int], Cell], method: str, seeds: Sequence[int], reference: str) -> dict[str, Any]:
+    records = [cells[method, seed].record for seed in seeds]
+    row: dict[str, Any] = {"method": method, "seeds": len(seeds), "metric": records[0]["metric"]}
+    for rule in ("greedy", "chosen"):
+        values = [100 * record["score"][rule] for record in records]
+        row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
+    row["accuracy"] = 100 * float(np.mean([record["accuracy"] for record in records]))
+    row["difference"] = None
+    if method != reference:
+        a, b = (np.stack([cells[m, seed].rows["chosen"] for seed in seeds]).astype(np.float64) for m in (reference, method))
+        row["difference"] = [100 * v for v in paired_ratio_difference(a, b)]
+    for key in ("epochs", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
+        row[key] = float(np.mean([record[key] for record in records]))
+    return row
+
+
+def tag_titles(metric: str) -> list[str]:
+    return [title.format({"span-f1": "span F1", "accuracy": "accuracy"}[metric]) for title in COLUMNS.values()]
+
+
+def formatted_tag_row(row: dict[str, Any]) -> list[str]:
+    """The cells of a printed row, in the order of ``COLUMNS``."""
+    out = []
+    for key in COLUMNS:
+        value = row[key]
+        if value is None:
+            out.append("–")
+        elif isinstance(value, str):
+            out.append(value)
+        elif isinstance(value, list):
+            out.append(interval(value))
+        elif key in ("greedy", "chosen"):
+            out.append(f"{value:.2f} ±{row[key + '_sd']:.2f}")
+        else:
+            out.append(f"{value:.2f}" if key in ("accuracy", "predict_seconds") else f"{value:.0f}")
+    return out

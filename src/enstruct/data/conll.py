@@ -1,0 +1,63 @@
+"""CoNLL columns: a token a line, its columns split by tabs or blanks, an empty line between sentences.
+
+The first column is the word, the last one the tag. Lines that begin with ``-DOCSTART-`` are left out. Every line has as many
+columns as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from enstruct.data.dataset import read_lines
+from enstruct.errors import ParseError
+
+
+def read_conll(
+    path: Path | str, columns: Sequence[int] = (), labelled: bool = True
+) -> tuple[list[list[str | tuple[str, ...]]], list[list[str]] | None]:
+    """(sentences, tags). ``columns`` go beside the word, which makes tokens tuples. Raises ParseError with the line."""
+    sentences: list[list[str | tuple[str, ...]]] = [[]]
+    tags: list[list[str]] = [[]]
+    width = 0
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip() or line.startswith("-DOCSTART-"):
+            if sentences[-1]:
+                sentences.append([])
+                tags.append([])
+            continue
+        cells = line.rstrip().split("\t") if "\t" in line else line.split()
+        if width == 0:
+            width = len(cells)
+            _check_columns(path, number, width, columns, labelled)
+        if len(cells) != width:
+            raise ParseError(f"{len(cells)} columns, but {width} in the lines before: {line.strip()[:60]!r}", path, number)
+        sentences[-1].append((cells[0], *(cells[c] for c in columns)) if columns else cells[0])
+        if labelled:
+            tags[-1].append(cells[-1])
+    if not sentences[-1]:
+        sentences.pop()
+        tags.pop()
+    if not sentences:
+        raise ParseError("there are no tokens in it", path)
+    return sentences, tags if labelled else None
+
+
+def _check_columns(path: Path | str, number: int, width: int, columns: Sequence[int], labelled: bool) -> None:
+    if labelled and width < 2:
+        raise ParseError("one column, so there are no tags: say that the file is unlabelled, or add a tag column", path, number)
+    last = width - 1 if labelled else width
+    for column in columns:
+        if not 0 < column < last:
+            raise ParseError(f"there is no column {column} between the word and the tag ({width} columns)", path, number)
+
+
+def write_conll(sentences: Sequence[Sequence[str | tuple[str, ...]]], tags: Sequence[Sequence[str]]) -> str:
+    """The text of a CoNLL file: the tokens' columns and their tags, with tabs between them."""
+    blocks = []
+    for tokens, names in zip(sentences, tags, strict=True):
+        lines = [
+            "\t".join((*((token,) if isinstance(token, str) else token), tag)) for token, tag in zip(tokens, names, strict=True)
+        ]
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)

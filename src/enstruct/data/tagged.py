@@ -1,0 +1,126 @@
+"""Tagged sentences in memory: tokens and tags as people have them, and the named sets.
+
+A token is a word, or a tuple of a word and further columns (part of speech, chunk, ...).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.catalogue import data_root
+from enstruct.data.citations import read_citations
+from enstruct.data.conll import read_conll
+from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
+
+Token = str | tuple[str, ...]
+INLINE = (".tagged", ".cite")
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """``tags`` is None for a file without them."""
+
+    sentences: list[list[Token]]
+    tags: list[list[str]] | None
+    name: str = ""
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(map(len, self.sentences))
+
+    def take(self, index: Sequence[int] | NDArray[Any]) -> Tagged:
+        tags = None if self.tags is None else [self.tags[i] for i in index]
+        return replace(self, sentences=[self.sentences[i] for i in index], tags=tags)
+
+    def truth(self) -> list[list[str]]:
+        """The tags; DataError if the file has none."""
+        if self.tags is None:
+            raise DataError(f"{self.name or 'the data'} has no tags: every line holds the word alone.")
+        return self.tags
+
+
+@dataclass(frozen=True)
+class TaggedParts:
+    train: Tagged
+    validation: Tagged
+    test: Tagged
+
+
+@dataclass(frozen=True)
+class TaggedEntry:
+    """A named set: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+TAGGED: dict[str, TaggedEntry] = {
+    "conll2003": TaggedEntry(
+        {
+            "train": "sequences/conll2003/eng.train.xz",
+            "validation": "sequences/conll2003/eng.testa",
+            "test": "sequences/conll2003/eng.testb",
+        }
+    ),
+    "twitter_pos": TaggedEntry(
+        {
+            "train": "sequences/twitter_pos/oct27.splits/oct27.train",
+            "validation": "sequences/twitter_pos/oct27.splits/oct27.dev",
+            "test": "sequences/twitter_pos/daily547.conll",
+        }
+    ),
+    "cora": TaggedEntry({"full": "citations/parscit/cora.tagged.txt"}),
+}
+
+
+def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True) -> Tagged:
+    """A file of CoNLL columns, or of inline-tagged references (``.tagged`` or ``.cite`` in its name), compressed or not.
+
+    columns : which further columns stand beside the word (0 is the word); only CoNLL files have them.
+    labelled : whether the last column is the tag.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
+    if any(suffix in INLINE for suffix in path.suffixes):
+        sentences, tags = read_citations(path)
+        return Tagged(list(map(list, sentences)), tags, path.name)
+    return Tagged(*read_conll(path, columns, labelled), path.name)
+
+
+def load_tagged(source: str, part: str, columns: Sequence[int] = ()) -> Tagged:
+    """A part of a named set, or a file (whatever the part)."""
+    if source not in TAGGED:
+        return read_tagged(source, columns)
+    parts = TAGGED[source].parts
+    if part not in parts:
+        raise unknown_name(f"part of {source}", part, parts)
+    root = data_root()
+    if root is None or not (root / parts[part]).is_file():
+        where = os.environ.get("ENSTRUCT_DATA", "not set")
+        raise DatasetNotFoundError(
+            f"{source} ({part}) may not be passed on, so there is no copy to fetch: put it at {parts[part]} below the folder "
+            f"ENSTRUCT_DATA points at (now {where})."
+        )
+    return replace(read_tagged(root / parts[part], columns), name=source)
+
+
+def load_tagged_parts(source: str, seed: int = 0, columns: Sequence[int] = ()) -> TaggedParts:
+    """Train, validation and test sentences: as published, else 60/20/20 drawn by ``seed``."""
+    if source in TAGGED and {"train", "validation", "test"} <= set(TAGGED[source].parts):
+        return TaggedParts(*(load_tagged(source, part, columns) for part in ("train", "validation", "test")))
+    data = load_tagged(source, "full", columns)
+    if len(data) < 5:
+        raise DataError(f"{source} has {len(data)} sentences, too few for training, validation and test parts.")
+    order = np.random.default_rng(seed).permutation(len(data))
+    first, second = int(0.6 * len(data)), int(0.8 * len(data))
+    return TaggedParts(data.take(order[:first]), data.take(order[first:second]), data.take(order[second:]))

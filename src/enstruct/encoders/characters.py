@@ -1,0 +1,25 @@
+"""Character network: a word's spelling as a vector (Ma & Hovy 2016).
+
+    c = max_i  relu(W [k_{i-1}, k_i, k_{i+1}] + b)          k the characters' embeddings, zero outside the word
+
+It reads each spelling of a batch once, however often it occurs.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class CharacterCNN(nn.Module):
+    """spellings (spellings, characters) -> (spellings, width); character 0 is padding."""
+
+    def __init__(self, n_characters: int, width: int, embedding: int = 16) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_characters, embedding, padding_idx=0)
+        self.convolution = nn.Conv1d(embedding, width, kernel_size=3, padding=1)
+
+    def forward(self, spellings: Tensor) -> Tensor:
+        there = (spellings > 0).unsqueeze(1)  # (spellings, 1, characters)
+        found = torch.relu(self.convolution(self.embedding(spellings).transpose(1, 2)))
+        return (found * there).amax(-1)  # relu is not below 0, so the padding's zeros never win

@@ -1,0 +1,78 @@
+"""Token embedding: every token of a sentence as one vector.
+
+    e(w) = G[w] + D[w]                       G a fixed table of pretrained vectors, D what training adds to those it has seen
+    e    = [ e(w), one small embedding a further column, characters(w) ]
+
+G alone serves words that training never met, so that they stay comparable to their neighbours. Columns: the pretrained word,
+the training word, then categories (case, digits, affixes, POS, clusters, ...), and last the spelling, which the character
+network reads (:mod:`enstruct.encoders.characters`). 0 stands for unknown, and is what padding holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.encoders.characters import CharacterCNN
+
+
+class TokenBatch(NamedTuple):
+    """``columns`` (batch, time, columns) whole numbers; ``there`` (batch, time) which tokens exist; ``spellings`` (spellings,
+    characters), numbered by the last column."""
+
+    columns: Tensor
+    there: Tensor
+    spellings: Tensor
+
+    def to(self, device: torch.device | str) -> Self:
+        return type(self)(*(part.to(device) for part in self))
+
+
+class TokenEmbedding(nn.Module):
+    """tokens -> (batch, time, ``out_features``).
+
+    pretrained : (words, width) the fixed table with a row of zeros for 0, or None.
+    n_words, width : rows and width of what training adds.
+    categories : the number of values of each further column.
+    characters : width of the character network's output, 0 for none; ``n_characters`` of its alphabet.
+    unknown : chance that training sees a word of D as unknown, so that D[0] learns what an unknown word is.
+    """
+
+    def __init__(
+        self,
+        pretrained: Tensor | None,
+        n_words: int,
+        width: int,
+        categories: tuple[int, ...] = (),
+        characters: int = 0,
+        n_characters: int = 0,
+        unknown: float = 0.02,
+    ) -> None:
+        super().__init__()
+        self.register_buffer("pretrained", pretrained)
+        self.words = nn.Embedding(n_words, width)
+        if pretrained is None:
+            nn.init.uniform_(self.words.weight, -((3 / width) ** 0.5), (3 / width) ** 0.5)
+        else:
+            nn.init.zeros_(self.words.weight)
+        self.categories = nn.ModuleList(nn.Embedding(n, min(16, max(2, n // 2))) for n in categories)
+        self.characters = CharacterCNN(n_characters, characters) if characters else None
+        self.unknown = unknown
+        self.out_features = width + sum(table.embedding_dim for table in self._tables()) + characters
+
+    def _tables(self) -> list[nn.Embedding]:
+        return [table for table in self.categories if isinstance(table, nn.Embedding)]
+
+    def forward(self, x: TokenBatch) -> Tensor:
+        known = x.columns[..., 1]
+        if self.training and self.unknown:
+            known = known * (torch.rand(known.shape, device=known.device) >= self.unknown)
+        word = self.words(known)
+        if isinstance(self.pretrained, Tensor):
+            word = word + self.pretrained[x.columns[..., 0]]
+        parts = [word, *(table(x.columns[..., i + 2]) for i, table in enumerate(self.categories))]
+        if self.characters is not None:
+            parts.append(self.characters(x.spellings)[x.columns[..., -1]])
+        return torch.cat(parts, dim=-1)

@@ -1,0 +1,82 @@
+"""The user's tags and the trained ones: spans are trained as BIOES, whatever scheme they are written in, and come back in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from enstruct.data.sentences import TagSequences, offsets_of
+from enstruct.data.tag_schemes import SCHEMES, Scheme, convert, find_scheme, find_spans, tags_of_scheme
+from enstruct.errors import ConfigError, DataError, unknown_name
+
+log = logging.getLogger("enstruct")
+Tags = Sequence[Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class TagFormat:
+    """``tags``: the trained ones, in order; ``given``: the user's scheme, None for plain tags."""
+
+    tags: tuple[str, ...]
+    given: Scheme | None
+
+    @classmethod
+    def fit(cls, tags: Tags, scheme: str | None = "auto") -> TagFormat:
+        """``scheme``: "auto" looks at the tags, None takes them as they are. ConfigError, DataError."""
+        rows = [[tag for tag in row if tag is not None] for row in tags]
+        known = {tag for row in rows for tag in row}
+        if not known:
+            raise DataError("There is no tag in these sentences.")
+        if scheme not in (None, "auto", *SCHEMES):
+            raise unknown_name("tag scheme", scheme, ("auto", *SCHEMES))
+        found = find_scheme(known, rows)
+        if scheme is None or found is None:
+            if scheme in SCHEMES:
+                odd = sorted(tag for tag in known if tag != "O" and tag[:2] not in ("B-", "I-", "E-", "S-"))
+                raise ConfigError(f"scheme={scheme!r}, but the tags do not spell out spans: {', '.join(odd[:5]) or 'only O'}.")
+            return cls(tuple(sorted(known)), None)
+        given: Scheme = found if scheme == "auto" else scheme  # type: ignore[assignment]
+        mended = sum(convert(row, given) != row for row in rows)
+        if mended:
+            text = "%d of %d sentences have tags that %s does not allow; they are read as the standard scorer reads them"
+            log.warning(text, mended, len(rows), given)
+        return cls(tuple(tags_of_scheme({span.type for row in rows for span in find_spans(row)}, "BIOES")), given)
+
+    @property
+    def user_tags(self) -> set[str]:
+        """Every tag that predictions may hold, as the user writes them."""
+        if self.given is None:
+            return set(self.tags)
+        return set(tags_of_scheme({tag[2:] for tag in self.tags if tag != "O"}, self.given))
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """Of the trained tags."""
+        return None if self.given is None else "BIOES"
+
+    def encode(self, tags: Tags) -> TagSequences:
+        """None, a hole, becomes -1. DataError for a tag that training has not seen."""
+        number = {tag: i for i, tag in enumerate(self.tags)}
+        flat = []
+        for i, row in enumerate(tags):
+            names = [tag for tag in row if tag is not None]
+            written = iter(names if self.given is None else convert(names, "BIOES"))
+            for tag in row:
+                name = None if tag is None else next(written)
+                if name is not None and name not in number:
+                    raise DataError(f"Sentence {i} has the tag {tag!r}, which training has not seen: {', '.join(self.tags)}.")
+                flat.append(-1 if name is None else number[name])
+        return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
+
+    def decode(self, tags: TagSequences) -> list[list[Any]]:
+        """Numbers to the user's tags; holes come back as None."""
+        out: list[list[Any]] = []
+        for row in tags.split():
+            names = [self.tags[k] for k in row if k >= 0]
+            written = iter(names if self.given is None else convert(names, self.given))
+            out.append([None if k < 0 else next(written) for k in row])
+        return out

@@ -1,0 +1,208 @@
+"""The predicting half of the tagger: probabilities, tags, spans, energies, saving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+
+from enstruct.data.rows import Rows
+from enstruct.data.sentences import Sentences, TagSequences, split
+from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
+from enstruct.decisions.tag_sequences import TAG_RULES, greedy, legal
+from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.estimators import persistence
+from enstruct.estimators.base import EnergyEstimator
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.token_format import Token, TokenFormat
+from enstruct.inference import Chain, Solution, Solver
+from enstruct.methods import Method
+from enstruct.objectives import Density
+from enstruct.spaces import TagSpace
+from enstruct.tag_metrics import get_tag_metric, ratio
+from enstruct.training.answers import inferred, problem
+from enstruct.training.batches import in_order, to_batch
+
+Holes = Sequence[Sequence[bool]]
+CODE = ("encoder", "energy_network", "method")
+NOT_SAVED = ("callbacks", "embeddings", "clusters", "initial")
+"""Parameters that training has used up: tables live on in the weights and the vocabulary."""
+TABLE = "predictor/encoder.embedding.pretrained"
+
+
+class TagPredictions(EnergyEstimator):
+    """What a fitted tagger answers."""
+
+    tokens_: TokenFormat
+    tags_: TagFormat
+    classes_: NDArray[Any]
+    decision_: str
+    decision_scores_: dict[str, float]
+    metric_: str
+    _pretrained: torch.Tensor | None
+
+    def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> TagSpace:
+        return TagSpace(n_outputs, method.cost)
+
+    def _inputs(self, sentences: Sequence[Sequence[Token]], holes: Holes | None = None) -> Sentences:
+        self._check_fitted()
+        return self.tokens_.encode(sentences, holes)
+
+    def _probabilities(self, X: Sentences, refine: int | None = None) -> NDArray[np.float64]:
+        """(tokens, tags)."""
+        if not len(X.tokens):
+            return np.zeros((0, len(self.tags_.tags)))
+        return np.asarray(softmax(self._logits(X, refine).astype(np.float64), axis=1))
+
+    def predict_proba(self, sentences: Sequence[Sequence[Token]], *, refine: int | None = None) -> list[NDArray[np.float64]]:
+        """For each sentence (tokens, tags), the tags as in ``classes_``. ``refine``: see :meth:`predict`."""
+        X = self._inputs(sentences)
+        return split(self._probabilities(X, refine), X.offsets)
+
+    def decision_function(self, sentences: Sequence[Sequence[Token]]) -> list[NDArray[np.float64]]:
+        """Log-probabilities, in the shape of :meth:`predict_proba`."""
+        X = self._inputs(sentences)
+        values = log_softmax(self._logits(X).astype(np.float64), axis=1) if len(X.tokens) else np.zeros((0, len(self.classes_)))
+        return split(values, X.offsets)
+
+    def predict(
+        self,
+        sentences: Sequence[Sequence[Token]],
+        *,
+        decision: str | None = None,
+        refine: int | None = None,
+        holes: Holes | None = None,
+    ) -> list[list[Any]]:
+        """A tag for each token, in the scheme of training; None for the tokens that ``holes`` marks True.
+
+        ``decision`` names another rule for this call; ``refine`` first moves the tagger's answer by so many steps of inference on
+        the learned energy. ConfigError where there is none, or the rule does not apply.
+        """
+        return self.tags_.decode(self._decided(self._inputs(sentences, holes), decision or self.decision_, refine))
+
+    def _decided(self, X: Sentences, decision: str, refine: int | None = None) -> TagSequences:
+        if decision not in TAG_RULES:
+            raise unknown_name("decision", decision, TAG_RULES)
+        if decision == "map":
+            return greedy(self._map(X), X.holes, X.offsets)
+        p = self._probabilities(X, refine)
+        if decision == "greedy":
+            return greedy(p, X.holes, X.offsets)
+        return legal(p, X.holes, X.offsets, self.tags_.tags, self.tags_.scheme)
+
+    def _map(self, X: Sentences) -> NDArray[Any]:
+        if not isinstance(self._method().inference, Chain):
+            raise ConfigError(f"The rule 'map' is the answer of exact inference, which {self._method().name!r} does not use.")
+        if not len(X.tokens):
+            return np.zeros((0, len(self.tags_.tags)))
+        return inferred(self.predictor_, self._energy_network(), self._space(), Chain("viterbi"), X, self._device())
+
+    def predict_spans(self, sentences: Sequence[Sequence[Token]], **keywords: Any) -> list[list[Span]]:
+        """For each sentence its spans (type, start, end), the end not included; keywords are :meth:`predict`'s.
+
+        ConfigError if the tags do not spell out spans.
+        """
+        self._check_fitted()
+        if self.tags_.given is None:
+            raise ConfigError(f"These tags are plain, they do not spell out spans ({', '.join(SCHEMES)}): use predict.")
+        return [find_spans([tag or "O" for tag in tags]) for tags in self.predict(sentences, **keywords)]
+
+    def energy(self, sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> NDArray[np.float64]:
+        """(sentences,) E(x, y) of given tags; lower is better. ConfigError if there is no energy, DataError for new tags."""
+        holes = [[tag is None for tag in row] for row in tags]
+        X, Y = self._inputs(sentences, holes), self.tags_.encode(tags)
+        energy = self._energy_network().eval()
+        out = np.empty(len(X))
+        with torch.no_grad():
+            for index in in_order(X):
+                batch = to_batch(Rows(X[index], Y[index]), self._device())
+                state = energy.prepare(batch.x, batch.mask)  # type: ignore[operator]
+                out[index] = energy(state, batch.y.unsqueeze(1)).squeeze(1).cpu().numpy()
+        return out
+
+    def infer(self, sentences: Sequence[Sequence[Token]], settings: Solver | None = None) -> Solution:
+        """Minimise the fitted energy for these sentences as one padded batch; ``settings``: by default the method's own."""
+        how = settings or self._method().inference or self._refinement(50)
+        X = self._inputs(sentences)
+        tilted = self._method().inference is None and self._method().relative
+        given = problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
+        return given.solve(how)
+
+    def score(self, sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> float:
+        """``metric_`` of :meth:`predict`; a tag that training has not seen is an error like any other."""
+        holes = [[tag is None for tag in row] for row in tags]
+        predicted = self.predict(sentences, holes=holes)
+        return ratio(get_tag_metric(self.metric_)(_without_holes(tags), _without_holes(predicted)))
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
+        """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
+
+        A custom ``encoder``, ``energy_network`` module or ``Method`` is code: the folder names it, and :meth:`load` is given it.
+        """
+        self._check_fitted()
+        parameters = self.get_params(deep=False)
+        custom = [name for name in CODE if parameters[name] is not None and persistence.is_code(parameters[name])]
+        skipped = {*custom, *NOT_SAVED}
+        header = {
+            "estimator": type(self).__name__,
+            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
+            "custom": custom,
+            "tokens": self.tokens_.to_json(),
+            "tags": {"tags": list(self.tags_.tags), "given": self.tags_.given},
+            "metric": self.metric_,
+            "decision": self.decision_,
+            "decision_scores": self.decision_scores_,
+            "history": self.history_,
+            "updates": self.updates_,
+            "notes": notes if notes is not None else getattr(self, "notes_", {}),
+        }
+        tensors = {
+            **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
+            **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
+        }
+        persistence.write_folder(path, header, tensors)
+
+    @classmethod
+    def load(cls, path: Path | str, **custom: Any) -> Self:
+        """A saved tagger. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
+        header, tensors = persistence.read_folder(path)
+        parameters = persistence.parameters_for(cls, header, path, custom)
+        try:
+            model = cls(**parameters, **custom)
+            model._restore(header, tensors)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+        return model
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        self.tokens_ = TokenFormat.from_json(header["tokens"])
+        self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
+        self.classes_ = np.array(self.tags_.tags)
+        self.metric_, self.decision_ = header["metric"], header["decision"]
+        self.decision_scores_, self.updates_ = header["decision_scores"], header["updates"]
+        self.history_, self.notes_ = header["history"], header["notes"]
+        self.n_iter_ = max(1, len(self.history_))
+        self._pretrained = tensors.get(TABLE)
+        with torch.random.fork_rng(devices=[]):
+            self.predictor_, self.energy_ = cast(Any, self)._blank_networks(self._method())
+        self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
+        self.predictor_.to(self._device())
+        if self.energy_ is not None:
+            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
+            self.energy_.to(self._device())
+
+    @property
+    def density_(self) -> Density:
+        """What the fitted energy's exp(-E) estimates."""
+        return self._method().density
+
+
+def _without_holes(tags: Sequence[Sequence[str | None]]) -> list[list[str]]:
+    return [[tag for tag in row if tag is not None] for row in tags]

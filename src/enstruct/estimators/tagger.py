@@ -1,0 +1,309 @@
+"""``EnergySequenceTagger``: a tag for every token, spans where the tags spell them out."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
+from enstruct.data.rows import Rows
+from enstruct.data.sentences import TagSequences
+from enstruct.decisions.judge import TagJudge
+from enstruct.decisions.tag_sequences import TAG_RULES
+from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.energies.build import TAG_TERMS
+from enstruct.energies.tag_lm import TagLanguageEnergy
+from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.estimators.networks import energy_spec
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tag_predictions import TagPredictions
+from enstruct.estimators.token_format import Token, TokenFormat
+from enstruct.inference import Chain
+from enstruct.methods import PREDICTOR_ALONE, Method
+from enstruct.tag_methods import TAG_METHODS
+from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
+
+log = logging.getLogger("enstruct")
+Sentence = Sequence[Token]
+
+
+class EnergySequenceTagger(TagPredictions):
+    """A feed-forward tagger (BiLSTM, one softmax a token) trained with a learned energy as its loss.
+
+    Minimises, over the tagger F and an energy network E that learns beside it,
+
+        CE(F(x), y) + w E(x, F(x)),        E(x, y) = sum_t y_t . u(x, t) + sum_t y_{t-1}' W y_t
+
+    so that what a conditional random field pays for at every prediction is learnt at training time. ``method="crf"`` is that
+    field itself, with exact likelihood and decoding; ``method="cross-entropy"`` the tagger alone.
+
+    Parameters
+    ----------
+    method : str or Method, default="seal-nce"
+        A row of ``enstruct.tag_methods.TAG_METHODS``: "cross-entropy", "crf", "seal-margin", "seal-regression",
+        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e",
+        "dvn", "nce"; inference networks "infnet", "infnet+"; implicit bilevel training "implicit-cd", "implicit-ssvm",
+        "implicit-dvn".
+    metric : str, default="auto"
+        What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
+    decision : str, default="auto"
+        "greedy" (each token's best tag), "legal" (the best sequence the tag scheme allows), "map" (the energy's best sequence;
+        ``crf`` only), or "auto": the best of them on validation sentences.
+    scheme : str or None, default="auto"
+        "IOB1", "IOB2", "BIOES", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come back as
+        they were given.
+    embeddings : path or WordVectors, default=None
+        Pretrained vectors (GloVe, word2vec or fastText text). None trains ``embedding_dim`` wide ones from scratch.
+    clusters : path or dict, default=None
+        Brown clusters (``bits TAB word``), whose prefixes become features.
+    characters : int, default=0
+        Width of the character network; 0 for none.
+    hidden, layers, dropout : int, int, float
+        Of the bidirectional LSTM; ``hidden`` is a direction's.
+    encoder : nn.Module or callable(TokenFormat) -> nn.Module, default=None
+        Your own tokens (:class:`~enstruct.encoders.tokens.TokenBatch`) -> (batch, time, ``out_features``) instead.
+    energy_network : EnergySpec or nn.Module, default=None
+        Terms of ``enstruct.energies.build.TAG_TERMS``: "local", "chain", "skip-2", "skip-3", "conv", "tag-lm".
+    initial : EnergySequenceTagger, default=None
+        A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped.
+    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost,
+    hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
+        Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
+    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, batch_size, optimizer, max_iter, n_iter_no_change, tol
+        As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data).
+    validation_fraction : float, default=0.1
+        Of the sentences held out when ``fit`` gets none for validation.
+    random_state, verbose, warm_start, device, callbacks
+        As usual.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The trained tags, in the order of ``predict_proba``.
+    predictor_, energy_, history_, n_iter_, updates_, decision_, decision_scores_
+        As for the multi-label estimator.
+    """
+
+    _methods: ClassVar[dict[str, Method]] = TAG_METHODS
+    _most_epochs = 40
+    _patience_epochs = 5
+
+    def __init__(
+        self,
+        method: Any = "seal-nce",
+        *,
+        metric: str = "auto",
+        decision: str = "auto",
+        scheme: str | None = "auto",
+        embeddings: Any = None,
+        embedding_dim: int = 50,
+        clusters: Any = None,
+        characters: int = 0,
+        hidden: int = 100,
+        layers: int = 1,
+        dropout: float = 0.5,
+        encoder: Any = None,
+        energy_network: Any = None,
+        initial: Any = None,
+        energy_weight: float | None = None,
+        supervised_weight: float | None = None,
+        supervised: str | None = None,
+        warmup: int | None = None,
+        entropy_weight: float | None = None,
+        anchor_weight: float | None = None,
+        negatives: Any = None,
+        n_samples: int | None = None,
+        cost: str | None = None,
+        hypergradient: Any = None,
+        sample_gradient: str | None = None,
+        energy_steps: int | None = None,
+        predictor_steps: int | None = None,
+        repeats: int | None = None,
+        first: str | None = None,
+        learning_rate: float = 2e-3,
+        energy_learning_rate: float | None = None,
+        weight_decay: float = 1e-5,
+        clip: float | None = 10.0,
+        energy_clip: float | None = None,
+        batch_size: int = 32,
+        optimizer: str = "adamw",
+        max_iter: int | str = "auto",
+        n_iter_no_change: int | str = "auto",
+        tol: float = 1e-4,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        device: str = "cpu",
+        callbacks: Any = None,
+    ) -> None:
+        given = dict(locals())
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
+    def fit(
+        self,
+        sentences: Sequence[Sentence],
+        tags: Sequence[Sequence[str | None]],
+        sentences_val: Sequence[Sentence] | None = None,
+        tags_val: Sequence[Sequence[str | None]] | None = None,
+    ) -> EnergySequenceTagger:
+        """Train on sentences, lists of words or of tuples (word, further columns ...), and a tag for each token.
+
+        A tag of None is a hole: the token is read but neither trained on nor predicted. Sentences without a tag are left out.
+        Without validation sentences a part is held out. Raises DataError, ConfigError, DivergenceError.
+        """
+        self._check_choices()
+        if (sentences_val is None) != (tags_val is None):
+            raise ConfigError("Pass both sentences_val and tags_val, or neither.")
+        check_pairs(sentences, tags)
+        if not any(len(row) for row in tags):
+            raise DataError("There is nothing to train on: no sentence has a token.")
+        if tags_val is not None and sentences_val is not None:
+            check_pairs(sentences_val, tags_val)
+        seed = self._seed()
+        pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
+        if tags_val is None or sentences_val is None:
+            pairs, held = self._hold_out(pairs, seed)
+        else:
+            held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
+        self._fit_formats(pairs, [*pairs, *held])
+        train, validation = self._rows(pairs), self._rows(held)
+        self.classes_ = np.array(self.tags_.tags)
+        self.history_ = self._train(train, validation, TagJudge(self.metric_, self.tags_.decode), None, seed)
+        self.n_iter_ = max(1, len(self.history_))
+        self.updates_ = dict(self.__dict__.pop("_game_").updates)
+        self._choose_decision(validation)
+        return self
+
+    def _check_choices(self) -> None:
+        if self.metric not in ("auto", *TAG_METRICS):
+            raise unknown_name("tag metric", self.metric, ("auto", *TAG_METRICS))
+        if self.decision not in ("auto", *TAG_RULES):
+            raise unknown_name("decision", self.decision, ("auto", *TAG_RULES))
+        if self.decision == "map" and not isinstance(self._method().inference, Chain):
+            raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
+        if not 0 < self.validation_fraction < 1:
+            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        if self.initial is not None and not hasattr(self.initial, "predictor_"):
+            raise ConfigError("initial= must be a fitted EnergySequenceTagger.")
+
+    def _hold_out(self, pairs: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
+        n = round(self.validation_fraction * len(pairs))
+        if n < 1 or n >= len(pairs):
+            raise DataError(
+                f"{len(pairs)} sentences are too few to hold out {self.validation_fraction:.0%} of them for validation."
+            )
+        order = np.random.default_rng(seed).permutation(len(pairs))
+        return [pairs[i] for i in order[n:]], [pairs[i] for i in order[:n]]
+
+    def _fit_formats(self, train: list[Any], every: list[Any]) -> None:
+        """Numbers for words and tags; validation tags are tags too, validation words are not known."""
+        if self.initial is not None:
+            self.tokens_, self.tags_ = self.initial.tokens_, self.initial.tags_
+            self._pretrained = self.initial._pretrained
+        elif not (self.warm_start and hasattr(self, "predictor_")):
+            vectors = _vectors(self.embeddings)
+            table = {} if vectors is None else {word: i for i, word in enumerate(vectors.words, 1)}
+            self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([sentence for sentence, _ in train])
+            self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme)
+            self._pretrained = None if vectors is None else _table(vectors)
+        spans = self.tags_.given is not None
+        if self.metric == "span-f1" and not spans:
+            raise ConfigError("metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES); these are plain tags.")
+        self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
+
+    def _rows(self, pairs: list[Any]) -> Rows:
+        tags = self.tags_.encode([tags for _, tags in pairs])
+        holes = [[tag is None for tag in tags] for _, tags in pairs]
+        return Rows(self.tokens_.encode([sentence for sentence, _ in pairs], holes), tags)
+
+    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        predictor, energy = self._blank_networks(method)
+        if self.initial is not None:
+            try:
+                predictor.load_state_dict(self.initial.predictor_.state_dict())
+            except RuntimeError as error:
+                raise ConfigError(f"initial= has another network than this tagger asks for ({error}).") from error
+        if energy is not None:
+            for term in energy.modules():
+                if isinstance(term, TagLanguageEnergy):
+                    losses = term.model.pretrain(tag_tensors(train.Y))
+                    log.info("tag language model: loss %.3f after the first epoch, %.3f after the last", losses[0], losses[-1])
+        return predictor, energy
+
+    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
+        def fresh() -> nn.Module:
+            if self.encoder is None:
+                return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
+            own = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else self.encoder(self.tokens_)
+            if not isinstance(getattr(own, "out_features", None), int):
+                raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
+            return cast(nn.Module, own)
+
+        predictor = Predictor(fresh(), len(self.tags_.tags))
+        if not method.has_energy:
+            return predictor, None
+        spec = energy_spec(method, self.energy_network)
+        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
+        twin = fresh() if own_features else predictor.encoder
+        return predictor, build_energy(spec, predictor.encoder, twin, len(self.tags_.tags), TAG_TERMS)
+
+    def _embedding(self) -> TokenEmbedding:
+        tokens, table = self.tokens_, self._pretrained
+        width = self.embedding_dim if table is None else table.shape[1]
+        n_characters = len(tokens.characters) + 2
+        return TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
+
+    def _first_stage(self, method: Method) -> int:
+        if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0]:
+            return 0
+        if len(method.stages) == 1:
+            raise ConfigError(f"Method {method.name!r} has the one stage that initial= stands for: nothing would be trained.")
+        return 1
+
+    def _choose_decision(self, validation: Rows) -> None:
+        rules = [rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain)]
+        truth, metric = self.tags_.decode(validation.Y), get_tag_metric(self.metric_)
+        found = {rule: self.tags_.decode(self._decided(validation.X, rule)) for rule in rules}
+        self.decision_scores_ = {rule: ratio(metric(truth, tags)) for rule, tags in found.items()}
+        self.decision_ = max(rules, key=self.decision_scores_.__getitem__) if self.decision == "auto" else self.decision
+
+
+def check_pairs(sentences: Sequence[Sentence], tags: Sequence[Sequence[str | None]]) -> None:
+    """DataError unless there is a tag, or None, for each token."""
+    if len(sentences) != len(tags):
+        raise DataError(f"There are {len(sentences)} sentences and {len(tags)} sequences of tags.")
+    for i, (tokens, names) in enumerate(zip(sentences, tags, strict=True)):
+        if len(tokens) != len(names):
+            raise DataError(f"Sentence {i} has {len(tokens)} tokens and {len(names)} tags.")
+        for name in names:
+            if not (name is None or isinstance(name, str)):
+                raise DataError(f"Sentence {i} has the tag {name!r}; tags are strings, or None where a token has none.")
+
+
+def tag_tensors(tags: TagSequences) -> list[torch.Tensor]:
+    """The tag numbers of each sentence, holes closed up."""
+    return [torch.from_numpy(row[row >= 0]) for row in tags.split()]
+
+
+def _vectors(given: Any) -> WordVectors | None:
+    return read_vectors(given) if isinstance(given, (str, Path)) else given
+
+
+def _clusters(given: Any) -> dict[str, str]:
+    return read_clusters(given) if isinstance(given, (str, Path)) else dict(given) if isinstance(given, Mapping) else {}
+
+
+def _table(vectors: WordVectors) -> torch.Tensor:
+    """(words + 1, width): row 0 is the vector of ``<unk>``, or zeros."""
+    unknown = vectors.vectors[vectors.words.index("<unk>")] if "<unk>" in vectors.words else np.zeros(vectors.vectors.shape[1])
+    return torch.from_numpy(np.concatenate([unknown[None].astype(np.float32), vectors.vectors]))

@@ -1,0 +1,152 @@
+"""Words to numbers: the columns that the token encoder reads, learnt from the training sentences.
+
+0       row of the word in the pretrained table (its own spelling, else in lower case); 0 if it is not there
+1       number of the lower-cased word among the training words; 0 if it is not there
+2, 3    case (lower, upper, title, mixed, none) and digits (none, some, all)
+4 ..    one for each further column of the tokens, one for each length of cluster prefix; 0 for unseen values
+last    the spelling's number, whose characters the character network reads
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.sentences import Sentences, offsets_of
+from enstruct.errors import DataError
+
+CASES = ("", "lower", "upper", "title", "mixed", "none")
+PREFIXES = (2, 4, 6, 8, 12, 16)
+LONGEST_WORD = 25
+Token = str | tuple[str, ...]
+
+
+@dataclass
+class TokenFormat:
+    """Everything is plain data, so that a saved model holds it as JSON."""
+
+    vectors: dict[str, int] = field(default_factory=dict)  # word -> row of the pretrained table, from 1
+    clusters: dict[str, str] = field(default_factory=dict)  # word -> bits
+    words: dict[str, int] = field(default_factory=dict)
+    columns: list[dict[str, int]] = field(default_factory=list)
+    characters: dict[str, int] = field(default_factory=dict)
+    width: int = 1  # of a token: the word and its further columns
+
+    def fit(self, sentences: Sequence[Sequence[Token]]) -> TokenFormat:
+        """Numbers for what these sentences hold."""
+        tokens = [as_tuple(token) for tokens in sentences for token in tokens]
+        self.width = len(tokens[0])
+        self._check(sentences)
+        self.words = _numbered(Counter(token[0].lower() for token in tokens))
+        sides = [Counter(token[i] for token in tokens) for i in range(1, self.width)]
+        seen = {token[0] for token in tokens}
+        prefixes = [Counter(p for word in seen if (p := self._prefix(word, n))) for n in (PREFIXES if self.clusters else ())]
+        self.columns = [_numbered(values) for values in (*sides, *prefixes)]
+        self.characters = _numbered(Counter(c for word in seen for c in word))
+        return self
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """How many values each category has, 0 for unseen included."""
+        return (len(CASES), 4, *(len(values) + 1 for values in self.columns))
+
+    def encode(self, sentences: Sequence[Sequence[Token]], holes: Sequence[Sequence[bool]] | None = None) -> Sentences:
+        """``holes``: True where a token is read but not tagged. DataError for tokens of another form."""
+        self._check(sentences)
+        tokens = [as_tuple(token) for tokens in sentences for token in tokens]
+        spellings = _numbered(Counter(token[0] for token in tokens), first=1)
+        table = {token: self._row(token) for token in set(tokens)}
+        rows = [(*table[token], spellings[token[0]]) for token in tokens]
+        n_columns = 3 + len(self.categories)
+        numbers = np.array(rows, dtype=np.int64).reshape(-1, n_columns)
+        lengths = [len(s) for s in sentences]
+        return Sentences(numbers, offsets_of(lengths), _hole_places(holes, lengths), self._spell(spellings))
+
+    def _row(self, token: tuple[str, ...]) -> tuple[int, ...]:
+        word = token[0]
+        low = word.lower()
+        row = self.vectors.get(word) or self.vectors.get(low) or 0
+        values = [*token[1:], *(self._prefix(word, n) for n in (PREFIXES if self.clusters else ()))]
+        numbered = (numbers.get(value, 0) for numbers, value in zip(self.columns, values, strict=True))
+        return row, self.words.get(low, 0), CASES.index(_case(word)), _digits(word), *numbered
+
+    def _prefix(self, word: str, length: int) -> str:
+        bits = self.clusters.get(word) or self.clusters.get(word.lower()) or ""
+        return bits[:length]
+
+    def _spell(self, spellings: dict[str, int]) -> NDArray[np.int64]:
+        out = np.zeros((len(spellings) + 1, min(LONGEST_WORD, max(map(len, spellings), default=1))), dtype=np.int64)
+        for word, number in spellings.items():
+            found = [self.characters.get(c, len(self.characters) + 1) for c in word[: out.shape[1]]]
+            out[number, : len(found)] = found
+        return out
+
+    def _check(self, sentences: Sequence[Sequence[Token]]) -> None:
+        for i, tokens in enumerate(sentences):
+            if isinstance(tokens, str):
+                raise DataError(f"Sentence {i} is a string; a sentence is a list of tokens. Split it into words first.")
+            for j, token in enumerate(tokens):
+                given = as_tuple(token)
+                if not given or not all(isinstance(part, str) for part in given):
+                    raise DataError(f"Token {j} of sentence {i} is {token!r}; it must be a word or a tuple of strings.")
+                if len(given) != self.width:
+                    raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {self.width} as in training.")
+
+    # -- as JSON ----------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        listed = {name: list(getattr(self, name)) for name in ("vectors", "words", "characters")}
+        return {**listed, "clusters": self.clusters, "columns": [list(values) for values in self.columns], "width": self.width}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> TokenFormat:
+        return cls(
+            _from_list(given["vectors"]),
+            given["clusters"],
+            _from_list(given["words"]),
+            [_from_list(values) for values in given["columns"]],
+            _from_list(given["characters"]),
+            given["width"],
+        )
+
+
+def as_tuple(token: Token) -> tuple[str, ...]:
+    return (token,) if isinstance(token, str) else tuple(token)
+
+
+def _numbered(values: Iterable[str], first: int = 1) -> dict[str, int]:
+    return {value: i for i, value in enumerate(sorted(values), first)}
+
+
+def _from_list(values: list[str]) -> dict[str, int]:
+    return {value: i for i, value in enumerate(values, 1)}
+
+
+def _case(word: str) -> str:
+    if not any(c.isalpha() for c in word):
+        return "none"
+    if word.islower():
+        return "lower"
+    if word.isupper():
+        return "upper"
+    return "title" if word[0].isupper() and word[1:].islower() else "mixed"
+
+
+def _digits(word: str) -> int:
+    """1 none, 2 some, 3 all; 0 is padding."""
+    n = sum(c.isdigit() for c in word)
+    return 1 if n == 0 else 3 if n == len(word) else 2
+
+
+def _hole_places(holes: Sequence[Sequence[bool]] | None, lengths: Sequence[int]) -> NDArray[np.bool_]:
+    if holes is None:
+        return np.zeros(sum(lengths), dtype=bool)
+    for i, (given, length) in enumerate(zip(holes, lengths, strict=True)):
+        if len(given) != length:
+            raise DataError(f"The holes of sentence {i} are {len(given)}, its tokens {length}.")
+    return np.array([hole for given in holes for hole in given], dtype=bool)

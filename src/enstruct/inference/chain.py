@@ -1,0 +1,133 @@
+"""Exact inference on a linear chain: E(x, y) = sum_t y_t . u_t + sum_t y_{t-1}' W y_t + start . y_1 + end . y_T.
+
+    viterbi          argmin_y E                                         best so far, forwards; then back along the pointers
+    log_partition    log sum_y exp(-E), by the forward recursion        log Z
+    marginals        P(y_t = k) = -d log Z / d u_tk                     forward-backward, by automatic differentiation
+
+(Rabiner 1989.) They cost O(T K²) where a feed-forward predictor pays O(T K), and are the decoder and the likelihood of the
+conditional random field, the baseline that energy-trained taggers are held against, and the oracle of chain energies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from enstruct.energies.base import State, SumEnergy
+from enstruct.energies.chain import ChainEnergy, spread, squeezed, tag_places
+from enstruct.energies.local import LocalEnergy
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.inference.minimise import Solution
+from enstruct.spaces.base import RelaxedSpace
+
+Answer = Literal["viterbi", "marginals"]
+
+
+class Potentials(NamedTuple):
+    """``unary`` (batch, time, tags) with the existing places first, ``there`` (batch, time) which they are, ``transitions``
+    (tags, tags), ``start`` and ``end`` (tags,); all energies, lower is better."""
+
+    unary: Tensor
+    there: Tensor
+    transitions: Tensor
+    start: Tensor
+    end: Tensor
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A solver as data: the most probable sequence, or each token's marginals. Only for energies of terms local and chain."""
+
+    answer: Answer = "marginals"
+    needs_predictor: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.answer not in ("viterbi", "marginals"):
+            raise unknown_name("answer of a chain", self.answer, ("viterbi", "marginals"))
+
+    def resolve(self, predicted: Tensor) -> Chain:
+        return self
+
+    @torch.no_grad()
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
+        """Of E(x, y) - Δ(y, truth). ConfigError for other energies, or a cost that is not linear in y."""
+        potentials = chain_potentials(energy, state)
+        if truth is not None:
+            potentials = potentials._replace(unary=potentials.unary - _linear_cost(space, truth, state.mask))
+        found = viterbi(potentials) if self.answer == "viterbi" else marginals(potentials)
+        places = None if state.mask is None else tag_places(state.mask)
+        y = spread(found.unsqueeze(1), places).squeeze(1)
+        value = energy(state, y.unsqueeze(1)).squeeze(1)
+        if truth is not None:
+            value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
+        once = torch.ones(len(y), dtype=torch.int64, device=y.device)
+        return Solution(y, value, once, torch.ones_like(once, dtype=torch.bool), f"{self.answer} on {len(y)} rows.")
+
+
+def chain_potentials(energy: Any, state: State) -> Potentials:
+    """What the algorithms read of an energy of terms local and chain; ConfigError for any other. Differentiable."""
+    terms = list(energy.terms) if isinstance(energy, SumEnergy) else []
+    local = [kept for term, kept in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
+    chain = [term for term in terms if isinstance(term, ChainEnergy) and term.distance == 1]
+    if len(terms) != 2 or not local or not chain:
+        raise ConfigError(
+            "Exact inference on a chain reads energies of the two terms 'local' and 'chain'; this one has others. Use "
+            "EnergySpec(terms=('local', 'chain')), or gradient-based inference."
+        )
+    unary, links = cast(Tensor, local[0]), chain[0]
+    if state.mask is None:
+        there = torch.ones(unary.shape[:2], dtype=torch.bool, device=unary.device)
+    else:
+        places = tag_places(state.mask)
+        unary, there = squeezed(unary.unsqueeze(1), places).squeeze(1), places >= 0
+    return Potentials(unary, there, links.transitions, cast(Tensor, links.start), cast(Tensor, links.end))
+
+
+def log_partition(p: Potentials) -> Tensor:
+    """(batch,) log sum over tag sequences of exp(-E); 0 where there is no token."""
+    alpha = -p.unary[:, 0] - p.start  # (batch, tags)
+    for t in range(1, p.unary.shape[1]):
+        onward = torch.logsumexp(alpha.unsqueeze(2) - p.transitions, dim=1) - p.unary[:, t]
+        alpha = torch.where(p.there[:, t : t + 1], onward, alpha)
+    return torch.logsumexp(alpha - p.end, dim=1) * p.there[:, 0]
+
+
+def marginals(p: Potentials) -> Tensor:
+    """(batch, time, tags) of exp(-E)/Z; zero where there is no token."""
+    with torch.enable_grad():
+        unary = p.unary.detach().requires_grad_()
+        total = log_partition(p._replace(unary=unary)).sum()
+        (slope,) = torch.autograd.grad(total, unary)
+    return -slope
+
+
+def viterbi(p: Potentials) -> Tensor:
+    """(batch, time, tags) one-hot sequences of lowest energy; zero where there is no token."""
+    time, n_tags = p.unary.shape[1:]
+    best = p.unary[:, 0] + p.start
+    pointers = []
+    for t in range(1, time):
+        value, pointer = (best.unsqueeze(2) + p.transitions).min(1)
+        here = p.there[:, t : t + 1]
+        best = torch.where(here, value + p.unary[:, t], best)
+        pointers.append(torch.where(here, pointer, torch.arange(n_tags, device=pointer.device)))  # beyond the end: stay
+    tag = (best + p.end).argmin(1)
+    tags = [tag]
+    for pointer in reversed(pointers):
+        tag = pointer.gather(1, tag.unsqueeze(1)).squeeze(1)
+        tags.append(tag)
+    found = torch.stack(tags[::-1], dim=1)
+    return F.one_hot(found, n_tags).to(p.unary.dtype) * p.there.unsqueeze(-1)
+
+
+def _linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
+    """(batch, time, tags) the cost's gradient, squeezed; ConfigError if the cost is not linear in y."""
+    at = torch.zeros_like(truth).unsqueeze(1)
+    slope = space.cost_gradient(at, truth, mask)
+    if not torch.allclose(slope, space.cost_gradient(truth.unsqueeze(1), truth, mask)):
+        raise ConfigError("Exact cost-augmented inference on a chain needs a cost that is linear in y: hamming-sum or -mean.")
+    return squeezed(slope, None if mask is None else tag_places(mask)).squeeze(1)

@@ -1,0 +1,95 @@
+"""The method table for tag sequences: the rows of :mod:`enstruct.methods` by the same names, with what is different about tags.
+
+- Costs count tokens: their sum under margins, their mean where a value in [0, 1] is learnt, the log loss end-to-end.
+- The energy is ``local`` + ``chain`` (implicit-training paper, eq. 7) on features copied from the predictor.
+- Games begin from a predictor trained by cross-entropy, whose features the energy keeps and whose logits are its first local
+  part (Tu & Gimpel 2018, and the implicit-training paper's taggers); ``initial=`` of the tagger skips that first stage.
+- Inference starts from the predictor, or where there is none from the uniform distribution.
+- ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from enstruct.hypergradients import Implicit, Neumann
+from enstruct.inference import Chain, Inference, MirrorDescent
+from enstruct.methods import (
+    ENERGY_ALONE,
+    METHODS,
+    SPEN_INFERENCE,
+    THREE_STAGES,
+    WARM_START_THEN_GAME,
+    Method,
+    PredictorLoss,
+)
+from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, ValueTuples
+from enstruct.objectives import LIKELIHOOD
+
+CHAIN = {"terms": ("local", "chain"), "features": "copied"}
+GAME = {
+    "energy": CHAIN,
+    "stages": WARM_START_THEN_GAME,
+    "predictor_loss": PredictorLoss(energy_weight=1.0),
+}
+CLIMB = Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=20, as_value=True)
+
+REACTION = Implicit(Neumann(2), hvp="finite-difference")
+"""Products by differences, as the paper takes them: torch's fast LSTM kernels have a first derivative only."""
+
+SUM, MEAN = "hamming-sum", "hamming-mean"
+
+
+def _row(name: str, **changes: object) -> Method:
+    return replace(METHODS[name], **changes)  # type: ignore[arg-type]
+
+
+TAG_METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        _row("cross-entropy", cost=SUM),
+        Method(
+            "crf",
+            negatives=Partition(),
+            objective=LIKELIHOOD,
+            stages=ENERGY_ALONE,
+            cost=SUM,
+            energy={"terms": ("local", "chain"), "features": "separate"},
+            inference=Chain(),
+        ),
+        _row(
+            "spen",
+            energy=CHAIN,
+            cost=SUM,
+            negatives=InferencePoint(Inference(steps=20, starts=("predictor",)), augmented=True),
+            inference=replace(SPEN_INFERENCE, steps=30),
+        ),
+        _row("spen-e2e", energy=CHAIN, cost="log"),
+        _row(
+            "dvn",
+            energy=CHAIN,
+            cost=MEAN,
+            stages=THREE_STAGES,
+            negatives=ValueTuples(CLIMB),
+            inference=replace(CLIMB, steps=30),
+        ),
+        _row("nce", energy=CHAIN, cost=SUM),
+        _row("infnet", energy=CHAIN, cost=SUM),
+        _row("infnet+", energy=CHAIN, cost=SUM, predictor_loss=PredictorLoss(energy_weight=1.0)),
+        _row("seal-margin", cost=SUM, **GAME),
+        _row("seal-regression", cost=MEAN, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),
+        _row(
+            "seal-regression-s",
+            cost=MEAN,
+            negatives=PerturbedSamples(5, 1.0),
+            **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)},
+        ),
+        _row("seal-nce", cost=SUM, **GAME),
+        _row("seal-ranking", cost=SUM, **GAME),
+        _row("seal-static-nce", cost=SUM, energy=CHAIN),
+        _row("seal-static-margin", cost=SUM, energy=CHAIN),
+        _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
+        _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),
+        _row("implicit-dvn", cost=MEAN, coupling=REACTION, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),
+    )
+}
