@@ -17,7 +17,10 @@ from enstruct.inference import Chain, Inference, MirrorDescent
 from enstruct.methods import (
     ENERGY_ALONE,
     METHODS,
+    PREDICTOR_ALONE,
+    PRETRAINED_UNARIES,
     SPEN_INFERENCE,
+    THEN_PREDICTOR,
     THREE_STAGES,
     WARM_START_THEN_GAME,
     Method,
@@ -26,10 +29,14 @@ from enstruct.methods import (
 from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, ValueTuples
 from enstruct.objectives import LIKELIHOOD
 
+GENTLE_GAME = (*PREDICTOR_ALONE, replace(WARM_START_THEN_GAME[1], rate=0.25))
+"""A trained tagger moves on at a quarter of the rate; the energy, which is new, at the whole of it (``energy_rate``)."""
+
 CHAIN = {"terms": ("local", "chain"), "features": "copied"}
 GAME = {
     "energy": CHAIN,
-    "stages": WARM_START_THEN_GAME,
+    "stages": GENTLE_GAME,
+    "energy_rate": 4.0,
     "predictor_loss": PredictorLoss(energy_weight=1.0),
 }
 CLIMB = Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=20, as_value=True)
@@ -73,9 +80,9 @@ TAG_METHODS: dict[str, Method] = {
             negatives=ValueTuples(CLIMB),
             inference=replace(CLIMB, steps=30),
         ),
-        _row("nce", energy=CHAIN, cost=SUM),
-        _row("infnet", energy=CHAIN, cost=SUM),
-        _row("infnet+", energy=CHAIN, cost=SUM, predictor_loss=PredictorLoss(energy_weight=1.0)),
+        _row("nce", energy=CHAIN, cost=SUM, stages=PRETRAINED_UNARIES),
+        _row("infnet", energy=CHAIN, cost=SUM, stages=GENTLE_GAME, energy_rate=4.0),
+        _row("infnet+", **GAME, cost=SUM),
         _row("seal-margin", cost=SUM, **GAME),
         _row("seal-regression", cost=MEAN, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),
         _row(
@@ -86,7 +93,7 @@ TAG_METHODS: dict[str, Method] = {
         ),
         _row("seal-nce", cost=SUM, **GAME),
         _row("seal-ranking", cost=SUM, **GAME),
-        _row("seal-static-nce", cost=SUM, energy=CHAIN),
+        _row("seal-static-nce", cost=SUM, energy=CHAIN, stages=(*PRETRAINED_UNARIES, THEN_PREDICTOR)),
         _row("seal-static-margin", cost=SUM, energy=CHAIN),
         _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),

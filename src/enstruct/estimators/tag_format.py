@@ -72,6 +72,10 @@ class TagFormat:
                 flat.append(-1 if name is None else number[name])
         return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
 
+    def names(self, tags: TagSequences) -> list[list[str]]:
+        """As :meth:`decode`, without the holes."""
+        return [[tag for tag in row if tag is not None] for row in self.decode(tags)]
+
     def decode(self, tags: TagSequences) -> list[list[Any]]:
         """Numbers to the user's tags; holes come back as None."""
         out: list[list[Any]] = []

@@ -25,7 +25,7 @@ from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.networks import energy_spec
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
-from enstruct.estimators.token_format import Token, TokenFormat
+from enstruct.estimators.token_format import Token, TokenFormat, check_tokens
 from enstruct.inference import Chain
 from enstruct.methods import PREDICTOR_ALONE, Method
 from enstruct.tag_methods import TAG_METHODS
@@ -178,7 +178,7 @@ class EnergySequenceTagger(TagPredictions):
         self._fit_formats(pairs, [*pairs, *held])
         train, validation = self._rows(pairs), self._rows(held)
         self.classes_ = np.array(self.tags_.tags)
-        self.history_ = self._train(train, validation, TagJudge(self.metric_, self.tags_.decode), None, seed)
+        self.history_ = self._train(train, validation, TagJudge(self.metric_, self.tags_.names), None, seed)
         self.n_iter_ = max(1, len(self.history_))
         self.updates_ = dict(self.__dict__.pop("_game_").updates)
         self._choose_decision(validation)
@@ -272,14 +272,15 @@ class EnergySequenceTagger(TagPredictions):
 
     def _choose_decision(self, validation: Rows) -> None:
         rules = [rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain)]
-        truth, metric = self.tags_.decode(validation.Y), get_tag_metric(self.metric_)
-        found = {rule: self.tags_.decode(self._decided(validation.X, rule)) for rule in rules}
+        truth, metric = self.tags_.names(validation.Y), get_tag_metric(self.metric_)
+        found = {rule: self.tags_.names(self._decided(validation.X, rule)) for rule in rules}
         self.decision_scores_ = {rule: ratio(metric(truth, tags)) for rule, tags in found.items()}
         self.decision_ = max(rules, key=self.decision_scores_.__getitem__) if self.decision == "auto" else self.decision
 
 
 def check_pairs(sentences: Sequence[Sentence], tags: Sequence[Sequence[str | None]]) -> None:
     """DataError unless there is a tag, or None, for each token."""
+    check_tokens(sentences)
     if len(sentences) != len(tags):
         raise DataError(f"There are {len(sentences)} sentences and {len(tags)} sequences of tags.")
     for i, (tokens, names) in enumerate(zip(sentences, tags, strict=True)):

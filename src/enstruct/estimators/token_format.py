@@ -41,7 +41,7 @@ class TokenFormat:
         """Numbers for what these sentences hold."""
         tokens = [as_tuple(token) for tokens in sentences for token in tokens]
         self.width = len(tokens[0])
-        self._check(sentences)
+        check_tokens(sentences, self.width)
         self.words = _numbered(Counter(token[0].lower() for token in tokens))
         sides = [Counter(token[i] for token in tokens) for i in range(1, self.width)]
         seen = {token[0] for token in tokens}
@@ -57,7 +57,7 @@ class TokenFormat:
 
     def encode(self, sentences: Sequence[Sequence[Token]], holes: Sequence[Sequence[bool]] | None = None) -> Sentences:
         """``holes``: True where a token is read but not tagged. DataError for tokens of another form."""
-        self._check(sentences)
+        check_tokens(sentences, self.width)
         tokens = [as_tuple(token) for tokens in sentences for token in tokens]
         spellings = _numbered(Counter(token[0] for token in tokens), first=1)
         table = {token: self._row(token) for token in set(tokens)}
@@ -86,17 +86,6 @@ class TokenFormat:
             out[number, : len(found)] = found
         return out
 
-    def _check(self, sentences: Sequence[Sequence[Token]]) -> None:
-        for i, tokens in enumerate(sentences):
-            if isinstance(tokens, str):
-                raise DataError(f"Sentence {i} is a string; a sentence is a list of tokens. Split it into words first.")
-            for j, token in enumerate(tokens):
-                given = as_tuple(token)
-                if not given or not all(isinstance(part, str) for part in given):
-                    raise DataError(f"Token {j} of sentence {i} is {token!r}; it must be a word or a tuple of strings.")
-                if len(given) != self.width:
-                    raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {self.width} as in training.")
-
     # -- as JSON ----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
@@ -113,6 +102,19 @@ class TokenFormat:
             _from_list(given["characters"]),
             given["width"],
         )
+
+
+def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None) -> None:
+    """DataError for what is no word or tuple of strings, or (with ``width``) has another number of columns."""
+    for i, tokens in enumerate(sentences):
+        if isinstance(tokens, str):
+            raise DataError(f"Sentence {i} is a string; a sentence is a list of tokens. Split it into words first.")
+        for j, token in enumerate(tokens):
+            given = token if isinstance(token, tuple) else (token,)
+            if not given or not all(isinstance(part, str) for part in given):
+                raise DataError(f"Token {j} of sentence {i} is {token!r}; it must be a word or a tuple of strings.")
+            if width is not None and len(given) != width:
+                raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {width} as in training.")
 
 
 def as_tuple(token: Token) -> tuple[str, ...]:

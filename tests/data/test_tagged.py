@@ -1,0 +1,204 @@
+"""Readers of tagged sentences, span schemes, vectors: good files, bad files, and what bad ones are told."""
+
+import lzma
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enstruct.data.citations import read_citations, read_references
+from enstruct.data.conll import read_conll, write_conll
+from enstruct.data.embeddings import read_clusters, read_vectors
+from enstruct.data.sentences import Sentences, TagSequences, buckets, offsets_of
+from enstruct.data.tag_schemes import (
+    SCHEMES,
+    Span,
+    convert,
+    find_scheme,
+    find_spans,
+    legal_transitions,
+    tags_of_scheme,
+    write_spans,
+)
+from enstruct.data.tagged import load_tagged, load_tagged_parts, read_tagged
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, ParseError
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_conll_columns(tmp_path):
+    path = write(tmp_path / "a.conll", "-DOCSTART- -X- O O\n\nEU NNP B-NP I-ORG\nrejects VBZ B-VP O\n\n\nPeter NNP B-NP I-PER\n")
+    assert read_conll(path) == ([["EU", "rejects"], ["Peter"]], [["I-ORG", "O"], ["I-PER"]])
+    assert read_conll(path, columns=[1])[0] == [[("EU", "NNP"), ("rejects", "VBZ")], [("Peter", "NNP")]]
+
+
+def test_tabs_keep_blanks_in_words_and_archives_open(tmp_path):
+    path = tmp_path / "a.conll.xz"
+    path.write_bytes(lzma.compress(b"New York\tN\nis\tV\n"))
+    assert read_conll(path) == ([["New York", "is"]], [["N", "V"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "what"),
+    [
+        ("a X\nb\n", {}, r"line 2: 1 columns, but 2"),
+        ("a\nb\n", {}, r"line 1: one column"),
+        ("a N X\n", {"columns": [2]}, r"no column 2"),
+        ("\n\n", {}, "no tokens"),
+    ],
+)
+def test_bad_columns(tmp_path, text, arguments, what):
+    with pytest.raises(ParseError, match=what):
+        read_conll(write(tmp_path / "a.conll", text), **arguments)
+
+
+def test_unlabelled_columns_and_writing_them(tmp_path):
+    path = write(tmp_path / "a.conll", "a\nb\n\nc\n")
+    sentences, tags = read_conll(path, labelled=False)
+    assert (sentences, tags) == ([["a", "b"], ["c"]], None)
+    again = write(tmp_path / "b.conll", write_conll(sentences, [["X", "Y"], ["X"]]))
+    assert read_conll(again) == (sentences, [["X", "Y"], ["X"]])
+
+
+def test_citations(tmp_path):
+    text = "<author> A. Cau. </author> <title> On it. </title> . <br> <date> 1992 </date>\n\n( <title> B </title>\n"
+    path = write(tmp_path / "a.tagged.txt", text)
+    words, tags = read_citations(path)
+    assert words == [["A.", "Cau.", "On", "it.", ".", "1992"], ["(", "B"]]
+    assert tags == [["author", "author", "title", "title", "title", "date"], ["title", "title"]]
+    assert read_tagged(path).tags == tags
+    assert read_references(path) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("<a> x </b>\n", r"line 1: </b> closes <a>"),
+        ("<a> x <b> y </b> </a>\n", "opens inside"),
+        ("<a> x\n", "not closed"),
+        ("x </a>\n", "closes nothing"),
+        ("x y\n", "no word of it"),
+        ("\n", "no references"),
+    ],
+)
+def test_bad_citations(tmp_path, text, what):
+    with pytest.raises(ParseError, match=what):
+        read_citations(write(tmp_path / "a.tagged", text))
+
+
+def test_parts_of_a_file_and_missing_sets(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.conll", "".join(f"w{i} X\n\n" for i in range(10)))
+    parts = load_tagged_parts(str(path), seed=1)
+    assert [len(p) for p in vars(parts).values()] == [6, 2, 2]
+    assert sorted(s[0] for p in vars(parts).values() for s in p.sentences) == [f"w{i}" for i in range(10)]
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    with pytest.raises(DatasetNotFoundError, match=r"put it at sequences/conll2003"):
+        load_tagged("conll2003", "train")
+    with pytest.raises(ConfigError, match="test"):
+        load_tagged("conll2003", "tset")
+    with pytest.raises(DatasetNotFoundError, match="no tagged set of that name"):
+        load_tagged("conll2004", "train")
+    with pytest.raises(DataError, match="too few"):
+        load_tagged_parts(str(write(tmp_path / "b.conll", "a X\n")))
+
+
+def test_schemes_tell_themselves_apart():
+    assert find_scheme({"O", "I-A"}, [["O", "I-A"]]) == "IOB1"
+    assert find_scheme({"O", "B-A", "I-A"}, [["O", "B-A", "I-A"]]) == "IOB2"
+    assert find_scheme({"O", "S-A"}) == "BIOES"
+    assert find_scheme({"N", "V"}) is None
+    assert find_scheme({"O"}) is None
+
+
+@st.composite
+def sentences_of_spans(draw):
+    length, spans, at = draw(st.integers(1, 10)), [], 0
+    while at < length:
+        end = draw(st.integers(at + 1, length))
+        kind = draw(st.sampled_from(["A", "B", None]))
+        if kind:
+            spans.append(Span(kind, at, end))
+        at = end
+    return length, spans
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@given(given_spans=sentences_of_spans())
+def test_every_scheme_spells_out_every_set_of_spans(scheme, given_spans):
+    length, spans = given_spans
+    tags = write_spans(spans, length, scheme)
+    assert find_spans(tags) == spans
+    assert convert(convert(tags, "BIOES"), scheme) == tags
+    follow, begin, end = legal_transitions(names := tags_of_scheme({"A", "B"}, scheme), scheme)
+    number = [names.index(tag) for tag in tags]
+    assert begin[number[0]]
+    assert end[number[-1]]
+    assert all(follow[a, b] for a, b in pairwise(number))
+
+
+def test_illegal_tags_are_read_as_the_standard_scorer_reads_them():
+    assert find_spans(["I-A", "I-B", "O", "E-A"]) == [Span("A", 0, 1), Span("B", 1, 2), Span("A", 3, 4)]
+    assert find_spans([]) == []
+    follow, begin, end = legal_transitions(["O", "B-A", "E-A"], "BIOES")
+    assert (begin[2], end[1], follow[1, 0], follow[1, 2]) == (False, False, False, True)
+    with pytest.raises(DataError, match="overlaps"):
+        write_spans([Span("A", 0, 2), Span("B", 1, 3)], 4, "IOB2")
+    with pytest.raises(ConfigError, match="IOB1"):
+        write_spans([], 1, "BILOU")
+
+
+def test_vectors(tmp_path):
+    plain = read_vectors(write(tmp_path / "v.txt", "the 1 2\nnew york 3 4\n"))
+    assert plain.words == ["the", "new york"]
+    assert plain.vectors.tolist() == [[1, 2], [3, 4]]
+    assert read_vectors(write(tmp_path / "w.txt", "2 2\nthe 1 2\na 3 4\n")).words == ["the", "a"]
+    with pytest.raises(ParseError, match="line 2"):
+        read_vectors(write(tmp_path / "x.txt", "the 1 2\na x 4\n"))
+    with pytest.raises(ParseError, match="no vectors"):
+        read_vectors(write(tmp_path / "y.txt", ""))
+
+
+def test_clusters(tmp_path):
+    assert read_clusters(write(tmp_path / "c.txt", "0011\tso\t9\n01\tthe\t3\n")) == {"so": "0011", "the": "01"}
+    with pytest.raises(ParseError, match="line 1"):
+        read_clusters(write(tmp_path / "d.txt", "so 0011\n"))
+
+
+def test_sentences_are_indexed_by_sentence():
+    s = Sentences(
+        np.arange(12).reshape(6, 2), offsets_of([3, 0, 2, 1]), np.zeros(6, dtype=bool), np.zeros((1, 1), dtype=np.int64)
+    )
+    picked = s[np.array([3, 0])]
+    assert picked.tokens[:, 0].tolist() == [10, 0, 2, 4]
+    assert picked.lengths.tolist() == [1, 3]
+    assert s[1:3].lengths.tolist() == [0, 2]
+    t = TagSequences(np.arange(6), offsets_of([3, 0, 2, 1]), 6)
+    assert [row.tolist() for row in t[np.array([2, 1])].split()] == [[3, 4], []]
+
+
+def test_buckets_hold_like_lengths_and_few_tokens():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, 50, 500)
+    lengths[7] = 10_000
+    cut = buckets(lengths, 16, rng.permutation(500), 400)
+    assert sorted(np.concatenate(cut).tolist()) == list(range(500))
+    assert all(len(batch) <= 16 for batch in cut)
+    assert all(len(batch) * lengths[batch].max() <= 400 or len(batch) == 1 for batch in cut)
+    assert np.mean([np.ptp(lengths[batch]) for batch in cut]) < 5
+
+
+def test_the_real_sets(real_data):
+    sizes = {
+        "conll2003": [(14041, 203621), (3250, 51362), (3453, 46435)],
+        "twitter_pos": [(1000, 14619), (327, 4823), (547, 7707)],
+    }
+    for name, expected in sizes.items():
+        parts = load_tagged_parts(name)
+        assert [(len(p), p.n_tokens) for p in vars(parts).values()] == expected
+    cora = load_tagged("cora", "full")
+    assert (len(cora), cora.n_tokens, len({tag for row in cora.truth() for tag in row})) == (500, 11609, 13)

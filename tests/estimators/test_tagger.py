@@ -1,0 +1,261 @@
+"""The tagger as its users meet it: every method, spans, holes, saving, bad input."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct import EnergySequenceTagger, EnergySpec
+from enstruct.data.embeddings import WordVectors
+from enstruct.data.tag_schemes import find_spans
+from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.hypergradients import Implicit, Neumann
+from enstruct.inference import Chain
+from enstruct.negatives import InferencePoint
+from enstruct.objectives import MARGIN
+from enstruct.tag_methods import TAG_METHODS
+from enstruct.tag_metrics import span_f1
+
+SMALL = {
+    "hidden": 12,
+    "embedding_dim": 8,
+    "dropout": 0.1,
+    "learning_rate": 0.02,
+    "random_state": 0,
+    "max_iter": 10,
+    "batch_size": 8,
+}
+
+
+def make_sentences(n, seed=0):
+    """Names of one to three words after "mr", places after "in"; the words themselves are ambiguous, and some are lower case."""
+    rng = np.random.default_rng(seed)
+    sentences, tags = [], []
+    for _ in range(n):
+        words, names = [], []
+        for _ in range(rng.integers(1, 4)):
+            cue, kind = [("mr", "PER"), ("in", "LOC"), ("the", None)][rng.integers(3)]
+            k = rng.integers(1, 4)
+            span = [f"{'Wx'[rng.integers(2)]}{rng.integers(12)}" for _ in range(k)]
+            words += [cue, *span, "."]
+            names += ["O", *([f"B-{kind}", *[f"I-{kind}"] * (k - 1)] if kind else ["O"] * k), "O"]
+        sentences.append(words)
+        tags.append(names)
+    return sentences, tags
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return make_sentences(120)
+
+
+@pytest.fixture(scope="module")
+def test_sentences():
+    return make_sentences(40, seed=1)
+
+
+@pytest.fixture(scope="module")
+def baseline(sentences):
+    return EnergySequenceTagger("cross-entropy", **SMALL).fit(*sentences)
+
+
+def test_it_learns_from_its_neighbours(baseline, test_sentences):
+    words, tags = test_sentences
+    assert baseline.score(words, tags) > 0.9
+    assert baseline.metric_ == "span-f1"
+    assert baseline.score(words, tags) == pytest.approx(span_f1(tags, baseline.predict(words)))
+    assert baseline.predict_spans(words) == [find_spans(row) for row in baseline.predict(words)]
+    assert set(baseline.decision_scores_) == {"greedy", "legal"}
+
+
+@pytest.mark.parametrize("method", sorted(set(TAG_METHODS) - {"cross-entropy", "crf"}))
+def test_every_method_goes_on_from_the_baseline(method, baseline, sentences, test_sentences):
+    """One epoch more, from a trained tagger: it must not fall apart, and its energy must prefer the truth to noise."""
+    made = EnergySequenceTagger(method, **{**SMALL, "learning_rate": 0.002, "max_iter": 1}, initial=baseline)
+    made.fit(*sentences)
+    words, tags = test_sentences
+    assert made.score(words, tags) > 0.75
+    rng = np.random.default_rng(0)
+    noise = [[["O", "B-PER", "I-PER", "B-LOC"][k] for k in rng.integers(4, size=len(row))] for row in tags]
+    assert (made.energy(words, tags) < made.energy(words, noise)).mean() > 0.9
+
+
+def test_every_method_by_itself_is_reproducible(sentences):
+    for method in ("crf", "seal-nce"):
+        a, b = (EnergySequenceTagger(method, **{**SMALL, "max_iter": 1}).fit(*sentences) for _ in range(2))
+        assert np.array_equal(np.concatenate(a.predict_proba(sentences[0])), np.concatenate(b.predict_proba(sentences[0])))
+
+
+def test_the_crf(sentences, test_sentences):
+    made = EnergySequenceTagger("crf", **{**SMALL, "max_iter": 12}).fit(*sentences)
+    words, tags = test_sentences
+    assert made.score(words, tags) > 0.9
+    assert set(made.decision_scores_) == {"greedy", "legal", "map"}
+    best = made.predict(words, decision="map")
+    others = [made.predict(words, decision=rule) for rule in ("greedy", "legal")]
+    assert all((made.energy(words, best) <= made.energy(words, other) + 1e-4).all() for other in (*others, tags))
+    with pytest.raises(ConfigError, match="map"):
+        EnergySequenceTagger("cross-entropy", decision="map").fit(*sentences)
+
+
+def test_a_row_nobody_published(baseline, sentences):
+    from dataclasses import replace
+
+    row = replace(TAG_METHODS["crf"], name="chain-ssvm", negatives=InferencePoint(Chain("viterbi")), objective=MARGIN)
+    made = EnergySequenceTagger(row, **SMALL).fit(*sentences)
+    assert made.score(*sentences) > 0.8
+    coupled = EnergySequenceTagger(
+        "seal-margin", **{**SMALL, "max_iter": 1}, initial=baseline, hypergradient=Implicit(Neumann(2))
+    )
+    assert coupled.fit(*sentences).history_[-1]["implicit_ratio"] > 0
+
+
+def test_all_terms_and_features(sentences):
+    words, tags = sentences
+    paired = [[(w, "N" if w[0] in "Wx" else "F") for w in row] for row in words]
+    vectors = WordVectors(["mr", "in", "the", "<unk>"], np.eye(4, 6, dtype=np.float32))
+    terms = EnergySpec(("local", "chain", "skip-2", "conv", "tag-lm"), units=4, features="copied")
+    clusters = {"mr": "0011", "in": "0101"}
+    settings = {**SMALL, "characters": 6, "embeddings": vectors, "clusters": clusters}
+    made = EnergySequenceTagger("seal-nce", **settings, energy_network=terms).fit(paired, tags)
+    assert made.score(paired, tags) > 0.9
+    assert made.predictor_.encoder.embedding.pretrained.shape == (5, 6)
+    with pytest.raises(DataError, match="1 columns, not 2"):
+        made.predict(words)
+
+
+def test_holes_are_read_but_not_tagged(sentences):
+    words, tags = sentences
+    cut = [[None if w == "." else t for w, t in zip(ws, ts, strict=True)] for ws, ts in zip(words, tags, strict=True)]
+    made = EnergySequenceTagger("seal-nce", **SMALL).fit(words, cut)
+    holes = [[w == "." for w in ws] for ws in words]
+    found = made.predict(words, holes=holes)
+    assert all((tag is None) == hole for row, hs in zip(found, holes, strict=True) for tag, hole in zip(row, hs, strict=True))
+    assert made.score(words, cut) > 0.9
+    assert np.isfinite(made.energy(words, cut)).all()
+
+
+def test_plain_tags_and_other_schemes(sentences):
+    words, tags = sentences
+    plain = [["B" if t[0] == "B" else "x" for t in row] for row in tags]
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}).fit(words, plain)
+    assert made.metric_ == "accuracy"
+    with pytest.raises(ConfigError, match="plain"):
+        made.predict_spans(words)
+    with pytest.raises(ConfigError, match="spell out spans"):
+        EnergySequenceTagger(metric="span-f1").fit(words, plain)
+    with pytest.raises(ConfigError, match="do not spell out spans"):
+        EnergySequenceTagger(scheme="IOB2").fit(words, plain)
+    as_they_are = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, scheme=None).fit(words, tags)
+    assert list(as_they_are.classes_) == sorted({t for row in tags for t in row})
+
+
+def test_illegal_tags_are_read_and_reported(sentences, caplog):
+    words, tags = sentences
+    with caplog.at_level(logging.WARNING, logger="enstruct"):
+        EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, scheme="IOB2").fit(
+            [*words, ["x1"] * 2], [*tags, ["O", "I-PER"]]
+        )
+    assert "1 of 121 sentences" in caplog.text
+
+
+def test_saving(tmp_path, sentences, test_sentences):
+    made = EnergySequenceTagger("seal-nce", **{**SMALL, "max_iter": 1, "characters": 4}).fit(*sentences)
+    made.save(tmp_path / "m")
+    again = EnergySequenceTagger.load(tmp_path / "m")
+    words, tags = test_sentences
+    assert again.predict(words) == made.predict(words)
+    assert np.array_equal(again.energy(words, tags), made.energy(words, tags))
+    assert again.get_params()["hidden"] == 12
+    (tmp_path / "m" / "weights.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ModelFileError, match="damaged"):
+        EnergySequenceTagger.load(tmp_path / "m")
+
+
+def test_refinement_and_inference(baseline, sentences, test_sentences):
+    made = EnergySequenceTagger("seal-nce", **{**SMALL, "max_iter": 1}, initial=baseline).fit(*sentences)
+    words, tags = test_sentences
+    assert span_f1(tags, made.predict(words, refine=5)) > 0.75
+    solution = made.infer(words[:5])
+    assert solution.y.shape[0] == 5
+    with pytest.raises(ConfigError, match="no energy"):
+        baseline.predict(words, refine=2)
+
+
+def test_odd_sentences(baseline):
+    long = ["W1"] * 10_000
+    found = baseline.predict([[], ["unheard"], long, []])
+    assert [len(row) for row in found] == [0, 1, 10_000, 0]
+    assert baseline.predict([]) == []
+    assert baseline.predict_proba([[]])[0].shape == (0, len(baseline.classes_))
+
+
+def test_bad_input(baseline, sentences):
+    words, tags = sentences
+    for arguments, what in [
+        ((words, tags[:-1]), "120 sentences and 119"),
+        (([["a", "b"]], [["O"]]), "Sentence 0 has 2 tokens and 1 tags"),
+        ((["a b"], [["O"] * 3]), "a string"),
+        (([[1]], [["O"]]), "must be a word"),
+        (([["a"]], [[3]]), "tags are strings"),
+        (([[]], [[]]), "no sentence has a token"),
+        (([["a"]], [["O"]]), "too few to hold out"),
+        (([["a"]] * 20, [[None]] * 20), "too few|no tag"),
+    ]:
+        with pytest.raises(DataError, match=what):
+            EnergySequenceTagger(**SMALL).fit(*arguments)
+    with pytest.raises(DataError, match="has the tag 'B-ORG'"):
+        EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).energy([["a"]], [["B-ORG"]])
+    for settings, what in [
+        ({"method": "seal-nec"}, "seal-nce"),
+        ({"metric": "f1"}, "span-f1"),
+        ({"decision": "best"}, "greedy"),
+        ({"scheme": "BILOU"}, "BIOES"),
+        ({"cost": "soft-f1"}, "hamming-sum"),
+        ({"energy_network": EnergySpec()}, "chain"),
+        ({"initial": EnergySequenceTagger()}, "fitted"),
+        ({"validation_fraction": 1.5}, "between 0 and 1"),
+        ({"max_iter": 0}, "max_iter"),
+    ]:
+        with pytest.raises(ConfigError, match=what):
+            EnergySequenceTagger(**{**SMALL, **settings}).fit(words, tags)
+    with pytest.raises(ConfigError, match="another network"):
+        EnergySequenceTagger("seal-nce", **{**SMALL, "hidden": 5}, initial=baseline).fit(words, tags)
+    with pytest.raises(ConfigError, match="nothing would be trained"):
+        EnergySequenceTagger("cross-entropy", **SMALL, initial=baseline).fit(words, tags)
+
+
+def test_an_encoder_of_ones_own(sentences):
+    class Window(torch.nn.Module):
+        def __init__(self, tokens):
+            super().__init__()
+            self.words = torch.nn.Embedding(len(tokens.words) + 1, 16)
+            self.mix = torch.nn.Conv1d(16, 32, 7, padding=3)
+            self.out_features = 32
+
+        def forward(self, x):
+            h = self.words(x.columns[..., 1]) * x.there.unsqueeze(-1)
+            return torch.relu(self.mix(h.transpose(1, 2)).transpose(1, 2))
+
+    made = EnergySequenceTagger("seal-nce", **{**SMALL, "encoder": Window}).fit(*sentences)
+    assert made.score(*sentences) > 0.8
+
+
+def test_training_is_resumed_where_it_stopped(tmp_path, sentences):
+    from enstruct.training.callbacks import Callback
+    from enstruct.training.checkpoint import Checkpoint
+
+    class Stop(Callback):
+        def on_epoch_end(self, loop, record):
+            if len(loop.progress.history) == 2:
+                raise KeyboardInterrupt
+
+    settings = {**SMALL, "max_iter": 2}
+    whole = EnergySequenceTagger("seal-margin", **settings).fit(*sentences)
+    path = tmp_path / "c"
+    with pytest.raises(KeyboardInterrupt):
+        EnergySequenceTagger("seal-margin", **settings, callbacks=[Checkpoint(path), Stop()]).fit(*sentences)
+    resumed = EnergySequenceTagger("seal-margin", **settings, callbacks=[Checkpoint(path, resume=True)]).fit(*sentences)
+    for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True):
+        assert torch.equal(a, b)

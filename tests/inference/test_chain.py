@@ -1,0 +1,107 @@
+"""Exact inference on chains against enumeration of every sequence."""
+
+import itertools
+
+import pytest
+import torch
+
+from enstruct.energies import ChainEnergy, ConvEnergy, LocalEnergy, SumEnergy
+from enstruct.errors import ConfigError
+from enstruct.inference import Chain, Inference, MirrorDescent, minimise
+from enstruct.inference.chain import chain_potentials, log_partition, marginals
+from enstruct.spaces import TagSpace
+
+K, T = 3, 4
+MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+
+
+@pytest.fixture
+def problem():
+    torch.manual_seed(3)
+    energy = SumEnergy(None, [LocalEnergy(2, K), ChainEnergy(K)]).double()
+    for p in energy.parameters():
+        torch.nn.init.normal_(p)
+    mask = torch.tensor(MASKS, dtype=torch.float64).unsqueeze(-1)
+    return energy, energy.prepare(torch.randn(len(MASKS), T, 2, dtype=torch.float64), mask), mask
+
+
+def sequences(row):
+    places = [t for t in range(T) if row[t]]
+    out = torch.zeros(K ** len(places), T, K, dtype=torch.float64)
+    for i, tags in enumerate(itertools.product(range(K), repeat=len(places))):
+        for t, k in zip(places, tags, strict=True):
+            out[i, t, k] = 1
+    return out
+
+
+def enumerated(energy, state, b):
+    y = sequences(MASKS[b]).unsqueeze(0)
+    return y[0], energy(state.rows(torch.tensor([b])), y)[0]
+
+
+def test_the_partition_function(problem):
+    energy, state, _ = problem
+    found = log_partition(chain_potentials(energy, state))
+    for b in range(len(MASKS)):
+        assert found[b].item() == pytest.approx(float(torch.logsumexp(-enumerated(energy, state, b)[1], 0).detach()))
+
+
+def test_marginals(problem):
+    energy, state, mask = problem
+    found = Chain("marginals").solve(energy, state, TagSpace(K)).y
+    for b in range(len(MASKS)):
+        y, energies = enumerated(energy, state, b)
+        assert torch.allclose(found[b], torch.einsum("s,stk->tk", torch.softmax(-energies, 0), y), atol=1e-10)
+    assert torch.allclose(found.sum(-1, keepdim=True), mask)
+    assert marginals(chain_potentials(energy, state)).grad_fn is None
+
+
+def test_viterbi(problem):
+    energy, state, _ = problem
+    solution = Chain("viterbi").solve(energy, state, TagSpace(K))
+    for b in range(len(MASKS)):
+        y, energies = enumerated(energy, state, b)
+        assert torch.equal(solution.y[b], y[energies.argmin()])
+        assert solution.energy[b].item() == pytest.approx(float(energies.min().detach()))
+
+
+@pytest.mark.parametrize("cost", ["hamming-sum", "hamming-mean"])
+def test_cost_augmented_viterbi(problem, cost):
+    energy, state, mask = problem
+    space = TagSpace(K, cost)
+    truth = torch.eye(K, dtype=torch.float64)[torch.randint(K, (len(MASKS), T))] * mask
+    solution = Chain("viterbi").solve(energy, state, space, truth)
+    for b in range(len(MASKS)):
+        y, energies = enumerated(energy, state, b)
+        objective = energies - space.cost(y.unsqueeze(0), truth[b : b + 1], mask[b : b + 1])[0]
+        assert solution.energy[b].item() == pytest.approx(float(objective.min().detach()))
+    with pytest.raises(ConfigError, match="linear"):
+        Chain("viterbi").solve(energy, state, TagSpace(K, "squared"), truth)
+
+
+def test_gradient_based_inference_reaches_the_enumerated_minimum_of_most_rows(problem):
+    energy, state, _ = problem
+    rule = MirrorDescent(0.3, 0.0)
+    found = minimise(energy, state, TagSpace(K), rule, start=("uniform", "random", "random", "random"), steps=300)
+    best = torch.stack([enumerated(energy, state, b)[1].min() for b in range(len(MASKS))])
+    assert (found.energy >= best - 1e-6).all()
+    assert ((found.energy - best).abs() < 0.05).sum() >= 4
+
+
+def test_a_row_does_not_depend_on_its_batch(problem):
+    energy, state, _ = problem
+    given = Inference(MirrorDescent(0.3, 0.0), steps=60, tolerance=1e-4, stable=3)
+    together = given.solve(energy, state, TagSpace(K)).y
+    for b in range(len(MASKS)):
+        alone = given.solve(energy, state.rows(torch.tensor([b])), TagSpace(K)).y
+        assert torch.allclose(alone[0], together[b], atol=1e-10)
+
+
+def test_other_energies_are_refused():
+    torch.manual_seed(0)
+    energy = SumEnergy(None, [LocalEnergy(2, K), ConvEnergy(K)])
+    state = energy.prepare(torch.randn(1, T, 2), torch.ones(1, T, 1))
+    with pytest.raises(ConfigError, match="'local' and 'chain'"):
+        Chain().solve(energy, state, TagSpace(K))
+    with pytest.raises(ConfigError, match="viterbi"):
+        Chain("best")
