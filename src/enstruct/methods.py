@@ -63,6 +63,7 @@ class PredictorLoss:
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
     place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
     ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with.
+    ``expectation_weight`` weighs what a person expects of words (:mod:`enstruct.light.expectations`).
     """
 
     energy_weight: float = 0.0
@@ -73,6 +74,7 @@ class PredictorLoss:
     augmented: bool = False
     entropy_weight: float = 0.0
     anchor_weight: float = 0.0
+    expectation_weight: float = 0.0
 
     def weight_at(self, update: int) -> float:
         """The energy's weight at the predictor's update with this number (from 0)."""
@@ -81,8 +83,8 @@ class PredictorLoss:
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
             raise unknown_name("supervised loss", self.supervised, ("cross-entropy", "ranking"))
-        if self.entropy_weight < 0 or self.anchor_weight < 0 or self.warmup < 0:
-            raise ConfigError("entropy_weight, anchor_weight and warmup must not be negative.")
+        if min(self.entropy_weight, self.anchor_weight, self.expectation_weight, self.warmup) < 0:
+            raise ConfigError("entropy_weight, anchor_weight, expectation_weight and warmup must not be negative.")
         if self.energy_weight < 0 or self.supervised_weight < 0 or self.energy_weight + self.supervised_weight == 0:
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
 

@@ -5,6 +5,8 @@
 - Games begin from a predictor trained by cross-entropy, whose features the energy keeps and whose logits are its first local
   part (Tu & Gimpel 2018, and the implicit-training paper's taggers); ``initial=`` of the tagger skips that first stage.
 - Inference starts from the predictor, or where there is none from the uniform distribution.
+- ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
+  (:mod:`enstruct.light`); the others take a reward into their cost where they are given one.
 - ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi.
 """
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from enstruct.hypergradients import Implicit, Neumann
-from enstruct.inference import Chain, Inference, MirrorDescent
+from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
 from enstruct.methods import (
     ENERGY_ALONE,
     METHODS,
@@ -26,8 +28,8 @@ from enstruct.methods import (
     Method,
     PredictorLoss,
 )
-from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, ValueTuples
-from enstruct.objectives import LIKELIHOOD
+from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates, ValueTuples
+from enstruct.objectives import LIKELIHOOD, RANK_MARGIN
 
 GENTLE_GAME = (*PREDICTOR_ALONE, replace(WARM_START_THEN_GAME[1], rate=0.25))
 """A trained tagger moves on at a quarter of the rate; the energy, which is new, at the whole of it (``energy_rate``)."""
@@ -95,6 +97,25 @@ TAG_METHODS: dict[str, Method] = {
         _row("seal-ranking", cost=SUM, **GAME),
         _row("seal-static-nce", cost=SUM, energy=CHAIN, stages=(*PRETRAINED_UNARIES, THEN_PREDICTOR)),
         _row("seal-static-margin", cost=SUM, energy=CHAIN),
+        Method("ge", predictor_loss=PredictorLoss(expectation_weight=10.0), cost=SUM),
+        Method(
+            "r-spen",
+            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True),
+            objective=RANK_MARGIN,
+            stages=THREE_STAGES,
+            cost=SUM,
+            energy=CHAIN,
+            inference=replace(SPEN_INFERENCE, steps=30),
+        ),
+        Method(
+            "sg-spen",
+            negatives=SearchPair(),
+            objective=RANK_MARGIN,
+            stages=THREE_STAGES,
+            cost=SUM,
+            energy=CHAIN,
+            inference=replace(SPEN_INFERENCE, steps=30),
+        ),
         _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-dvn", cost=MEAN, coupling=REACTION, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),

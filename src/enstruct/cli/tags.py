@@ -1,4 +1,4 @@
-"""Tag sequences: train, predict, evaluate, compare, picture.
+"""Tag sequences: train, predict, evaluate, compare, light, picture.
 
 DATA is a named set (conll2003, twitter_pos, cora), a file of CoNLL columns (the word first, the tag last, an empty line between
 sentences), or of references tagged inline (``<author> ... </author>``; ``.tagged`` or ``.cite`` in its name); compressed or not.
@@ -16,13 +16,15 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli import tags_compare
+from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.progress import EpochBar
+from enstruct.data.citations import read_references
 from enstruct.data.conll import write_conll
-from enstruct.data.tagged import TAGGED, Tagged, load_tagged, load_tagged_parts, read_tagged
-from enstruct.errors import ModelFileError
+from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
+from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import replace_file
+from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
 from enstruct.tag_metrics import TAG_METRICS, ratio
 from enstruct.training.checkpoint import Checkpoint
@@ -38,6 +40,8 @@ def add_actions(p: ArgumentParser) -> None:
     tags_compare.add_tagged(train)
     train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     train.add_argument("--validation", type=str, default=None, help="a file for early stopping (default: a part is held out)")
+    train.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
+    train.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     train.add_argument("--seed", type=int, default=0)
     tags_compare.add_tagger(train, skip={"random_state"})
@@ -56,6 +60,9 @@ def add_actions(p: ArgumentParser) -> None:
     compare = shared.new_parser(tags_compare.__doc__ or "")
     tags_compare.add_options(compare)
     actions.add_subcommand("compare", compare)
+    light = shared.new_parser(tags_light.__doc__ or "")
+    tags_light.add_options(light)
+    actions.add_subcommand("light", light)
     picture = shared.new_parser("Draw the learned energy of each pair of tags, and a sentence with its tags' probabilities.")
     _add_model(picture)
     picture.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
@@ -74,6 +81,7 @@ def run(options: Namespace) -> None:
         "predict": _predict,
         "evaluate": _evaluate,
         "compare": tags_compare.run,
+        "light": tags_light.run,
         "picture": _picture,
     }
     actions[options.action](options[options.action])
@@ -89,7 +97,7 @@ def _train(options: Namespace) -> None:
     tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
     held = () if validation is None else (validation.sentences, validation.truth())
     try:
-        tagger.fit(train.sentences, train.truth(), *held)
+        tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
     finally:
         bar.close()
     tagger.save(options.out, {"source": options.data, "columns": options.columns})
@@ -110,6 +118,24 @@ def _training_data(options: Namespace) -> tuple[Tagged, Tagged | None]:
         parts = load_tagged_parts(options.data, columns=options.columns)
         return parts.train, parts.validation
     return load_tagged(options.data, "full", options.columns), None
+
+
+def _light_data(options: Namespace) -> dict[str, Any]:
+    if options.reward not in (None, "citations"):
+        raise unknown_name("reward", options.reward, ["citations"])
+    if options.unlabelled is None:
+        if options.reward is not None:
+            raise ConfigError("--reward judges sentences without tags: give --unlabelled FILE.")
+        return {}
+    sentences = read_references(options.unlabelled) if is_inline(options.unlabelled) else _words(options)
+    known: dict[str, Any] = {"unlabelled": sentences}
+    if options.reward is not None:
+        known |= {"reward": citation_reward(), "expectations": CITATION_EXPECTATIONS}
+    return known
+
+
+def _words(options: Namespace) -> list[Any]:
+    return read_tagged(options.unlabelled, options.columns, labelled=False).sentences
 
 
 def load_tagger(path: Path) -> EnergySequenceTagger:

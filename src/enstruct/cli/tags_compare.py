@@ -1,7 +1,7 @@
 """Compare methods on one tagged set: same sentences, same words, same tags, same decisions; with intervals.
 
-Methods that begin with cross-entropy all start from the tagger of the row "cross-entropy" of their seed (--model.max_iter and
-patience hold for what comes after as well). With --json, finished cells are kept, and running the command again goes on.
+Methods that begin with cross-entropy all start from the tagger of the row "cross-entropy" of their seed, and go on for --epochs
+at most in each stage. With --json, finished cells are kept, and running the command again goes on.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--epochs", type=int, default=10, help="at most, of each stage after cross-entropy")
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
     add_tagger(p, skip={"method", "random_state"})
 
@@ -67,12 +68,13 @@ def run(options: Namespace) -> None:
         raise unknown_name("reference", reference, methods)
     parts = load_tagged_parts(options.data, options.split_seed, options.columns)
     model = shared.model_parameters(options)
-    setting = {"data": options.data, "columns": options.columns, "model": model, "environment": environment()}
+    setting: dict[str, Any] = {"data": options.data, "columns": options.columns, "epochs": options.epochs}
+    setting |= {"model": model, "environment": environment()}
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for seed in range(options.seeds):
-        _run_seed(methods, parts, seed, model, cells, store)
+        _run_seed(methods, parts, seed, model, options.epochs, cells, store)
     rows = summarise_taggers(cells, methods, range(options.seeds), reference)
     if store is not None:
         store.write(rows)
@@ -84,6 +86,7 @@ def _run_seed(
     parts: TaggedParts,
     seed: int,
     model: dict[str, Any],
+    epochs: int,
     cells: dict[tuple[str, int], Cell],
     store: ResultsFile | None,
 ) -> None:
@@ -96,7 +99,9 @@ def _run_seed(
             _keep(cell, BASELINE, seed, cells, store)
     for method in missing:
         if method != BASELINE:
-            cell, _ = _fit(method, parts, seed, model, baseline if starts_from_baseline(method) else None)
+            goes_on = starts_from_baseline(method)
+            given = {**model, "max_iter": epochs} if goes_on else model
+            cell, _ = _fit(method, parts, seed, given, baseline if goes_on else None)
             _keep(cell, method, seed, cells, store)
 
 

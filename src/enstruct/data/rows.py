@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from enstruct.light.expectations import Expected
+    from enstruct.light.rewards import Judged
 
 
 @dataclass(frozen=True)
 class Rows:
     """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None.
 
-    Or sentences and their tags (:mod:`enstruct.data.sentences`), which have a shape and are indexed by row as well.
+    Or sentences and their tags (:mod:`enstruct.data.sentences`), which have a shape and are indexed by row as well; with them
+    may go a reward and a person's expectations (:mod:`enstruct.light`), for rows whose tags are not known.
     """
 
     X: Any
     Y: Any
     weight: NDArray[Any] | None = None
+    reward: Judged | None = None
+    expected: Expected | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
     def take(self, index: NDArray[Any]) -> Rows:
-        return Rows(self.X[index], self.Y[index], None if self.weight is None else self.weight[index])
+        return Rows(
+            self.X[index],
+            self.Y[index],
+            None if self.weight is None else self.weight[index],
+            None if self.reward is None else self.reward.take(index),
+            None if self.expected is None else self.expected.take(index),
+        )
 
     @property
     def sparse(self) -> bool:

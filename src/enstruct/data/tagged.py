@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,19 @@ class TaggedParts:
 
 @dataclass(frozen=True)
 class TaggedEntry:
-    """A named set: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
+    """A named set: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users.
+
+    ``others``: a pattern of further files below it, which serve without their tags.
+    """
 
     parts: dict[str, str] = field(default_factory=dict)
+    others: str | None = None
+
+    def other_files(self) -> list[Path]:
+        root = data_root()
+        own = set(self.parts.values())
+        found = sorted(root.glob(self.others)) if root is not None and self.others is not None else []
+        return [path for path in found if str(path.relative_to(cast(Path, root))) not in own]
 
 
 TAGGED: dict[str, TaggedEntry] = {
@@ -78,7 +88,7 @@ TAGGED: dict[str, TaggedEntry] = {
             "test": "sequences/twitter_pos/daily547.conll",
         }
     ),
-    "cora": TaggedEntry({"full": "citations/parscit/cora.tagged.txt"}),
+    "cora": TaggedEntry({"full": "citations/parscit/cora.tagged.txt"}, "citations/parscit/*.tagged.txt"),
 }
 
 
@@ -91,10 +101,15 @@ def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = 
     path = Path(path)
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
-    if any(suffix in INLINE for suffix in path.suffixes):
+    if is_inline(path):
         sentences, tags = read_citations(path)
         return Tagged(list(map(list, sentences)), tags, path.name)
     return Tagged(*read_conll(path, columns, labelled), path.name)
+
+
+def is_inline(path: Path | str) -> bool:
+    """Whether the name says that references are tagged inline."""
+    return any(suffix in INLINE for suffix in Path(path).suffixes)
 
 
 def load_tagged(source: str, part: str, columns: Sequence[int] = ()) -> Tagged:

@@ -66,6 +66,32 @@ class LabelSetJudge:
 
 
 @dataclass(frozen=True)
+class RewardJudge:
+    """For sentences most of which have no tags: the accuracy on those that have, plus the mean reward of the others."""
+
+    names: Callable[[TagSequences], list[list[str]]]
+
+    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
+        """p (tokens, tags)."""
+        if rows.reward is None:
+            raise RuntimeError("a reward judge is given rows with a reward")
+        found = self.names(greedy(p, np.zeros(len(p), dtype=bool), rows.Y.offsets))
+        known = rows.reward.labelled
+        truth, judged = rows.Y.split(), rows.reward
+        score = 0.0
+        if known.any():
+            guessed = greedy(p, rows.Y.tags < 0, rows.Y.offsets).split()
+            hits = [(guessed[i] == truth[i]).mean() for i in np.flatnonzero(known)]
+            score += float(np.mean(hits))
+        if not known.all():
+            score += float(np.mean([judged.reward.score(judged.read[i], found[i]) for i in np.flatnonzero(~known)]))
+        return {"accuracy+reward": score}
+
+    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
+        return int(np.argmax([self.scores(p, rows)["accuracy+reward"] for p in candidates]))
+
+
+@dataclass(frozen=True)
 class TagJudge:
     """``metric``: a key of :data:`~enstruct.tag_metrics.TAG_METRICS`; ``names(tags)`` gives the tags of numbers."""
 

@@ -47,6 +47,7 @@ VALUES: dict[str, Any] = {
         negatives.ValueTuples,
         negatives.UnrolledIterates,
         negatives.Partition,
+        negatives.SearchPair,
         inference.Inference,
         inference.Unrolled,
         inference.Exact,

@@ -15,21 +15,25 @@ from torch import nn
 from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
-from enstruct.decisions.judge import TagJudge
+from enstruct.decisions.judge import RewardJudge, TagJudge
 from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import energy_spec
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_tokens
 from enstruct.inference import Chain
+from enstruct.light.expectations import Expectation
+from enstruct.light.rewards import Reward
 from enstruct.methods import PREDICTOR_ALONE, Method
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
+from enstruct.training.loop import Judge
 
 log = logging.getLogger("enstruct")
 Sentence = Sequence[Token]
@@ -155,11 +159,22 @@ class EnergySequenceTagger(TagPredictions):
         tags: Sequence[Sequence[str | None]],
         sentences_val: Sequence[Sentence] | None = None,
         tags_val: Sequence[Sequence[str | None]] | None = None,
+        *,
+        unlabelled: Sequence[Sentence] | None = None,
+        reward: Reward | None = None,
+        expectations: Sequence[Expectation] | None = None,
     ) -> EnergySequenceTagger:
         """Train on sentences, lists of words or of tuples (word, further columns ...), and a tag for each token.
 
         A tag of None is a hole: the token is read but neither trained on nor predicted. Sentences without a tag are left out.
-        Without validation sentences a part is held out. Raises DataError, ConfigError, DivergenceError.
+        Without validation sentences a part is held out.
+
+        unlabelled : sentences without tags. Methods with an energy learn from them by ``reward``
+            (:class:`~enstruct.light.Reward`), "ge" by ``expectations`` (:mod:`enstruct.light.expectations`), the others know
+            their words. Nothing is held out then: training watches the accuracy on the tagged sentences and the reward on the
+            others, or without a reward its loss.
+
+        Raises DataError, ConfigError, DivergenceError.
         """
         self._check_choices()
         if (sentences_val is None) != (tags_val is None):
@@ -171,17 +186,25 @@ class EnergySequenceTagger(TagPredictions):
             check_pairs(sentences_val, tags_val)
         seed = self._seed()
         pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
-        if tags_val is None or sentences_val is None:
+        light = LightData(unlabelled or [], reward, tuple(expectations or ()))
+        if light and sentences_val is None:
+            held: list[Any] = []
+        elif tags_val is None or sentences_val is None:
             pairs, held = self._hold_out(pairs, seed)
         else:
             held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
-        self._fit_formats(pairs, [*pairs, *held])
-        train, validation = self._rows(pairs), self._rows(held)
+        self._fit_formats(pairs, [*pairs, *held], light.unlabelled)
+        train, validation = self._rows(pairs), self._rows(held) if held else None
+        judge: Judge = TagJudge(self.metric_, self.tags_.names)
+        if light:
+            train, watched = light.rows(self._method(), train, pairs, self.tokens_, self.tags_)
+            if validation is None and watched is not None:
+                validation, judge = watched, RewardJudge(self.tags_.names)
         self.classes_ = np.array(self.tags_.tags)
-        self.history_ = self._train(train, validation, TagJudge(self.metric_, self.tags_.names), None, seed)
+        self.history_ = self._train(train, validation, judge, None, seed)
         self.n_iter_ = max(1, len(self.history_))
         self.updates_ = dict(self.__dict__.pop("_game_").updates)
-        self._choose_decision(validation)
+        self._choose_decision(self._rows(held) if held else None)
         return self
 
     def _check_choices(self) -> None:
@@ -205,7 +228,7 @@ class EnergySequenceTagger(TagPredictions):
         order = np.random.default_rng(seed).permutation(len(pairs))
         return [pairs[i] for i in order[n:]], [pairs[i] for i in order[:n]]
 
-    def _fit_formats(self, train: list[Any], every: list[Any]) -> None:
+    def _fit_formats(self, train: list[Any], every: list[Any], unlabelled: Sequence[Sentence]) -> None:
         """Numbers for words and tags; validation tags are tags too, validation words are not known."""
         if self.initial is not None:
             self.tokens_, self.tags_ = self.initial.tokens_, self.initial.tags_
@@ -213,7 +236,7 @@ class EnergySequenceTagger(TagPredictions):
         elif not (self.warm_start and hasattr(self, "predictor_")):
             vectors = _vectors(self.embeddings)
             table = {} if vectors is None else {word: i for i, word in enumerate(vectors.words, 1)}
-            self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([sentence for sentence, _ in train])
+            self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([*(sentence for sentence, _ in train), *unlabelled])
             self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme)
             self._pretrained = None if vectors is None else _table(vectors)
         spans = self.tags_.given is not None
@@ -266,11 +289,16 @@ class EnergySequenceTagger(TagPredictions):
     def _first_stage(self, method: Method) -> int:
         if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0]:
             return 0
+        if method.predictor_loss.expectation_weight:
+            return 0
         if len(method.stages) == 1:
             raise ConfigError(f"Method {method.name!r} has the one stage that initial= stands for: nothing would be trained.")
         return 1
 
-    def _choose_decision(self, validation: Rows) -> None:
+    def _choose_decision(self, validation: Rows | None) -> None:
+        if validation is None:
+            self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
+            return
         rules = [rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain)]
         truth, metric = self.tags_.names(validation.Y), get_tag_metric(self.metric_)
         found = {rule: self.tags_.names(self._decided(validation.X, rule)) for rule in rules}

@@ -9,6 +9,7 @@
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
 | ``ValueTuples`` | the minimiser, an adversarial output, the truth | no | inference |
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
+| ``SearchPair`` | the minimiser, and a better output found by reward (it comes first) | no | search |
 | ``Partition`` | all outputs at once, by their free energy | no | partition |
 
 Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
@@ -30,3 +31,4 @@ from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
 from enstruct.negatives.predictor import PredictorSamples as PredictorSamples
 from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS as SAMPLE_GRADIENTS
+from enstruct.negatives.search import SearchPair as SearchPair

@@ -8,12 +8,14 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError
+from enstruct.light.rewards import Judged
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
 
 
 class Situation(NamedTuple):
-    """One batch as a source sees it. ``state`` is the energy's, already prepared; ``logits`` are the predictor's."""
+    """One batch as a source sees it. ``state`` is the energy's, already prepared; ``logits`` are the predictor's; ``reward``
+    what is known of rows without a truth."""
 
     logits: Tensor
     truth: Tensor
@@ -21,6 +23,7 @@ class Situation(NamedTuple):
     x: Tensor | None = None
     energy: Any = None
     state: State | None = None
+    reward: Judged | None = None
 
     def prepared(self) -> State:
         if self.state is None:

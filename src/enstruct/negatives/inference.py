@@ -56,10 +56,11 @@ class ValueTuples:
 
 @dataclass(frozen=True)
 class UnrolledIterates:
-    """The last ``keep`` iterates of unrolled inference."""
+    """The last ``keep`` iterates of unrolled inference; ``detached``: as they are, without the way they came."""
 
     inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
     keep: int = 1
+    detached: bool = False
     has_noise = False
     differentiable = False
 
@@ -115,4 +116,5 @@ class _Unrolled(NegativeSource):
         how = self.settings.inference.resolve(self.space.relax(at.logits))
         with torch.enable_grad():
             iterates = how.iterates(at.energy, at.prepared(), self.space)
-        return Candidates(torch.stack(iterates[-self.settings.keep :], dim=1))
+        y = torch.stack(iterates[-self.settings.keep :], dim=1)
+        return Candidates(y.detach() if self.settings.detached else y)

@@ -9,6 +9,7 @@ from enstruct.objectives.likelihood import LIKELIHOOD as LIKELIHOOD
 from enstruct.objectives.margin import MARGIN as MARGIN
 from enstruct.objectives.margin import MARGIN_PERCEPTRON as MARGIN_PERCEPTRON
 from enstruct.objectives.nce import NCE as NCE
+from enstruct.objectives.rank_margin import RANK_MARGIN as RANK_MARGIN
 from enstruct.objectives.ranking import RANKING as RANKING
 from enstruct.objectives.regression import REGRESSION as REGRESSION
 

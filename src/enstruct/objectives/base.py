@@ -54,11 +54,17 @@ def value(energy: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Objective:
-    """``loss(scores) -> (batch,)``. ``as_loss`` turns a raw energy into the term the predictor minimises."""
+    """``loss(scores) -> (batch,)``. ``as_loss`` turns a raw energy into the term the predictor minimises.
+
+    ``needs_truth``: rows without one are completed by a search for reward first. ``absolute_cost``: the cost itself is learnt, in
+    [0, 1]; else only its differences count, and the truth's own (a reward may find fault with it) is taken off.
+    """
 
     name: str
     loss: Callable[[Scores], Tensor]
     density: Density
     needs_noise: bool = False
     needs_cost: bool = False
+    needs_truth: bool = True
+    absolute_cost: bool = False
     as_loss: Callable[[Tensor], Tensor] = identity

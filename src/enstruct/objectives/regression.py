@@ -20,4 +20,4 @@ def regression_loss(scores: Scores) -> Tensor:
     return loss.mean(1)  # (batch,)
 
 
-REGRESSION = Objective("regression", regression_loss, Density.NONE, needs_cost=True, as_loss=value)
+REGRESSION = Objective("regression", regression_loss, Density.NONE, needs_cost=True, absolute_cost=True, as_loss=value)

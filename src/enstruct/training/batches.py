@@ -22,6 +22,8 @@ from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
+from enstruct.light.expectations import Expected
+from enstruct.light.rewards import Judged
 
 CHUNK = 1024
 MOST_TOKENS = 20_000
@@ -30,12 +32,17 @@ MOST_TOKENS = 20_000
 
 @dataclass(frozen=True)
 class Batch:
-    """``x`` what the encoder takes, ``y`` (batch, ..., labels) 0/1, optional mask (broadcasts against y) and row weights."""
+    """``x`` what the encoder takes, ``y`` (batch, ..., labels) 0/1, optional mask (broadcasts against y) and row weights.
+
+    ``y`` is zero in rows without a truth; ``reward`` and ``expected`` say what is known of those.
+    """
 
     x: Any
     y: Tensor
     mask: Tensor | None = None
     weight: Tensor | None = None
+    reward: Judged | None = None
+    expected: Expected | None = None
 
 
 class Inputs(NamedTuple):
@@ -84,7 +91,7 @@ def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtyp
 def to_batch(rows: Rows, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Batch:
     weight = None if rows.weight is None else torch.as_tensor(rows.weight, dtype=dtype).to(device)
     x, mask = to_inputs(rows.X, device, dtype)
-    return Batch(x, to_targets(rows.Y, device, dtype), mask, weight)
+    return Batch(x, to_targets(rows.Y, device, dtype), mask, weight, rows.reward, rows.expected)
 
 
 def batches(

@@ -22,10 +22,10 @@ from enstruct.hypergradients import Bilevel, Hypergradient
 from enstruct.methods import Method
 from enstruct.negatives import AugmentedNet, Candidates, NegativeSource, Situation
 from enstruct.negatives.sample_gradients import score_function
-from enstruct.objectives import Scores
+from enstruct.objectives import Objective, Scores
 from enstruct.objectives.ranking import ranking_loss
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.spaces.label_vectors import beside, dense
+from enstruct.spaces.label_vectors import Labels, beside, dense
 from enstruct.training.batches import Batch
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
@@ -152,12 +152,26 @@ class LearnedLoss:
         if objective is None or source is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
         state = self.prepare(batch) if state is None else state
-        drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state))
+        if batch.reward is not None and objective.needs_truth:
+            found = batch.reward.completed(batch.y, self.space.relax(logits.detach()), batch.mask)
+            batch = replace(batch, y=found)
+        drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state, batch.reward))
         truth, negatives = self._energies(batch, drawn, state)
-        cost = self.space.cost(drawn.outputs(), batch.y, batch.mask) if objective.needs_cost else None
+        cost = self._cost(batch, drawn.outputs(), objective) if objective.needs_cost else None
         scores = Scores(truth, negatives, cost, drawn.log_noise_truth, drawn.log_noise)
         loss = objective.loss(scores)
         return loss if drawn.score is None else loss + score_function(objective.loss, scores, loss, drawn.score)
+
+    def _cost(self, batch: Batch, y: Labels, objective: Objective) -> Tensor:
+        """(batch, samples) the space's cost, and the reward's where there is one."""
+        error = self.space.cost(y, batch.y, batch.mask)
+        if batch.reward is None:
+            return error
+        cost = batch.reward.cost(error, dense(y), batch.mask, objective.absolute_cost)
+        if objective.absolute_cost or not objective.needs_truth:
+            return cost
+        truth = batch.y.unsqueeze(1)
+        return cost - batch.reward.cost(torch.zeros_like(error[:, :1]), truth, batch.mask, averaged=False)
 
     def _energies(self, batch: Batch, drawn: Candidates, state: State) -> tuple[Tensor, Tensor]:
         """(batch,) of the truth and (batch, samples) of the candidates."""
@@ -200,6 +214,8 @@ class LearnedLoss:
             if recipe.supervised_weight
             else logits.new_zeros(len(logits))
         )
+        if recipe.expectation_weight and batch.expected is not None:
+            loss = loss + recipe.expectation_weight * batch.expected.divergence(logits)
         if energy_weight <= 0 or state is None:
             return loss
         relaxed = self.space.relax(logits).unsqueeze(1)

@@ -1,0 +1,147 @@
+"""A reward says how plausible a whole sequence of tags is for given words, in [0, 1]; nobody differentiates it.
+
+    R(x, y) = sum_r w_r s_r(x, y) / sum_r w_r           over the rules r that apply to x and y, each with a score in [0, 1]
+
+In training it joins the cost. With n tags in a sentence and e the share of wrong ones, the cost is
+
+    labelled      n (e + 1 - R)  under margins,     (e + 1 - R) / 2  where a value in [0, 1] is learnt
+    unlabelled    n (1 - R)                         1 - R
+
+(token accuracy and reward together: implicit-training paper, citations; reward alone: Rooshenas et al. 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from enstruct.errors import ConfigError
+from enstruct.light.search import improve
+
+
+class Reward(Protocol):
+    """Anything with these two calls is a reward."""
+
+    def read(self, words: Sequence[str]) -> Any:
+        """What the reward keeps of a sentence, once."""
+        ...
+
+    def score(self, read: Any, tags: Sequence[str]) -> float:
+        """In [0, 1], for a tag a word."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``score(read, tags)`` in [0, 1], or None where the rule has nothing to say."""
+
+    name: str
+    score: Callable[[Any, Sequence[str]], float | None]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class RuleReward:
+    """The weighted mean of rules that apply; 0 if none does. ``reader``: words -> what the rules read."""
+
+    rules: tuple[Rule, ...]
+    reader: Callable[[Sequence[str]], Any]
+
+    def read(self, words: Sequence[str]) -> Any:
+        return self.reader(words)
+
+    def score(self, read: Any, tags: Sequence[str]) -> float:
+        total = weight = 0.0
+        for rule in self.rules:
+            found = rule.score(read, tags)
+            if found is not None:
+                total, weight = total + rule.weight * found, weight + rule.weight
+        return total / weight if weight else 0.0
+
+    def explain(self, words: Sequence[str], tags: Sequence[str]) -> dict[str, float]:
+        """The score of every rule that applies."""
+        read = self.read(words)
+        found = {rule.name: rule.score(read, tags) for rule in self.rules}
+        return {name: score for name, score in found.items() if score is not None}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Sentences with their reward: what rows, and the batches made of them, know about plausible tags.
+
+    ``read``: what the reward keeps of each sentence; ``labelled``: which of them have true tags; ``tags``: the names of the
+    tags' numbers; ``tries``: moves of a search.
+    """
+
+    reward: Reward
+    read: tuple[Any, ...]
+    labelled: NDArray[np.bool_]
+    tags: tuple[str, ...]
+    tries: int = 40
+
+    def take(self, index: NDArray[Any]) -> Judged:
+        return Judged(self.reward, tuple(self.read[i] for i in index), self.labelled[index], self.tags, self.tries)
+
+    @cached_property
+    def _names(self) -> NDArray[np.str_]:
+        return np.array(self.tags)
+
+    def value(self, y: Tensor, mask: Tensor | None) -> Tensor:
+        """(batch, samples) rewards of the most probable tags of y (batch, samples, time, tags)."""
+        best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y, mask)
+        rows = [
+            [self.reward.score(read, self._names[tags[:n]].tolist()) for tags in samples]
+            for read, samples, n in zip(self.read, best, lengths, strict=True)
+        ]
+        return torch.tensor(rows, dtype=y.dtype, device=y.device)
+
+    def improved(self, y: Tensor, mask: Tensor | None) -> Tensor:
+        """(batch, time, tags) one-hot outputs of higher reward near y (batch, time, tags), or y's own decision."""
+        best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y.unsqueeze(1), mask)
+        rng = np.random.default_rng(int(torch.randint(2**31, ())))
+        for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
+            if n:
+                best[i, :n] = improve(best[i, :n], self._score_of(read), len(self.tags), self.tries, rng)
+        found = F.one_hot(torch.from_numpy(best), len(self.tags)).to(y)
+        return found if mask is None else found * mask
+
+    def _score_of(self, read: Any) -> Callable[[NDArray[Any]], float]:
+        return lambda tags: self.reward.score(read, self._names[tags].tolist())
+
+    def completed(self, truth: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+        """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""
+        if self.labelled.all():
+            return truth
+        known = torch.from_numpy(self.labelled).to(truth.device).view(-1, 1, 1)
+        some = np.flatnonzero(~self.labelled)
+        index = torch.from_numpy(some).to(truth.device)
+        out = truth.clone()
+        out[index] = self.take(some).improved(y[index], None if mask is None else mask[index])
+        return torch.where(known, truth, out)
+
+    def cost(self, error: Tensor, y: Tensor, mask: Tensor | None, averaged: bool) -> Tensor:
+        """(batch, samples) the cost above; ``error`` (batch, samples): wrong tags, or their share if ``averaged``."""
+        lack = 1 - self.value(y, mask)
+        known = torch.from_numpy(self.labelled).to(y).unsqueeze(1)
+        if averaged:
+            return torch.where(known > 0, (error + lack) / 2, lack)
+        n = torch.as_tensor(_lengths(y, mask)).to(y).unsqueeze(1)
+        return known * error + n * lack
+
+
+def _lengths(y: Tensor, mask: Tensor | None) -> NDArray[np.int64]:
+    if mask is None:
+        return np.full(len(y), y.shape[2])
+    there = mask.squeeze(-1).cpu().numpy() > 0
+    lengths = there.sum(1)
+    if any(there[i, n:].any() or not there[i, :n].all() for i, n in enumerate(lengths)):
+        raise ConfigError("Rewards read whole sentences: tags of None (holes) cannot be combined with reward=.")
+    return np.asarray(lengths)
