@@ -13,6 +13,7 @@ from enstruct.errors import DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
+DEFAULTS = EnergyMultiLabelClassifier().get_params()
 
 
 def test_interval_covers_the_true_difference_about_95_times_in_100():
@@ -48,9 +49,9 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
         return run_cell(method, splits, seed, SMALL)
 
     methods = ["binary-relevance", "seal-nce"]
-    store = ResultsFile(path, {"data": "blocks"})
+    store = ResultsFile(path, {"data": "blocks"}, DEFAULTS)
     store.run("binary-relevance", 0, lambda: cell("binary-relevance", 0))
-    store = ResultsFile(path, {"data": "blocks"})  # as a second process would
+    store = ResultsFile(path, {"data": "blocks"}, DEFAULTS)  # as a second process would
     for seed in (0, 1):
         for method in methods:
             store.run(method, seed, lambda m=method, s=seed: cell(m, s))
@@ -72,24 +73,24 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
 def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "out.json"
     rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
-    store = ResultsFile(path, {"data": "a", "torch": "1"})
+    store = ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     with pytest.raises(DataError, match="another data, torch"):
-        ResultsFile(path, {"data": "b", "torch": "2"})
+        ResultsFile(path, {"data": "b", "torch": "2"}, DEFAULTS)
     path.write_text(path.read_text()[:40])
     with pytest.raises(DataError, match="not a results file"):
-        ResultsFile(path, {"data": "a", "torch": "1"})
+        ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
 
 
 def test_a_parameter_younger_than_the_file_had_its_default(tmp_path):
     path = tmp_path / "out.json"
     rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
-    store = ResultsFile(path, {"model": {"hidden": 8}})
+    store = ResultsFile(path, {"model": {"hidden": 8}}, DEFAULTS)
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     default = EnergyMultiLabelClassifier().dropout
-    assert ResultsFile(path, {"model": {"hidden": 8, "dropout": default}}).cells
+    assert ResultsFile(path, {"model": {"hidden": 8, "dropout": default}}, DEFAULTS).cells
     with pytest.raises(DataError, match="another model"):
-        ResultsFile(path, {"model": {"hidden": 8, "dropout": default / 2}})
+        ResultsFile(path, {"model": {"hidden": 8, "dropout": default / 2}}, DEFAULTS)
 
 
 def test_another_metric_and_folds(blocks):

@@ -127,7 +127,8 @@ def _light_data(options: Namespace) -> dict[str, Any]:
         if options.reward is not None:
             raise ConfigError("--reward judges sentences without tags: give --unlabelled FILE.")
         return {}
-    sentences = read_references(options.unlabelled) if is_inline(options.unlabelled) else _words(options)
+    references = is_inline(options.unlabelled) or is_inline(options.data) or options.data == "cora"
+    sentences: list[Any] = read_references(options.unlabelled) if references else _words(options)
     known: dict[str, Any] = {"unlabelled": sentences}
     if options.reward is not None:
         known |= {"reward": citation_reward(), "expectations": CITATION_EXPECTATIONS}

@@ -48,7 +48,7 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--draws", type=int, default=5, help="of the labelled references, each with its own seed")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage over the unlabelled references")
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
-    add_tagger(p, skip={"method", "random_state", "metric", "decision", "scheme"})
+    add_tagger(p, skip={"method", "random_state", "metric", "decision", "scheme", "classes"})
 
 
 def run(options: Namespace) -> None:

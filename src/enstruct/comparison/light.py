@@ -45,6 +45,7 @@ class Draw:
     labelled: Tagged
     unlabelled: list[list[Token]]
     test: Tagged
+    tags: list[str]  # all of the task's, which its few labelled references need not show
 
 
 def draw_references(data: Tagged, others: Sequence[list[Token]], n_labelled: int, draw: int, split_seed: int = 0) -> Draw:
@@ -53,7 +54,8 @@ def draw_references(data: Tagged, others: Sequence[list[Token]], n_labelled: int
     test, rest = order[:TEST], order[TEST:]
     rest = np.random.default_rng([split_seed, draw]).permutation(rest)
     unlabelled = [*(data.sentences[i] for i in rest[n_labelled:]), *others]
-    return Draw(data.take(rest[:n_labelled]), unlabelled[:MOST_UNLABELLED], data.take(test))
+    tags = sorted({tag for row in data.truth() for tag in row})
+    return Draw(data.take(rest[:n_labelled]), unlabelled[:MOST_UNLABELLED], data.take(test), tags)
 
 
 def run_light_cell(
@@ -72,12 +74,18 @@ def run_light_cell(
     begin = time.perf_counter()
     tagger, updates = None, {"predictor": 0, "energy": 0}
     if method == RULES:
-        tags = sorted({tag for row in drawn.labelled.truth() for tag in row})
         words = [as_words(sentence) for sentence in drawn.test.sentences]
-        found = predict_by_rules(words, citation_reward(), tags, seed=draw)
+        found = predict_by_rules(words, citation_reward(), drawn.tags, seed=draw)
     else:
         row = get_method(method, TAG_METHODS)
-        given = {**model, "method": method, "random_state": draw, "initial": initial, "callbacks": list(callbacks)}
+        given = {
+            **model,
+            "classes": drawn.tags,
+            "method": method,
+            "random_state": draw,
+            "initial": initial,
+            "callbacks": list(callbacks),
+        }
         if method != BASELINE:
             given["max_iter"] = epochs
         tagger = EnergySequenceTagger(**given)

@@ -25,10 +25,10 @@ class TagFormat:
     given: Scheme | None
 
     @classmethod
-    def fit(cls, tags: Tags, scheme: str | None = "auto") -> TagFormat:
-        """``scheme``: "auto" looks at the tags, None takes them as they are. ConfigError, DataError."""
+    def fit(cls, tags: Tags, scheme: str | None = "auto", classes: Sequence[str] | None = None) -> TagFormat:
+        """``scheme``: "auto" looks at the tags, None takes them as they are; ``classes``: further tags. ConfigError."""
         rows = [[tag for tag in row if tag is not None] for row in tags]
-        known = {tag for row in rows for tag in row}
+        known = {tag for row in rows for tag in row} | set(classes or ())
         if not known:
             raise DataError("There is no tag in these sentences.")
         if scheme not in (None, "auto", *SCHEMES):
@@ -44,7 +44,8 @@ class TagFormat:
         if mended:
             text = "%d of %d sentences have tags that %s does not allow; they are read as the standard scorer reads them"
             log.warning(text, mended, len(rows), given)
-        return cls(tuple(tags_of_scheme({span.type for row in rows for span in find_spans(row)}, "BIOES")), given)
+        types = {span.type for row in rows for span in find_spans(row)} | {tag[2:] for tag in classes or () if tag != "O"}
+        return cls(tuple(tags_of_scheme(types, "BIOES")), given)
 
     @property
     def user_tags(self) -> set[str]:

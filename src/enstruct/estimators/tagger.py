@@ -64,6 +64,8 @@ class EnergySequenceTagger(TagPredictions):
     scheme : str or None, default="auto"
         "IOB1", "IOB2", "BIOES", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come back as
         they were given.
+    classes : list of str, default=None
+        All tags, where the training sentences may not show each of them.
     embeddings : path or WordVectors, default=None
         Pretrained vectors (GloVe, word2vec or fastText text). None trains ``embedding_dim`` wide ones from scratch.
     clusters : path or dict, default=None
@@ -107,6 +109,7 @@ class EnergySequenceTagger(TagPredictions):
         metric: str = "auto",
         decision: str = "auto",
         scheme: str | None = "auto",
+        classes: list[str] | None = None,
         embeddings: Any = None,
         embedding_dim: int = 50,
         clusters: Any = None,
@@ -237,7 +240,7 @@ class EnergySequenceTagger(TagPredictions):
             vectors = _vectors(self.embeddings)
             table = {} if vectors is None else {word: i for i, word in enumerate(vectors.words, 1)}
             self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([*(sentence for sentence, _ in train), *unlabelled])
-            self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme)
+            self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme, self.classes)
             self._pretrained = None if vectors is None else _table(vectors)
         spans = self.tags_.given is not None
         if self.metric == "span-f1" and not spans:

@@ -29,11 +29,11 @@ class Expectation:
     tags: Mapping[str, float]
 
     def distribution(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """(tags,). ConfigError if the probabilities are none, or name no known tag."""
+        """(tags,). ConfigError if the probabilities are none."""
         known = {tag: p for tag, p in self.tags.items() if tag in names}
         total = sum(known.values())
-        if not known or not 0 < total <= 1:
-            raise ConfigError(f"The expectation {self.name!r} has no probabilities for the tags {', '.join(names)}.")
+        if not 0 < total <= 1 + EPS or min(known.values()) < 0:
+            raise ConfigError(f"The probabilities of the expectation {self.name!r} add up to {total:g}.")
         rest = (1 - total) / max(1, len(names) - len(known))
         return np.array([known.get(tag, rest) for tag in names])
 
@@ -62,5 +62,9 @@ class Expected:
 
 
 def read_expectations(given: Sequence[Expectation], sentences: Sequence[Sequence[str]], tags: Sequence[str]) -> Expected:
-    places = tuple(tuple(tuple(e.places(words)) for e in given) for words in sentences)
-    return Expected(places, np.stack([e.distribution(tags) for e in given]))
+    """Those that speak of these tags; ConfigError if none does."""
+    known = [e for e in given if any(tag in tags for tag in e.tags)]
+    if not known:
+        raise ConfigError(f"None of the expectations speaks of the tags {', '.join(tags)}.")
+    places = tuple(tuple(tuple(e.places(words)) for e in known) for words in sentences)
+    return Expected(places, np.stack([e.distribution(tags) for e in known]))

@@ -14,12 +14,15 @@ from enstruct.light.search import improve
 
 
 def predict_by_rules(
-    sentences: Sequence[Sequence[str]], reward: Reward, tags: Sequence[str], tries: int = 500, restarts: int = 2, seed: int = 0
+    sentences: Sequence[Sequence[str]], reward: Reward, tags: Sequence[str], tries: int = 1500, restarts: int = 2, seed: int = 0
 ) -> list[list[str]]:
     """The tags of highest reward that ``restarts`` searches of ``tries`` moves find."""
     rng, names = np.random.default_rng(seed), np.array(tags)
-    out = []
+    out: list[list[str]] = []
     for words in sentences:
+        if not words:
+            out.append([])
+            continue
         read = reward.read(words)
 
         def score(numbers: np.ndarray, read: object = read) -> float:
@@ -27,6 +30,6 @@ def predict_by_rules(
 
         constants = [np.full(len(words), k) for k in range(len(tags))]
         start = max(constants, key=score)
-        found = [improve(start, score, len(tags), tries, rng) for _ in range(restarts)] if len(words) else [start]
-        out.append(names[max(found, key=score)].tolist() if len(words) else [])
+        found = [improve(start, score, len(tags), tries, rng) for _ in range(restarts)]
+        out.append(names[max(found, key=score)].tolist())
     return out

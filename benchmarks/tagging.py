@@ -1,0 +1,113 @@
+"""What tagging costs: an energy-trained tagger against CRF decoding on the same encoder, and the chain energy against a loop.
+
+    OMP_NUM_THREADS=1 python benchmarks/tagging.py --out results/benchmark-tagging.json
+
+Untrained networks of the shape trained on CoNLL-2003 (BiLSTM of 100 a direction on 50-wide words, 17 tags), sentences of its
+lengths; the best of several repetitions. Run it on an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from enstruct.comparison.run import environment
+from enstruct.data.rows import Rows
+from enstruct.data.sentences import Sentences, TagSequences, offsets_of
+from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
+from enstruct.energies import ChainEnergy, LocalEnergy, SumEnergy
+from enstruct.inference import Chain
+from enstruct.spaces import TagSpace
+from enstruct.training.answers import inferred, probabilities
+from enstruct.training.batches import to_batch
+
+TAGS, WORDS, WIDTH = 17, 20_000, 50
+
+
+def sentences(n: int, seed: int = 0) -> Rows:
+    """Lengths as in CoNLL-2003: fourteen and a half tokens on average, with a long tail."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(1.6, 9.0, n).astype(np.int64), 1, 110)
+    total = int(lengths.sum())
+    zeros = np.zeros(total, dtype=np.int64)
+    tokens = np.stack([zeros, rng.integers(1, WORDS, total), 1 + zeros, 1 + zeros, zeros], axis=1)
+    offsets = offsets_of(lengths)
+    holes = np.zeros(total, dtype=bool)
+    tags = TagSequences(rng.integers(TAGS, size=total), offsets, TAGS)
+    return Rows(Sentences(tokens, offsets, holes, np.zeros((1, 1), dtype=np.int64)), tags)
+
+
+def encoder() -> BiLSTM:
+    return BiLSTM(TokenEmbedding(None, WORDS, WIDTH, (6, 4)), 100)
+
+
+def best(work: Callable[[], Any], repetitions: int) -> float:
+    seconds = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
+
+
+def loop_over_time(term: ChainEnergy, y: Tensor) -> Tensor:
+    """The chain energy as a loop over tokens, as published systems have it."""
+    energy = y[:, :, 0] @ term.start + y[:, :, -1] @ term.end  # type: ignore[operator]
+    for t in range(1, y.shape[2]):
+        energy = energy + (y[:, :, t - 1] @ term.transitions * y[:, :, t]).sum(-1)
+    return energy
+
+
+def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
+    torch.manual_seed(0)
+    rows = sentences(n_sentences)
+    n_tokens = len(rows.Y.tags)
+    predictor = Predictor(encoder(), TAGS)
+    energy = SumEnergy(encoder(), [LocalEnergy(200, TAGS), ChainEnergy(TAGS)])
+    space = TagSpace(TAGS)
+    tagging = {
+        "energy-trained tagger": best(lambda: probabilities(predictor, rows.X, relax=None), repetitions),
+        "crf, viterbi": best(lambda: inferred(predictor, energy, space, Chain("viterbi"), rows.X), repetitions),
+        "crf, marginals": best(lambda: inferred(predictor, energy, space, Chain(), rows.X), repetitions),
+    }
+    batch = to_batch(rows.take(np.arange(32)))
+    y = torch.softmax(torch.randn(32, 20, batch.y.shape[1], TAGS), -1)
+    term = ChainEnergy(TAGS)
+    with torch.no_grad():
+        chain = {
+            "product over all tokens": best(lambda: term(None, y), 20 * repetitions),
+            "loop over tokens": best(lambda: loop_over_time(term, y), 5 * repetitions),
+        }
+    return {
+        "environment": environment(),
+        "sentences": n_sentences,
+        "tokens": n_tokens,
+        "tokens_per_second": {name: n_tokens / seconds for name, seconds in tagging.items()},
+        "chain_energy": {"shape": list(y.shape), "seconds": chain},
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sentences", type=int, default=3453)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args(arguments)
+    figures = measure(options.sentences, options.repetitions)
+    text = json.dumps(figures, indent=1)
+    print(text)
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
+    return figures
+
+
+if __name__ == "__main__":
+    main()

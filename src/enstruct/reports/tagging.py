@@ -1,0 +1,81 @@
+"""Sections of the results page for taggers: comparisons on tagged sets, and the citation protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from enstruct.comparison.light import formatted_light_row, light_titles
+from enstruct.comparison.run import ResultsFile
+from enstruct.comparison.summary import interval
+from enstruct.comparison.tagging import formatted_tag_row, summarise_taggers, tag_titles
+from enstruct.estimators import EnergySequenceTagger
+
+
+def tag_section(path: Path) -> str:
+    """A file of ``enstruct tags compare``."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    setting, rows = content["setting"], content["summary"]
+    sizes = ", ".join(f"{name} {n}" for name, n in setting["sentences"].items())
+    columns = f"; beside the word its columns {setting['columns']}" if setting["columns"] else ""
+    n, epochs = rows[0]["seeds"], setting["epochs"]
+    lines = [
+        f"## {setting['data']}: tags (`{path.name}`)",
+        "",
+        f"{n} seeds; sentences: {sizes}{columns}. Rows that start from cross-entropy go on for {epochs} epochs at most in each "
+        f"stage; their updates, epochs and seconds are those after it. {_where(setting)}",
+        "",
+        *_table(tag_titles(rows[0]["metric"]), [formatted_tag_row(row) for row in rows]),
+        *_differences(path, content),
+    ]
+    return "\n".join(lines)
+
+
+def light_section(path: Path) -> str:
+    """A file of ``enstruct tags light``."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    setting, rows = content["setting"], content["summary"]
+    sizes = setting["labelled"]
+    lines = [
+        f"## {setting['data']}: few labels and a reward (`{path.name}`)",
+        "",
+        f"Token accuracy on 200 references, {rows[0]['draws']} draws of the labelled ones; at most {setting['epochs']} epochs of "
+        "each stage over the unlabelled references. Published: the implicit-training paper's Table 4, on another extension of "
+        f"Cora with other rules. Δ: paired difference to {rows[0]['method']}, 95% by hierarchical bootstrap over draws and "
+        f"references. {_where(setting)}",
+        "",
+        *_table(light_titles(sizes), [formatted_light_row(row, sizes) for row in rows]),
+    ]
+    return "\n".join(lines)
+
+
+def _differences(path: Path, content: dict[str, Any]) -> list[str]:
+    """Every row against every later reference than the first: the table itself shows the first."""
+    store = ResultsFile(path, content["setting"], content["setting"]["model"])
+    methods = [row["method"] for row in content["summary"]]
+    seeds = range(content["summary"][0]["seeds"])
+    lines = []
+    for reference in methods[1:-1]:
+        for row in summarise_taggers(store.cells, methods, seeds, reference):
+            if methods.index(row["method"]) > methods.index(reference):
+                lines.append(f"- {row['method']} against {reference}: {interval(row['difference'])}")
+    return [*lines, ""] if lines else []
+
+
+def _where(setting: dict[str, Any]) -> str:
+    where, defaults = setting["environment"], EnergySequenceTagger().get_params()
+    changed = [f"{name}={_short(value)}" for name, value in setting["model"].items() if value != defaults.get(name)]
+    return (
+        f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
+        f"{where['threads']} of {where['cores']} cores." + (f" Set for all rows: {', '.join(changed)}." if changed else "")
+    )
+
+
+def _short(value: Any) -> Any:
+    """A path's last part: where a file lies says nothing."""
+    return Path(value).name if isinstance(value, str) and "/" in value else value
+
+
+def _table(titles: list[str], rows: list[list[str]]) -> list[str]:
+    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles), *("| " + " | ".join(row) + " |" for row in rows), ""]

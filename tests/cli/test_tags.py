@@ -1,0 +1,107 @@
+"""``enstruct tags`` as a user types it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from enstruct.cli.main import main
+from enstruct.data.conll import read_conll, write_conll
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.reports.tag_plots import tag_pairs
+from enstruct.reports.tagging import light_section, tag_section
+from tests.estimators.test_tagger import make_sentences
+
+FAST = ["--model.hidden", "8", "--model.embedding_dim", "6", "--model.batch_size", "8", "--model.learning_rate", "0.02"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("train", 0), ("test", 1)):
+        (tmp_path / f"{name}.conll").write_text(write_conll(*make_sentences(80, seed)))
+    return tmp_path
+
+
+def test_train_predict_evaluate_picture(files, capsys):
+    assert main(["tags", "train", "train.conll", "--out", "model", "--model.max_iter", "6", *FAST]) == 0
+    assert sorted(p.name for p in files.iterdir()) == ["model", "test.conll", "train.conll"]
+    assert main(["tags", "predict", "model", "test.conll", "--out", "found.conll"]) == 0
+    words, truth = read_conll("test.conll")
+    tagger = EnergySequenceTagger.load("model")
+    assert read_conll("found.conll") == (words, tagger.predict(words))
+    (files / "bare.txt").write_text("\n\n".join("\n".join(row) for row in words) + "\n")
+    assert main(["tags", "predict", "model", "bare.txt", "--unlabelled", "--spans", "--out", "found.jsonl"]) == 0
+    spans = [json.loads(line)["spans"] for line in (files / "found.jsonl").read_text().splitlines()]
+    assert spans == [[s._asdict() for s in row] for row in tagger.predict_spans(words)]
+    assert main(["tags", "evaluate", "model", "test.conll", "--json", "figures.json"]) == 0
+    figures = json.loads((files / "figures.json").read_text())
+    assert figures["rules"][tagger.decision_]["span-f1"] == pytest.approx(tagger.score(words, truth))
+    assert main(["tags", "picture", "model", "test.conll", "--sentence", "2"]) == 0
+    assert (files / "pictures" / "tag-pairs.png").stat().st_size > 1000
+    assert (files / "pictures" / "sentence.png").stat().st_size > 1000
+    assert np.array_equal(tag_pairs(tagger), -tagger.energy_.part("chain").transitions.detach().numpy())
+
+
+def test_unseen_tags_and_unknown_models_are_said(files, capsys):
+    (files / "plain.conll").write_text("".join(f"w{i}\t{'AB'[i % 2]}\n\n" for i in range(40)))
+    (files / "more.conll").write_text("w1\tC\n\nw2\tA\n")
+    assert main(["tags", "train", "plain.conll", "--out", "m", "--model.max_iter", "1", *FAST]) == 0
+    assert main(["tags", "evaluate", "m", "more.conll"]) == 0
+    assert "has not seen, and no prediction can match: C" in capsys.readouterr().out
+    assert main(["tags", "picture", "m", "more.conll", "--sentence", "9"]) == 2
+    assert "There are 2 sentences" in capsys.readouterr().err
+    assert main(["tags", "train", "nothing.conll", "--out", "n"]) == 2
+    assert "no tagged set of that name" in capsys.readouterr().err
+    assert main(["tags", "train", "plain.conll", "--out", "n", "--reward", "citations"]) == 2
+    assert "--unlabelled" in capsys.readouterr().err
+    assert main(["tags", "predict", "m", "more.conll", "--decision", "map"]) == 2
+
+
+def test_compare_goes_on_where_it_stopped(files, capsys):
+    arguments = [
+        "tags",
+        "compare",
+        "train.conll",
+        "--seeds",
+        "1",
+        "--json",
+        "tags-x.json",
+        "--model.max_iter",
+        "4",
+        "--epochs",
+        "1",
+        *FAST,
+    ]
+    assert main([*arguments, "--methods", "cross-entropy,crf"]) == 0
+    first = json.loads((files / "tags-x.json").read_text())
+    assert main([*arguments, "--methods", "cross-entropy,crf,seal-margin"]) == 0
+    content = json.loads((files / "tags-x.json").read_text())
+    assert content["runs"][:2] == first["runs"]
+    assert content["runs"][2]["started_from"] == "cross-entropy"
+    assert content["runs"][2]["epochs"] == 1
+    assert "3 rows" not in capsys.readouterr().err
+    text = tag_section(files / "tags-x.json")
+    assert "- seal-margin against crf:" in text
+    assert "hidden=8" in text
+    assert main([*arguments[:-1], "0.5", "--methods", "crf"]) == 2
+
+
+def test_light(files, capsys):
+    from tests.light.test_rewards import references
+
+    sentences, tags = references(230)
+    lines = (" ".join(f"<{t}> {w} </{t}>" for w, t in zip(s, ts, strict=True)) for s, ts in zip(sentences, tags, strict=True))
+    (files / "refs.tagged").write_text("\n".join(lines) + "\n")
+    (files / "more.txt").write_text("\n".join(" ".join(s) for s in references(10, 3)[0]) + "\n")
+    arguments = ["tags", "light", "refs.tagged", "--others", "[more.txt]", "--labelled", "[5]", "--draws", "1", "--epochs", "1"]
+    arguments += ["--json", "light-x.json", "--model.n_iter_no_change", "20", *FAST]
+    assert main([*arguments, "--methods", "cross-entropy,rules,ge,implicit-cd"]) == 0
+    content = json.loads((files / "light-x.json").read_text())
+    assert [run["row"] for run in content["runs"]] == ["cross-entropy", "rules", "ge", "implicit-cd"]
+    assert content["runs"][0]["unlabelled"] == 35
+    assert "| implicit-cd |" in light_section(files / "light-x.json")
+    assert main([*arguments[:-2], "--labelled", "[50]"]) == 2
+    assert "too few" in capsys.readouterr().err
+    train = ["tags", "train", "refs.tagged", "--out", "m", "--unlabelled", "more.txt", "--reward", "citations"]
+    assert main([*train, "--model.method", "seal-margin", "--model.max_iter", "1", *FAST]) == 0
