@@ -69,3 +69,68 @@ def test_misuse_is_explained():
         criterion.update()
     with pytest.raises(DataError, match=r"features must be \(batch, 5\)"):
         criterion(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 4))
+
+
+def tag_batch(n=16, time=6, seed=0):
+    """The tag of a token is that of the token before it, whose own features show it; the last tokens are padding."""
+    rng = torch.Generator().manual_seed(seed)
+    shown = torch.randint(3, (n, time), generator=rng)
+    y = torch.cat([torch.zeros(n, 1, dtype=torch.int64), shown[:, :-1]], dim=1)
+    y[:, -1] = -100
+    features = torch.nn.functional.one_hot(shown, 3).float()
+    return torch.cat([features, torch.cat([torch.zeros(n, 1, 3), features[:, :-1]], dim=1)], dim=-1), y
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "seal-margin", "seal-regression-s", "infnet+"])
+def test_tags_in_ones_own_loop(method):
+    if method == "infnet+":
+        with pytest.raises(ConfigError, match="stacked"):
+            EnergyLoss(6, 3, method, outputs="tags")
+        return
+    torch.manual_seed(0)
+    head = torch.nn.Linear(6, 3)
+    criterion = EnergyLoss(6, 3, method, outputs="tags", learning_rate=0.02)
+    optimizer = torch.optim.Adam(head.parameters(), 0.05)
+    features, y = tag_batch()
+    for _ in range(60):
+        loss = criterion(head(features), y, features)
+        optimizer.zero_grad()
+        loss.backward()
+        assert all(p.grad is None for p in criterion.energy.parameters())
+        optimizer.step()
+        criterion.update()
+    found = head(features).argmax(-1)
+    assert (found == y)[y >= 0].float().mean() > 0.95
+
+
+def test_ignored_tokens_change_nothing():
+    torch.manual_seed(0)
+    criterion = EnergyLoss(6, 3, "seal-margin", outputs="tags")
+    features, y = tag_batch()
+    logits = torch.randn(16, 6, 3)
+    other = logits.clone()
+    other[:, -1] = 9.0
+    moved = features.clone()
+    moved[:, -1] = -5.0
+    assert torch.allclose(criterion(logits, y, features), criterion(other, y, moved))
+    short = criterion(logits[:, :-1], y[:, :-1], features[:, :-1])
+    assert torch.allclose(criterion(logits, y, features), short, atol=1e-5)
+
+
+def test_bad_tags():
+    criterion = EnergyLoss(6, 3, outputs="tags")
+    features, y = tag_batch()
+    logits = torch.zeros(16, 6, 3)
+    for arguments, what in [
+        ((logits[0], y, features), r"logits must be \(batch, time, 3\)"),
+        ((logits, y[:, 1:], features), r"y must be \(batch, time\)"),
+        ((logits, y.float(), features), "whole numbers"),
+        ((logits, y + 2, features), "another"),
+        ((logits, y, features[..., 1:]), "features"),
+    ]:
+        with pytest.raises(DataError, match=what):
+            criterion(*arguments)
+    with pytest.raises(ConfigError, match="labels"):
+        EnergyLoss(6, 3, outputs="masks")
+    with pytest.raises(ConfigError, match="one-stage"):
+        EnergyLoss(6, 3, "crf", outputs="tags")
