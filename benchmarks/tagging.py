@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/tagging.py --out results/benchmark-tagging.json
 
 Untrained networks of the shape trained on CoNLL-2003 (BiLSTM of 100 a direction on 50-wide words, 17 tags), sentences of its
-lengths; the best of several repetitions. Run it on an idle machine.
+lengths, from words in numbers to tags; the best of several repetitions. Run it on an idle machine.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from torch import Tensor
 from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, offsets_of
+from enstruct.data.tag_schemes import tags_of_scheme
+from enstruct.decisions.tag_sequences import greedy, legal
 from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
 from enstruct.energies import ChainEnergy, LocalEnergy, SumEnergy
 from enstruct.inference import Chain
@@ -73,10 +75,19 @@ def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
     predictor = Predictor(encoder(), TAGS)
     energy = SumEnergy(encoder(), [LocalEnergy(200, TAGS), ChainEnergy(TAGS)])
     space = TagSpace(TAGS)
+    holes, offsets = rows.X.holes, rows.X.offsets
+    names = tags_of_scheme(["LOC", "MISC", "ORG", "PER"], "BIOES")
+
+    def marginals() -> Any:
+        return probabilities(predictor, rows.X, relax=space.relax)
+
     tagging = {
-        "energy-trained tagger": best(lambda: probabilities(predictor, rows.X, relax=None), repetitions),
-        "crf, viterbi": best(lambda: inferred(predictor, energy, space, Chain("viterbi"), rows.X), repetitions),
-        "crf, marginals": best(lambda: inferred(predictor, energy, space, Chain(), rows.X), repetitions),
+        "energy-trained tagger, greedy": best(lambda: greedy(marginals(), holes, offsets), repetitions),
+        "energy-trained tagger, legal": best(lambda: legal(marginals(), holes, offsets, names, "BIOES"), repetitions),
+        "crf, viterbi": best(
+            lambda: greedy(inferred(predictor, energy, space, Chain("viterbi"), rows.X), holes, offsets), repetitions
+        ),
+        "crf, marginals": best(lambda: greedy(inferred(predictor, energy, space, Chain(), rows.X), holes, offsets), repetitions),
     }
     batch = to_batch(rows.take(np.arange(32)))
     y = torch.softmax(torch.randn(32, 20, batch.y.shape[1], TAGS), -1)
@@ -84,7 +95,7 @@ def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
     with torch.no_grad():
         chain = {
             "product over all tokens": best(lambda: term(None, y), 20 * repetitions),
-            "loop over tokens": best(lambda: loop_over_time(term, y), 5 * repetitions),
+            "loop over tokens": best(lambda: loop_over_time(term, y), 20 * repetitions),
         }
     return {
         "environment": environment(),

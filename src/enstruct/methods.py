@@ -49,6 +49,7 @@ from enstruct.objectives import (
     Objective,
 )
 
+BOUNDED_COSTS = ("soft-f1", "hamming-mean")
 Supervised = Literal["cross-entropy", "ranking"]
 
 
@@ -95,8 +96,8 @@ class Stage:
 
     ``fresh_predictor`` puts the predictor back to its first weights, so that what it learnt before only served the energy.
     ``transplant`` first gives the energy the predictor's features and E_local = -logits; ``clamped`` names parts of the
-    energy ("features", "local", ...) that stay as they are; ``rate`` scales the learning rates; ``retune`` minimises the
-    bare energy, without cost augmentation.
+    energy ("features", "local", ...) that stay as they are; ``rate`` scales the learning rates, ``predictor_rate`` the
+    predictor's once more; ``retune`` minimises the bare energy, without cost augmentation.
     """
 
     predictor: bool
@@ -106,6 +107,7 @@ class Stage:
     transplant: bool = False
     clamped: tuple[str, ...] = ()
     rate: float = 1.0
+    predictor_rate: float = 1.0
     retune: bool = False
 
 
@@ -147,6 +149,11 @@ class Method:
     def __post_init__(self) -> None:
         if self.has_energy and (self.objective is None or self.negatives is None):
             raise ConfigError(f"Method {self.name!r} trains an energy, so it needs an objective and negatives.")
+        if self.objective is not None and self.objective.absolute_cost and self.cost not in BOUNDED_COSTS:
+            raise ConfigError(
+                f"The {self.objective.name!r} objective learns the cost itself, so that must lie in [0, 1]: "
+                f"{' or '.join(BOUNDED_COSTS)}, not {self.cost!r}."
+            )
         if self.objective is not None and self.objective.needs_noise and not (self.negatives and self.negatives.has_noise):
             raise ConfigError(
                 f"The {self.objective.name!r} objective needs negatives with log-probabilities "

@@ -4,6 +4,7 @@
 - The energy is ``local`` + ``chain`` (implicit-training paper, eq. 7) on features copied from the predictor.
 - Games begin from a predictor trained by cross-entropy, whose features the energy keeps and whose logits are its first local
   part (Tu & Gimpel 2018, and the implicit-training paper's taggers); ``initial=`` of the tagger skips that first stage.
+- ``cross-entropy-longer`` goes on like a game, but without an energy: what the further epochs alone are worth.
 - Inference starts from the predictor, or where there is none from the uniform distribution.
 - ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
   (:mod:`enstruct.light`); the others take a reward into their cost where they are given one.
@@ -27,20 +28,26 @@ from enstruct.methods import (
     WARM_START_THEN_GAME,
     Method,
     PredictorLoss,
+    Stage,
 )
 from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates, ValueTuples
 from enstruct.objectives import LIKELIHOOD, RANK_MARGIN
 
-GENTLE_GAME = (*PREDICTOR_ALONE, replace(WARM_START_THEN_GAME[1], rate=0.25))
-"""A trained tagger moves on at a quarter of the rate; the energy, which is new, at the whole of it (``energy_rate``)."""
+GENTLE = 0.25
+GENTLE_GAME = (*PREDICTOR_ALONE, replace(WARM_START_THEN_GAME[1], predictor_rate=GENTLE))
+"""A trained tagger moves on at a quarter of its rate; the energy, which is new, at the whole of its own."""
+NEW_LOCAL_GAME = (*PREDICTOR_ALONE, Stage(predictor=True, energy=True, clamped=("features",), predictor_rate=GENTLE))
+"""Without the predictor's logits as the local energy: a value sigma(-E) would sit at its end, and an energy relative to the
+predictor would count it twice."""
+NEW_LOCAL_ENERGY = (*PREDICTOR_ALONE, Stage(predictor=False, energy=True, clamped=("features",)))
 
 CHAIN = {"terms": ("local", "chain"), "features": "copied"}
 GAME = {
     "energy": CHAIN,
     "stages": GENTLE_GAME,
-    "energy_rate": 4.0,
     "predictor_loss": PredictorLoss(energy_weight=1.0),
 }
+VALUE = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
 CLIMB = Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=20, as_value=True)
 
 REACTION = Implicit(Neumann(2), hvp="finite-difference")
@@ -57,6 +64,12 @@ TAG_METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         _row("cross-entropy", cost=SUM),
+        replace(
+            METHODS["cross-entropy"],
+            name="cross-entropy-longer",
+            cost=SUM,
+            stages=(*PREDICTOR_ALONE, replace(PREDICTOR_ALONE[0], predictor_rate=GENTLE)),
+        ),
         Method(
             "crf",
             negatives=Partition(),
@@ -78,29 +91,24 @@ TAG_METHODS: dict[str, Method] = {
             "dvn",
             energy=CHAIN,
             cost=MEAN,
-            stages=THREE_STAGES,
+            stages=NEW_LOCAL_ENERGY,
             negatives=ValueTuples(CLIMB),
             inference=replace(CLIMB, steps=30),
         ),
         _row("nce", energy=CHAIN, cost=SUM, stages=PRETRAINED_UNARIES),
-        _row("infnet", energy=CHAIN, cost=SUM, stages=GENTLE_GAME, energy_rate=4.0),
+        _row("infnet", energy=CHAIN, cost=SUM, stages=GENTLE_GAME),
         _row("infnet+", **GAME, cost=SUM),
         _row("seal-margin", cost=SUM, **GAME),
-        _row("seal-regression", cost=MEAN, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),
-        _row(
-            "seal-regression-s",
-            cost=MEAN,
-            negatives=PerturbedSamples(5, 1.0),
-            **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)},
-        ),
+        _row("seal-regression", cost=MEAN, **VALUE),
+        _row("seal-regression-s", cost=MEAN, negatives=PerturbedSamples(5, 1.0), **VALUE),
         _row("seal-nce", cost=SUM, **GAME),
-        _row("seal-ranking", cost=SUM, **GAME),
+        _row("seal-ranking", cost=SUM, **{**GAME, "stages": NEW_LOCAL_GAME}),
         _row("seal-static-nce", cost=SUM, energy=CHAIN, stages=(*PRETRAINED_UNARIES, THEN_PREDICTOR)),
         _row("seal-static-margin", cost=SUM, energy=CHAIN),
         Method("ge", predictor_loss=PredictorLoss(expectation_weight=10.0), cost=SUM),
         Method(
             "r-spen",
-            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True),
+            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6, start="random"), keep=6, detached=True),
             objective=RANK_MARGIN,
             stages=THREE_STAGES,
             cost=SUM,
@@ -118,6 +126,6 @@ TAG_METHODS: dict[str, Method] = {
         ),
         _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),
-        _row("implicit-dvn", cost=MEAN, coupling=REACTION, **{**GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}),
+        _row("implicit-dvn", cost=MEAN, coupling=REACTION, **VALUE),
     )
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import main
+from enstruct.data.citations import read_references
 from enstruct.data.conll import read_conll, write_conll
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.reports.tag_plots import tag_pairs
@@ -105,3 +106,7 @@ def test_light(files, capsys):
     assert "too few" in capsys.readouterr().err
     train = ["tags", "train", "refs.tagged", "--out", "m", "--unlabelled", "more.txt", "--reward", "citations"]
     assert main([*train, "--model.method", "seal-margin", "--model.max_iter", "1", *FAST]) == 0
+    assert main(["tags", "evaluate", "m", "refs.tagged", "--json", "figures.json"]) == 0
+    assert set(json.loads((files / "figures.json").read_text())["rules"]) == {"greedy", "legal"}
+    assert main(["tags", "predict", "m", "more.txt", "--unlabelled", "--out", "found.tagged"]) == 0
+    assert read_references("found.tagged") == references(10, 3)[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enstruct.data.citations import read_citations, read_references
+from enstruct.data.citations import read_citations, read_references, write_citations
 from enstruct.data.conll import read_conll, write_conll
 from enstruct.data.embeddings import read_clusters, read_vectors
 from enstruct.data.sentences import Sentences, TagSequences, buckets, offsets_of
@@ -73,6 +73,9 @@ def test_citations(tmp_path):
     assert tags == [["author", "author", "title", "title", "title", "date"], ["title", "title"]]
     assert read_tagged(path).tags == tags
     assert read_references(path) == words
+    again = write(tmp_path / "b.tagged", write_citations(words, tags))
+    assert read_citations(again) == (words, tags)
+    assert read_tagged(path, labelled=False).sentences == words
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,7 @@ def test_schemes_tell_themselves_apart():
     assert find_scheme({"O", "I-A"}, [["O", "I-A"]]) == "IOB1"
     assert find_scheme({"O", "B-A", "I-A"}, [["O", "B-A", "I-A"]]) == "IOB2"
     assert find_scheme({"O", "S-A"}) == "BIOES"
+    assert find_scheme({"O", "B-A", "I-A"}, [["B-A", "I-A"]] * 9 + [["O", "I-A"]]) == "IOB2"  # one slip is not a scheme
     assert find_scheme({"N", "V"}) is None
     assert find_scheme({"O"}) is None
 
@@ -156,6 +160,7 @@ def test_vectors(tmp_path):
     plain = read_vectors(write(tmp_path / "v.txt", "the 1 2\nnew york 3 4\n"))
     assert plain.words == ["the", "new york"]
     assert plain.vectors.tolist() == [[1, 2], [3, 4]]
+    assert read_vectors(write(tmp_path / "u.txt", "a\x85b 1 2\nc 3 4\n")).words == ["a\x85b", "c"]
     assert read_vectors(write(tmp_path / "w.txt", "2 2\nthe 1 2\na 3 4\n")).words == ["the", "a"]
     with pytest.raises(ParseError, match="line 2"):
         read_vectors(write(tmp_path / "x.txt", "the 1 2\na x 4\n"))

@@ -10,6 +10,7 @@ from enstruct import EnergySequenceTagger, EnergySpec
 from enstruct.data.embeddings import WordVectors
 from enstruct.data.tag_schemes import find_spans
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators.tag_predictions import spans_around_holes
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain
 from enstruct.negatives import InferencePoint
@@ -69,16 +70,52 @@ def test_it_learns_from_its_neighbours(baseline, test_sentences):
     assert set(baseline.decision_scores_) == {"greedy", "legal"}
 
 
-@pytest.mark.parametrize("method", sorted(set(TAG_METHODS) - {"cross-entropy", "crf"}))
+@pytest.mark.parametrize("method", sorted(set(TAG_METHODS) - {"cross-entropy", "crf", "ge", "sg-spen", "cross-entropy-longer"}))
 def test_every_method_goes_on_from_the_baseline(method, baseline, sentences, test_sentences):
     """One epoch more, from a trained tagger: it must not fall apart, and its energy must prefer the truth to noise."""
-    made = EnergySequenceTagger(method, **{**SMALL, "learning_rate": 0.002, "max_iter": 1}, initial=baseline)
-    made.fit(*sentences)
+    new_local = "local" not in TAG_METHODS[method].stages[1].clamped and not TAG_METHODS[method].stages[1].transplant
+    settings = {"learning_rate": 0.02, "max_iter": 6} if new_local else {"learning_rate": 0.002, "max_iter": 2}
+    made = EnergySequenceTagger(method, **{**SMALL, **settings}, initial=baseline).fit(*sentences)
     words, tags = test_sentences
     assert made.score(words, tags) > 0.75
+    if method not in ("r-spen", "infnet+"):  # whose margins a good start does not violate
+        assert (made.energy_.part("chain").transitions.abs() > 0.021).any()  # it began within 0.02
+    moved = [not torch.equal(a, b) for a, b in zip(made.predictor_.parameters(), baseline.predictor_.parameters(), strict=True)]
+    assert any(moved) == any(stage.predictor for stage in TAG_METHODS[method].stages[1:])
     rng = np.random.default_rng(0)
     noise = [[["O", "B-PER", "I-PER", "B-LOC"][k] for k in rng.integers(4, size=len(row))] for row in tags]
     assert (made.energy(words, tags) < made.energy(words, noise)).mean() > 0.9
+
+
+@pytest.mark.parametrize("method", ["dvn", "seal-regression", "seal-regression-s", "implicit-dvn"])
+def test_values_do_not_sit_at_their_ends(method, baseline, sentences):
+    """A value sigma(-E) near 0 or 1 would pass no gradient, to inference or to the predictor."""
+    made = EnergySequenceTagger(method, **{**SMALL, "max_iter": 1}, initial=baseline).fit(*sentences)
+    words, tags = sentences
+    wrong = [["O" if i % 2 else tag for i, tag in enumerate(row)] for row in tags]
+    value = 1 / (1 + np.exp(made.energy(words, wrong)))
+    assert np.median(value * (1 - value)) > 1e-3
+    if method == "implicit-dvn":
+        assert made.history_[-1]["implicit_ratio"] > 1e-3
+
+
+def test_further_epochs_without_an_energy(baseline, sentences):
+    made = EnergySequenceTagger("cross-entropy-longer", **{**SMALL, "max_iter": 2}, initial=baseline).fit(*sentences)
+    assert made.energy_ is None
+    assert made.updates_["predictor"] > 0
+    assert made.score(*sentences) > 0.9
+
+
+def test_a_warm_start_goes_on_with_its_energy(sentences):
+    made = EnergySequenceTagger("seal-margin", **{**SMALL, "max_iter": 1}, warm_start=True).fit(*sentences)
+    local = made.energy_.part("local").scores.weight.detach().clone()
+    chain = made.energy_.part("chain").transitions.detach().clone()
+    made.set_params(learning_rate=1e-9).fit(*sentences)
+    assert [record["stage"] for record in made.history_] == [1]
+    assert torch.allclose(made.energy_.part("local").scores.weight, local, atol=1e-5)
+    assert torch.allclose(made.energy_.part("chain").transitions, chain, atol=1e-5)
+    with pytest.raises(ConfigError, match="choose one"):
+        made.set_params(initial=made).fit(*sentences)
 
 
 def test_every_method_by_itself_is_reproducible(sentences):
@@ -133,6 +170,7 @@ def test_holes_are_read_but_not_tagged(sentences):
     found = made.predict(words, holes=holes)
     assert all((tag is None) == hole for row, hs in zip(found, holes, strict=True) for tag, hole in zip(row, hs, strict=True))
     assert made.score(words, cut) > 0.9
+    assert spans_around_holes(["O", "B-PER", None, "I-PER", None, "B-PER"]) == [("PER", 1, 4), ("PER", 5, 6)]
     assert np.isfinite(made.energy(words, cut)).all()
 
 
@@ -161,7 +199,9 @@ def test_illegal_tags_are_read_and_reported(sentences, caplog):
 
 
 def test_saving(tmp_path, sentences, test_sentences):
-    made = EnergySequenceTagger("seal-nce", **{**SMALL, "max_iter": 1, "characters": 4}).fit(*sentences)
+    vectors = WordVectors(["mr", "in", "mr", "the", "."], np.random.default_rng(0).random((5, 8), dtype=np.float32))
+    settings = {**SMALL, "max_iter": 1, "characters": 4, "embeddings": vectors}  # a word stands in the file twice
+    made = EnergySequenceTagger("seal-nce", **settings).fit(*sentences)
     made.save(tmp_path / "m")
     again = EnergySequenceTagger.load(tmp_path / "m")
     words, tags = test_sentences
@@ -199,12 +239,18 @@ def test_bad_input(baseline, sentences):
         ((["a b"], [["O"] * 3]), "a string"),
         (([[1]], [["O"]]), "must be a word"),
         (([["a"]], [[3]]), "tags are strings"),
+        (([["a"]], ["O"]), "one string"),
         (([[]], [[]]), "no sentence has a token"),
         (([["a"]], [["O"]]), "too few to hold out"),
         (([["a"]] * 20, [[None]] * 20), "too few|no tag"),
     ]:
         with pytest.raises(DataError, match=what):
             EnergySequenceTagger(**SMALL).fit(*arguments)
+    for call in (baseline.score, EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).energy):
+        with pytest.raises(DataError, match="119 sequences of tags"):
+            call(words, tags[:-1])
+    with pytest.raises(ConfigError, match="trains no predictor"):
+        EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).predict(words, refine=2)
     with pytest.raises(DataError, match="has the tag 'B-ORG'"):
         EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).energy([["a"]], [["B-ORG"]])
     for settings, what in [
@@ -214,6 +260,8 @@ def test_bad_input(baseline, sentences):
         ({"scheme": "BILOU"}, "BIOES"),
         ({"cost": "soft-f1"}, "hamming-sum"),
         ({"energy_network": EnergySpec()}, "chain"),
+        ({"energy_network": torch.nn.Linear(2, 2)}, "EnergySpec"),
+        ({"method": "dvn", "cost": "hamming-sum"}, "hamming-mean"),
         ({"initial": EnergySequenceTagger()}, "fitted"),
         ({"validation_fraction": 1.5}, "between 0 and 1"),
         ({"max_iter": 0}, "max_iter"),

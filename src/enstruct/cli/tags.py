@@ -18,7 +18,7 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.progress import EpochBar
-from enstruct.data.citations import read_references
+from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
@@ -46,7 +46,9 @@ def add_actions(p: ArgumentParser) -> None:
     train.add_argument("--seed", type=int, default=0)
     tags_compare.add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
-    predict = shared.new_parser("Tag the sentences of a file: CoNLL columns out, or with --spans one JSON object a sentence.")
+    predict = shared.new_parser(
+        "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans)."
+    )
     _add_model(predict)
     predict.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
     predict.add_argument("--unlabelled", type=bool, nargs="?", const=True, default=False, help="the file has no tag column")
@@ -100,7 +102,8 @@ def _train(options: Namespace) -> None:
         tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
     finally:
         bar.close()
-    tagger.save(options.out, {"source": options.data, "columns": options.columns})
+    inline = options.data == "cora" or is_inline(options.data)
+    tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
     checkpoint.unlink(missing_ok=True)
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())
     Console().print(
@@ -152,6 +155,8 @@ def _data(tagger: EnergySequenceTagger, options: Namespace, labelled: bool = Tru
     columns = tagger.notes_["columns"]
     if options.data in TAGGED:
         return load_tagged(options.data, options.part, columns)
+    if tagger.notes_["inline"] and not labelled:
+        return Tagged([list(words) for words in read_references(options.data)], None, options.data)
     return read_tagged(options.data, columns, labelled)
 
 
@@ -164,7 +169,8 @@ def _predict(options: Namespace) -> None:
         lines = (json.dumps({"tokens": s, "spans": [f._asdict() for f in spans]}, ensure_ascii=False) for s, spans in pairs)
         text = "\n".join(lines) + "\n"
     else:
-        text = write_conll(data.sentences, tagger.predict(data.sentences, decision=options.decision))
+        write = write_citations if tagger.notes_["inline"] else write_conll
+        text = write(data.sentences, tagger.predict(data.sentences, decision=options.decision))
     if options.out is None:
         sys.stdout.write(text)
     else:
@@ -177,7 +183,7 @@ def _evaluate(options: Namespace) -> None:
     truth = data.truth()
     metrics = [name for name in TAG_METRICS if name == "accuracy" or tagger.tags_.given is not None]
     table, figures = Table("rule", *metrics), {}
-    for rule in tagger.decision_scores_:
+    for rule in tagger.rules_:
         predicted = tagger.predict(data.sentences, decision=rule)
         figures[rule] = {name: ratio(TAG_METRICS[name](truth, predicted)) for name in metrics}
         in_force = " (in force)" if rule == tagger.decision_ else ""

@@ -68,7 +68,12 @@ def run(options: Namespace) -> None:
         raise unknown_name("reference", reference, methods)
     parts = load_tagged_parts(options.data, options.split_seed, options.columns)
     model = shared.model_parameters(options)
-    setting: dict[str, Any] = {"data": options.data, "columns": options.columns, "epochs": options.epochs}
+    setting: dict[str, Any] = {
+        "data": options.data,
+        "columns": options.columns,
+        "epochs": options.epochs,
+        "split_seed": options.split_seed,
+    }
     setting |= {"model": model, "environment": environment()}
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tags_compare import add_tagged, add_tagger
+from enstruct.cli.tags_compare import add_tagger
 from enstruct.comparison.light import (
     BASELINE,
     RULES,
@@ -39,7 +39,7 @@ from enstruct.tag_methods import TAG_METHODS
 
 
 def add_options(p: ArgumentParser) -> None:
-    add_tagged(p)
+    p.add_argument("data", type=str, help="DATA: cora, or a file of inline-tagged references")
     p.add_argument("--others", type=list[str], default=[], help="files of further references, taken without their tags")
     p.add_argument(
         "--methods", type=str, default="cross-entropy,rules,ge,r-spen,sg-spen,dvn,implicit-cd", help="joined by commas"
@@ -67,7 +67,7 @@ def run(options: Namespace) -> None:
     model = {**shared.model_parameters(options), "metric": "accuracy"}
     setting = {
         "data": options.data,
-        "others": len(others),
+        "others": [path.name for path in _other_files(options)],
         "labelled": options.labelled,
         "epochs": options.epochs,
         "model": model,
@@ -103,7 +103,7 @@ def _run_draw(
 ) -> None:
     baseline = None
     if BASELINE in missing or any(map(needs_baseline, missing)):
-        baseline = _fit(BASELINE, drawn, draw, model, epochs, None, cells, store)
+        baseline = _fit(BASELINE, drawn, draw, model, epochs, None, cells, store if BASELINE in missing else None)
     for method in missing:
         if method != BASELINE:
             initial = baseline if needs_baseline(method) else None

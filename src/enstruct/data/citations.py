@@ -8,6 +8,8 @@ or closed by another, and lines without any, are a ParseError with the line.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from enstruct.data.dataset import read_lines
@@ -64,3 +66,12 @@ def read_references(path: Path | str) -> list[list[str]]:
     """The words of each line alone, whatever marks stand in it: references without tags, or with faulty ones."""
     lines = (MARK.sub(" ", line).split() for line in read_lines(path))
     return [words for words in lines if words]
+
+
+def write_citations(references: Sequence[Sequence[str | tuple[str, ...]]], tags: Sequence[Sequence[str]]) -> str:
+    """The text of an inline-tagged file; neighbouring words of one tag share a field."""
+    lines = []
+    for words, names in zip(references, tags, strict=True):
+        fields = groupby(zip(words, names, strict=True), key=lambda pair: pair[1])
+        lines.append(" ".join(f"<{name}> {' '.join(str(word) for word, _ in pairs)} </{name}>" for name, pairs in fields))
+    return "\n".join(lines) + "\n"

@@ -36,7 +36,7 @@ class Span(NamedTuple):
 def find_scheme(tags: Iterable[str], sequences: Iterable[Sequence[str]] | None = None) -> Scheme | None:
     """The scheme these tags are written in, by their prefixes; None if they do not spell out spans.
 
-    IOB1 and IOB2 have the same tags; ``sequences`` tell them apart: in IOB2 every span begins with B.
+    IOB1 and IOB2 have the same tags; ``sequences`` tell them apart: in IOB2 spans begin with B, in IOB1 most do not.
     """
     known = set(tags)
     prefixes = {tag.partition("-")[0] for tag in known if tag != "O"}
@@ -44,12 +44,12 @@ def find_scheme(tags: Iterable[str], sequences: Iterable[Sequence[str]] | None =
         return None
     if prefixes & {"E", "S"}:
         return "BIOES"
-    bare = any(_opens_without_b(tags) for tags in sequences or ())
-    return "IOB1" if bare else "IOB2"
-
-
-def _opens_without_b(tags: Sequence[str]) -> bool:
-    return any(tag[0] == "I" and (before == "O" or before[2:] != tag[2:]) for before, tag in pairwise(("O", *tags)))
+    with_b = without = 0
+    for tags in sequences or ():
+        for before, tag in pairwise(("O", *tags)):
+            with_b += tag[0] == "B"
+            without += tag[0] == "I" and (before == "O" or before[2:] != tag[2:])
+    return "IOB1" if without > with_b else "IOB2"
 
 
 def find_spans(tags: Sequence[str]) -> list[Span]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.catalogue import data_root
-from enstruct.data.citations import read_citations
+from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
@@ -101,6 +101,8 @@ def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = 
     path = Path(path)
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
+    if is_inline(path) and not labelled:
+        return Tagged([list(words) for words in read_references(path)], None, path.name)
     if is_inline(path):
         sentences, tags = read_citations(path)
         return Tagged(list(map(list, sentences)), tags, path.name)

@@ -181,7 +181,7 @@ class EnergyEstimator(BaseEstimator):
         spec = energy_spec(self._method(), self.energy_network)
         if stage.transplant:
             transplant(self.energy_, self.predictor_)
-        elif stage.energy and not stage.predictor and isinstance(spec, EnergySpec):
+        elif stage.energy and (not stage.predictor or "features" in stage.clamped) and isinstance(spec, EnergySpec):
             refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), spec.features)
 
     def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
@@ -208,6 +208,8 @@ class EnergyEstimator(BaseEstimator):
         method = self._method()
         if self.energy_ is None:
             raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
+        if not any(stage.predictor for stage in method.stages):
+            raise ConfigError(f"Method {method.name!r} trains no predictor whose answer could be refined.")
         return method.refinement(steps)
 
     def _energy_network(self) -> nn.Module:

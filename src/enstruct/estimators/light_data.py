@@ -16,6 +16,26 @@ from enstruct.estimators.token_format import Token, TokenFormat, as_tuple
 from enstruct.light.expectations import Expectation, read_expectations
 from enstruct.light.rewards import Judged, Reward
 from enstruct.methods import Method
+from enstruct.negatives import (
+    InferencePoint,
+    PerturbedSamples,
+    PredictorPoint,
+    PredictorSamples,
+    SearchPair,
+    UnrolledIterates,
+    ValueTuples,
+)
+from enstruct.objectives import END_TO_END
+
+
+def _takes_reward(method: Method) -> bool:
+    """Whether both players can do with rows whose truth is found by a search: the predictor's loss reads none."""
+    plain = isinstance(
+        method.negatives,
+        (InferencePoint, PredictorPoint, PredictorSamples, PerturbedSamples, SearchPair, UnrolledIterates, ValueTuples),
+    )
+    return method.has_energy and plain and not method.predictor_loss.augmented and method.objective is not END_TO_END
+
 
 LABELLED_SHARE = 0.2
 """Tagged sentences are repeated until they are this share of the rows, so that no epoch forgets them."""
@@ -34,13 +54,30 @@ class LightData:
     def __bool__(self) -> bool:
         return bool(self.unlabelled) or self.reward is not None or bool(self.expectations)
 
+    def check(self, method: Method, pairs: list[Any], spans: bool) -> None:
+        """ConfigError for what the method cannot use, or lacks, before anything is trained."""
+        name, uses_expectations = method.name, method.predictor_loss.expectation_weight > 0
+        if uses_expectations and not self.expectations:
+            raise ConfigError(f"Method {name!r} learns from expectations: pass fit(..., expectations=...).")
+        if self.expectations and not uses_expectations:
+            raise ConfigError(f"Method {name!r} takes no expectations; 'ge' does.")
+        if self.expectations and spans:
+            raise ConfigError("Expectations speak of plain tags; these spell out spans.")
+        if isinstance(method.negatives, SearchPair) and self.reward is None:
+            raise ConfigError(f"Method {name!r} is guided by a reward: pass fit(..., reward=...).")
+        if self.reward is not None and not _takes_reward(method):
+            raise ConfigError(
+                f"Method {name!r} cannot learn from a reward. 'sg-spen', 'r-spen', 'spen', 'dvn', 'seal-margin', "
+                "'seal-regression', 'seal-nce', 'seal-ranking', 'implicit-cd', 'implicit-ssvm' and 'implicit-dvn' can."
+            )
+        if self.reward is not None and any(tag is None for _, tags in pairs for tag in tags):
+            raise ConfigError("Rewards read whole sentences: tags of None (holes) cannot be combined with reward=.")
+
     def rows(
         self, method: Method, tagged: Rows, pairs: list[Any], tokens: TokenFormat, tags: TagFormat
     ) -> tuple[Rows, Rows | None]:
         """(training rows, the untagged ones among them where the method uses those; rows that are watched, or None)."""
         uses_expectations = method.predictor_loss.expectation_weight > 0
-        if uses_expectations and not self.expectations:
-            raise ConfigError(f"Method {method.name!r} learns from expectations: pass fit(..., expectations=...).")
         if not uses_expectations and not (method.has_energy and self.reward is not None):
             return tagged, None
         copies = self._copies(len(tagged))
@@ -55,7 +92,8 @@ class LightData:
         reward = None
         if self.reward is not None:
             is_labelled = np.arange(len(words)) < len(labelled) * copies
-            reward = Judged(self.reward, tuple(map(self.reward.read, words)), is_labelled, tags.tags)
+            read = tuple(map(self.reward.read, words))
+            reward = Judged(self.reward, read, is_labelled, tags.write, len(tags.tags))
         rows = Rows(X, Y, None, reward, expected)
         if reward is None:
             return rows, None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences, offsets_of
 from enstruct.data.tag_schemes import SCHEMES, Scheme, convert, find_scheme, find_spans, tags_of_scheme
@@ -72,6 +73,11 @@ class TagFormat:
                     raise DataError(f"Sentence {i} has the tag {tag!r}, which training has not seen: {', '.join(self.tags)}.")
                 flat.append(-1 if name is None else number[name])
         return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
+
+    def write(self, numbers: NDArray[Any]) -> list[str]:
+        """The user's tags of one sentence without holes."""
+        names = [self.tags[k] for k in numbers]
+        return names if self.given is None else convert(names, self.given)
 
     def names(self, tags: TagSequences) -> list[list[str]]:
         """As :meth:`decode`, without the holes."""

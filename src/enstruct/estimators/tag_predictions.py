@@ -19,7 +19,7 @@ from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.tag_format import TagFormat
-from enstruct.estimators.token_format import Token, TokenFormat
+from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 from enstruct.inference import Chain, Solution, Solver
 from enstruct.methods import Method
 from enstruct.objectives import Density
@@ -110,10 +110,11 @@ class TagPredictions(EnergyEstimator):
         self._check_fitted()
         if self.tags_.given is None:
             raise ConfigError(f"These tags are plain, they do not spell out spans ({', '.join(SCHEMES)}): use predict.")
-        return [find_spans([tag or "O" for tag in tags]) for tags in self.predict(sentences, **keywords)]
+        return [spans_around_holes(tags) for tags in self.predict(sentences, **keywords)]
 
     def energy(self, sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> NDArray[np.float64]:
         """(sentences,) E(x, y) of given tags; lower is better. ConfigError if there is no energy, DataError for new tags."""
+        check_pairs(sentences, tags)
         holes = [[tag is None for tag in row] for row in tags]
         X, Y = self._inputs(sentences, holes), self.tags_.encode(tags)
         energy = self._energy_network().eval()
@@ -135,6 +136,7 @@ class TagPredictions(EnergyEstimator):
 
     def score(self, sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> float:
         """``metric_`` of :meth:`predict`; a tag that training has not seen is an error like any other."""
+        check_pairs(sentences, tags)
         holes = [[tag is None for tag in row] for row in tags]
         predicted = self.predict(sentences, holes=holes)
         return ratio(get_tag_metric(self.metric_)(_without_holes(tags), _without_holes(predicted)))
@@ -199,9 +201,21 @@ class TagPredictions(EnergyEstimator):
             self.energy_.to(self._device())
 
     @property
+    def rules_(self) -> tuple[str, ...]:
+        """The decisions that apply to this tagger."""
+        return tuple(rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain))
+
+    @property
     def density_(self) -> Density:
         """What the fitted energy's exp(-E) estimates."""
         return self._method().density
+
+
+def spans_around_holes(tags: Sequence[str | None]) -> list[Span]:
+    """Spans of the tags that are there, in the places of all tokens."""
+    places = [i for i, tag in enumerate(tags) if tag is not None]
+    found = find_spans([tag for tag in tags if tag is not None])
+    return [Span(span.type, places[span.start], places[span.end - 1] + 1) for span in found]
 
 
 def _without_holes(tags: Sequence[Sequence[str | None]]) -> list[list[str]]:

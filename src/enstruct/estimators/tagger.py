@@ -26,11 +26,11 @@ from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import energy_spec
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
-from enstruct.estimators.token_format import Token, TokenFormat, check_tokens
+from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 from enstruct.inference import Chain
 from enstruct.light.expectations import Expectation
 from enstruct.light.rewards import Reward
-from enstruct.methods import PREDICTOR_ALONE, Method
+from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
 from enstruct.training.loop import Judge
@@ -76,10 +76,11 @@ class EnergySequenceTagger(TagPredictions):
         Of the bidirectional LSTM; ``hidden`` is a direction's.
     encoder : nn.Module or callable(TokenFormat) -> nn.Module, default=None
         Your own tokens (:class:`~enstruct.encoders.tokens.TokenBatch`) -> (batch, time, ``out_features``) instead.
-    energy_network : EnergySpec or nn.Module, default=None
+    energy_network : EnergySpec, default=None
         Terms of ``enstruct.energies.build.TAG_TERMS``: "local", "chain", "skip-2", "skip-3", "conv", "tag-lm".
     initial : EnergySequenceTagger, default=None
-        A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped.
+        A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped. It
+        does not survive scikit-learn's ``clone``.
     energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost,
     hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
@@ -188,6 +189,7 @@ class EnergySequenceTagger(TagPredictions):
         if tags_val is not None and sentences_val is not None:
             check_pairs(sentences_val, tags_val)
         seed = self._seed()
+        self._warm = bool(self.warm_start) and hasattr(self, "predictor_")
         pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
         light = LightData(unlabelled or [], reward, tuple(expectations or ()))
         if light and sentences_val is None:
@@ -197,6 +199,7 @@ class EnergySequenceTagger(TagPredictions):
         else:
             held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
         self._fit_formats(pairs, [*pairs, *held], light.unlabelled)
+        light.check(self._method(), pairs, self.tags_.given is not None)
         train, validation = self._rows(pairs), self._rows(held) if held else None
         judge: Judge = TagJudge(self.metric_, self.tags_.names)
         if light:
@@ -220,7 +223,11 @@ class EnergySequenceTagger(TagPredictions):
         if not 0 < self.validation_fraction < 1:
             raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
         if self.initial is not None and not hasattr(self.initial, "predictor_"):
-            raise ConfigError("initial= must be a fitted EnergySequenceTagger.")
+            raise ConfigError("initial= must be a fitted EnergySequenceTagger (scikit-learn's clone() makes it an unfitted one).")
+        if self.initial is not None and self.warm_start:
+            raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
+        if not (self.energy_network is None or isinstance(self.energy_network, EnergySpec)):
+            raise ConfigError(f"energy_network must be an EnergySpec or None, not {type(self.energy_network).__name__}.")
 
     def _hold_out(self, pairs: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
         n = round(self.validation_fraction * len(pairs))
@@ -236,9 +243,9 @@ class EnergySequenceTagger(TagPredictions):
         if self.initial is not None:
             self.tokens_, self.tags_ = self.initial.tokens_, self.initial.tags_
             self._pretrained = self.initial._pretrained
-        elif not (self.warm_start and hasattr(self, "predictor_")):
+        elif not self._warm:
             vectors = _vectors(self.embeddings)
-            table = {} if vectors is None else {word: i for i, word in enumerate(vectors.words, 1)}
+            table = {} if vectors is None else {word: i for i, word in reversed(list(enumerate(vectors.words, 1)))}
             self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([*(sentence for sentence, _ in train), *unlabelled])
             self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme, self.classes)
             self._pretrained = None if vectors is None else _table(vectors)
@@ -289,7 +296,13 @@ class EnergySequenceTagger(TagPredictions):
         n_characters = len(tokens.characters) + 2
         return TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
 
+    def _before_stage(self, stage: Stage) -> None:
+        if not self._warm:  # a warm start has its energy already
+            super()._before_stage(stage)
+
     def _first_stage(self, method: Method) -> int:
+        if self._warm:
+            return len(method.stages) - 1
         if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0]:
             return 0
         if method.predictor_loss.expectation_weight:
@@ -302,24 +315,11 @@ class EnergySequenceTagger(TagPredictions):
         if validation is None:
             self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
             return
-        rules = [rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain)]
+        rules = self.rules_
         truth, metric = self.tags_.names(validation.Y), get_tag_metric(self.metric_)
         found = {rule: self.tags_.names(self._decided(validation.X, rule)) for rule in rules}
         self.decision_scores_ = {rule: ratio(metric(truth, tags)) for rule, tags in found.items()}
         self.decision_ = max(rules, key=self.decision_scores_.__getitem__) if self.decision == "auto" else self.decision
-
-
-def check_pairs(sentences: Sequence[Sentence], tags: Sequence[Sequence[str | None]]) -> None:
-    """DataError unless there is a tag, or None, for each token."""
-    check_tokens(sentences)
-    if len(sentences) != len(tags):
-        raise DataError(f"There are {len(sentences)} sentences and {len(tags)} sequences of tags.")
-    for i, (tokens, names) in enumerate(zip(sentences, tags, strict=True)):
-        if len(tokens) != len(names):
-            raise DataError(f"Sentence {i} has {len(tokens)} tokens and {len(names)} tags.")
-        for name in names:
-            if not (name is None or isinstance(name, str)):
-                raise DataError(f"Sentence {i} has the tag {name!r}; tags are strings, or None where a token has none.")
 
 
 def tag_tensors(tags: TagSequences) -> list[torch.Tensor]:

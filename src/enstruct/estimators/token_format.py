@@ -89,13 +89,20 @@ class TokenFormat:
     # -- as JSON ----------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        listed = {name: list(getattr(self, name)) for name in ("vectors", "words", "characters")}
-        return {**listed, "clusters": self.clusters, "columns": [list(values) for values in self.columns], "width": self.width}
+        listed = {name: list(getattr(self, name)) for name in ("words", "characters")}
+        table = [list(self.vectors), list(self.vectors.values())]
+        return {
+            **listed,
+            "vectors": table,
+            "clusters": self.clusters,
+            "columns": [list(values) for values in self.columns],
+            "width": self.width,
+        }
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> TokenFormat:
         return cls(
-            _from_list(given["vectors"]),
+            dict(zip(*given["vectors"], strict=True)),
             given["clusters"],
             _from_list(given["words"]),
             [_from_list(values) for values in given["columns"]],
@@ -115,6 +122,21 @@ def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None)
                 raise DataError(f"Token {j} of sentence {i} is {token!r}; it must be a word or a tuple of strings.")
             if width is not None and len(given) != width:
                 raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {width} as in training.")
+
+
+def check_pairs(sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> None:
+    """DataError unless there is a tag, or None, for each token."""
+    check_tokens(sentences)
+    if len(sentences) != len(tags):
+        raise DataError(f"There are {len(sentences)} sentences and {len(tags)} sequences of tags.")
+    for i, (tokens, names) in enumerate(zip(sentences, tags, strict=True)):
+        if len(tokens) != len(names):
+            raise DataError(f"Sentence {i} has {len(tokens)} tokens and {len(names)} tags.")
+        if isinstance(names, str):
+            raise DataError(f"The tags of sentence {i} are one string; they are a list, with a tag for each token.")
+        for name in names:
+            if not (name is None or isinstance(name, str)):
+                raise DataError(f"Sentence {i} has the tag {name!r}; tags are strings, or None where a token has none.")
 
 
 def as_tuple(token: Token) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
     L_ge = sum_f  KL( g_f || p_f ),      p_f = mean over the batch's tokens with feature f of the tagger's probabilities
 
-g_f is the person's distribution over tags. Tokens of labelled and unlabelled sentences count alike.
+g_f is the person's distribution over tags. Tokens of labelled and unlabelled sentences count alike. The published criterion
+takes the mean over the whole of the unlabelled text; here it is the batch's, so that a feature with few tokens in it pulls each
+of them.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ In training it joins the cost. With n tags in a sentence and e the share of wron
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -60,6 +59,8 @@ class RuleReward:
 
     def score(self, read: Any, tags: Sequence[str]) -> float:
         total = weight = 0.0
+        if not tags:
+            return 0.0
         for rule in self.rules:
             found = rule.score(read, tags)
             if found is not None:
@@ -77,44 +78,41 @@ class RuleReward:
 class Judged:
     """Sentences with their reward: what rows, and the batches made of them, know about plausible tags.
 
-    ``read``: what the reward keeps of each sentence; ``labelled``: which of them have true tags; ``tags``: the names of the
-    tags' numbers; ``tries``: moves of a search.
+    ``read``: what the reward keeps of each sentence; ``labelled``: which of them have true tags; ``names``: numbers of tags to
+    the user's tags, of which there are ``n_tags`` as trained; ``tries``: moves of a search.
     """
 
     reward: Reward
     read: tuple[Any, ...]
     labelled: NDArray[np.bool_]
-    tags: tuple[str, ...]
+    names: Callable[[NDArray[Any]], list[str]]
+    n_tags: int
     tries: int = 40
 
     def take(self, index: NDArray[Any]) -> Judged:
-        return Judged(self.reward, tuple(self.read[i] for i in index), self.labelled[index], self.tags, self.tries)
-
-    @cached_property
-    def _names(self) -> NDArray[np.str_]:
-        return np.array(self.tags)
+        return replace(self, read=tuple(self.read[i] for i in index), labelled=self.labelled[index])
 
     def value(self, y: Tensor, mask: Tensor | None) -> Tensor:
         """(batch, samples) rewards of the most probable tags of y (batch, samples, time, tags)."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y, mask)
         rows = [
-            [self.reward.score(read, self._names[tags[:n]].tolist()) for tags in samples]
+            [self.reward.score(read, self.names(tags[:n])) for tags in samples]
             for read, samples, n in zip(self.read, best, lengths, strict=True)
         ]
         return torch.tensor(rows, dtype=y.dtype, device=y.device)
 
     def improved(self, y: Tensor, mask: Tensor | None) -> Tensor:
-        """(batch, time, tags) one-hot outputs of higher reward near y (batch, time, tags), or y's own decision."""
+        """(batch, time, tags) one-hot outputs of higher reward near y (batch, time, tags), or its own decision."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y.unsqueeze(1), mask)
         rng = np.random.default_rng(int(torch.randint(2**31, ())))
         for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
             if n:
-                best[i, :n] = improve(best[i, :n], self._score_of(read), len(self.tags), self.tries, rng)
-        found = F.one_hot(torch.from_numpy(best), len(self.tags)).to(y)
+                best[i, :n] = improve(best[i, :n], self._score_of(read), self.n_tags, self.tries, rng)
+        found = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
         return found if mask is None else found * mask
 
     def _score_of(self, read: Any) -> Callable[[NDArray[Any]], float]:
-        return lambda tags: self.reward.score(read, self._names[tags].tolist())
+        return lambda tags: self.reward.score(read, self.names(tags))
 
     def completed(self, truth: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""

@@ -102,7 +102,10 @@ class _Tuples(NegativeSource):
         y = torch.where(coin.unsqueeze(1), at.truth.unsqueeze(1), blank)
         for _ in range(self.settings.adversarial_steps):
             energy, slope = objective.value_and_gradient(y)
-            error = torch.sigmoid(-energy) - (1 - self.space.cost(y, at.truth, at.mask))  # v - q
+            cost = self.space.cost(y, at.truth, at.mask)
+            if at.reward is not None:
+                cost = at.reward.cost(cost, y, at.mask, averaged=True)
+            error = torch.sigmoid(-energy) - (1 - cost)  # v - q
             y = self.space.project(y - self.settings.rate * like_outputs(error, y) * slope)
         return y.squeeze(1)
 

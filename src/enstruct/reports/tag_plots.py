@@ -51,7 +51,8 @@ def probabilities_picture(tagger: EnergySequenceTagger, data: Tagged, sentence: 
     if data.tags is not None:
         seen = [[tag if tag in tagger.tags_.user_tags else None for tag in data.tags[sentence]]]
         for i, tag in enumerate(tagger.tags_.encode(seen).tags):
-            axis.plot(i, tag, "o", markersize=9, markerfacecolor="none", markeredgecolor="tab:red")
+            if tag >= 0:  # a tag that training has not seen has no place
+                axis.plot(i, tag, "o", markersize=9, markerfacecolor="none", markeredgecolor="tab:red")
     axis.set(title="P(tag | token); circles: true tags")
     save(figure, path)
 

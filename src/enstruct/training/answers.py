@@ -56,14 +56,18 @@ def problem(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
     tilted: bool = False,
+    predict: bool = True,
 ) -> Problem:
     """The rows of X as one batch, with the networks in evaluation mode.
 
     ``tilted``: the energy is relative to the predictor (see :class:`~enstruct.energies.tilted.TiltedEnergy`).
+    ``predict=False``: nobody will ask for the predictor's output, and ``predicted`` is empty.
     """
     predictor.eval()
     energy.eval()
     x, mask = to_inputs(X, device, dtype)
+    if not predict and not tilted:
+        return Problem(energy, energy.prepare(x, mask), space, torch.empty(0))
     if shares_features(energy, predictor):
         features = cast(Any, predictor).encoder(x)
         state, logits = energy.prepare_features(features, mask), cast(Any, predictor).head(features)
@@ -76,11 +80,18 @@ def problem(
 
 
 def inferred(
-    predictor: nn.Module, energy: Any, space: RelaxedSpace, how: Solver, X: Any, *arguments: Any, **keywords: Any
+    predictor: nn.Module,
+    energy: Any,
+    space: RelaxedSpace,
+    how: Solver,
+    X: Any,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    tilted: bool = False,
 ) -> NDArray[Any]:
-    """The shape of :func:`probabilities`: relaxed minimisers of E(x, .); further arguments are :func:`problem`'s."""
+    """The shape of :func:`probabilities`: relaxed minimisers of E(x, .); the last arguments are :func:`problem`'s."""
     parts = []
     for index in in_order(X):
-        given = problem(predictor, energy, space, X[index], *arguments, **keywords)
+        given = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
         parts.append(given.solve(how).y.cpu().numpy())
     return assemble(X, parts)

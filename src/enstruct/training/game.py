@@ -51,7 +51,7 @@ class Game:
         """Learning rates of the stage, and the anchor."""
         for name, optimizer in self.optimizers.items():
             for group in optimizer.param_groups:
-                group["lr"] = self._rates[name] * stage.rate
+                group["lr"] = self._rates[name] * stage.rate * (stage.predictor_rate if name == "predictor" else 1.0)
         if self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy:
             self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()}
 
