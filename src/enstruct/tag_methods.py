@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
@@ -30,7 +31,7 @@ from enstruct.methods import (
     PredictorLoss,
     Stage,
 )
-from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates, ValueTuples
+from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates
 from enstruct.objectives import LIKELIHOOD, RANK_MARGIN
 
 GENTLE = 0.25
@@ -48,7 +49,6 @@ GAME = {
     "predictor_loss": PredictorLoss(energy_weight=1.0),
 }
 VALUE = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
-CLIMB = Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=20, as_value=True)
 
 REACTION = Implicit(Neumann(2), hvp="finite-difference")
 """Products by differences, as the paper takes them: torch's fast LSTM kernels have a first derivative only."""
@@ -92,8 +92,7 @@ TAG_METHODS: dict[str, Method] = {
             energy=CHAIN,
             cost=MEAN,
             stages=NEW_LOCAL_ENERGY,
-            negatives=ValueTuples(CLIMB),
-            inference=replace(CLIMB, steps=30),
+            inference=replace(cast(Inference, METHODS["dvn"].inference), starts=("zeros", "predictor")),
         ),
         _row("nce", energy=CHAIN, cost=SUM, stages=PRETRAINED_UNARIES),
         _row("infnet", energy=CHAIN, cost=SUM, stages=GENTLE_GAME),
