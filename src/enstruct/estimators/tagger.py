@@ -55,7 +55,7 @@ class EnergySequenceTagger(TagPredictions):
         A row of ``enstruct.tag_methods.TAG_METHODS``: "cross-entropy", "crf", "seal-margin", "seal-regression",
         "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e",
         "dvn", "nce"; inference networks "infnet", "infnet+"; implicit bilevel training "implicit-cd", "implicit-ssvm",
-        "implicit-dvn".
+        "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen"; "cross-entropy-longer", the games' control.
     metric : str, default="auto"
         What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
     decision : str, default="auto"
