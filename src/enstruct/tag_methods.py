@@ -107,7 +107,7 @@ TAG_METHODS: dict[str, Method] = {
         Method("ge", predictor_loss=PredictorLoss(expectation_weight=10.0), cost=SUM),
         Method(
             "r-spen",
-            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6, start="random"), keep=6, detached=True),
+            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True),
             objective=RANK_MARGIN,
             stages=THREE_STAGES,
             cost=SUM,
