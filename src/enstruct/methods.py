@@ -63,7 +63,9 @@ class PredictorLoss:
 
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
     place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
-    ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with.
+    ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative
+    entropy weight keeps answers soft: with ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) the terms
+    together are w KL(F(x) || exp(-E)/Z) up to a constant, its expectation taken at the mean.
     ``expectation_weight`` weighs what a person expects of words (:mod:`enstruct.light.expectations`).
     """
 
@@ -84,8 +86,8 @@ class PredictorLoss:
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
             raise unknown_name("supervised loss", self.supervised, ("cross-entropy", "ranking"))
-        if min(self.entropy_weight, self.anchor_weight, self.expectation_weight, self.warmup) < 0:
-            raise ConfigError("entropy_weight, anchor_weight, expectation_weight and warmup must not be negative.")
+        if min(self.anchor_weight, self.expectation_weight, self.warmup) < 0:
+            raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
         if self.energy_weight < 0 or self.supervised_weight < 0 or self.energy_weight + self.supervised_weight == 0:
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
 

@@ -9,6 +9,7 @@ from enstruct.customise import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import DivergenceError
+from enstruct.inference.exact import all_label_sets
 from enstruct.methods import METHODS, PredictorLoss
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
@@ -148,3 +149,22 @@ def test_an_inference_network_pays_energy_minus_cost_where_the_hinge_is_open(bat
     gain = answer - (torch.sigmoid(logits) - batch.y).square().sum(1)
     torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0), 2 * gain * (truth > gain))
     torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0, retune=True), 2 * answer)
+
+
+def test_a_negative_entropy_weight_makes_the_terms_a_divergence():
+    """For an energy linear in y, w E(F) - w H(F) is w KL(F || exp(-E)/Z) up to a constant: its gradient by enumeration."""
+    torch.manual_seed(0)
+    weight = 0.7
+    method = customise(METHODS["seal-nce"], energy_weight=weight, entropy_weight=-4 * weight, supervised_weight=0.0, warmup=0)
+    encoder = MLP(6, 8, 1, 0.0)
+    energy = build_energy(EnergySpec(("local",)), encoder, encoder, 4).double()
+    loss = LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings(), Predictor(encoder, 4))
+    batch = Batch(torch.randn(3, 6, dtype=torch.float64), torch.zeros(3, 4, dtype=torch.float64))
+    logits = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    (found,) = torch.autograd.grad(loss.predictor_loss(batch, logits, weight, learning=False).sum(), logits)
+    corners = all_label_sets(4).double().expand(3, -1, -1)
+    log_q = loss.space.log_prob(corners, logits)
+    energies = energy(energy.prepare(batch.x), corners).detach()
+    divergence = (log_q.exp() * (log_q - torch.log_softmax(-energies, 1))).sum()
+    (expected,) = torch.autograd.grad(weight * divergence, logits)
+    assert torch.allclose(found, expected, atol=1e-5)

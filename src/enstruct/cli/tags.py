@@ -25,7 +25,9 @@ from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import replace_file
 from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
+from enstruct.methods import get_method
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
+from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
 from enstruct.training.checkpoint import Checkpoint
 
@@ -134,7 +136,8 @@ def _light_data(options: Namespace) -> dict[str, Any]:
     sentences: list[Any] = read_references(options.unlabelled) if references else _words(options)
     known: dict[str, Any] = {"unlabelled": sentences}
     if options.reward is not None:
-        known |= {"reward": citation_reward(), "expectations": CITATION_EXPECTATIONS}
+        expects = get_method(options.model.method, TAG_METHODS).predictor_loss.expectation_weight > 0
+        known |= {"expectations": CITATION_EXPECTATIONS} if expects else {"reward": citation_reward()}
     return known
 
 
