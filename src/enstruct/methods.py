@@ -64,8 +64,8 @@ class PredictorLoss:
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
     place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
     ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative
-    entropy weight keeps answers soft: with ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) the terms
-    together are w KL(F(x) || exp(-E)/Z) up to a constant, its expectation taken at the mean.
+    entropy weight softens answers: with ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are
+    w KL(F(x) || exp(-E)/Z) up to a constant, its expectation taken at the mean.
     ``expectation_weight`` weighs what a person expects of words (:mod:`enstruct.light.expectations`).
     """
 
