@@ -43,3 +43,13 @@ def test_perturbed_samples_include_the_point_itself():
 def test_impossible_sizes_are_refused(make):
     with pytest.raises(ConfigError):
         make()
+
+
+def test_spread_samples_have_the_marginals_and_log_probabilities_of_flatter_logits():
+    torch.manual_seed(0)
+    logits, truth = 4 * torch.randn(2, 5), torch.zeros(2, 5)
+    drawn = PredictorSamples(4000, spread=4.0).build(LabelSpace(5), 5).draw(Situation(logits, truth))
+    assert torch.allclose(drawn.y.to_dense().mean(1), torch.sigmoid(logits / 4), atol=0.03)
+    assert torch.allclose(drawn.log_noise, LabelSpace(5).log_prob(drawn.y, logits / 4))
+    with pytest.raises(ConfigError, match="spread"):
+        PredictorSamples(spread=0.0)

@@ -94,6 +94,14 @@ def test_entropy_against_the_enumerated_one(logits, mask):
         assert space.entropy((p * mask.unsqueeze(1))[b : b + 1]).item() == pytest.approx(float(enumerated), abs=1e-9)
 
 
+def test_the_entropy_of_a_certain_tagger_has_a_slope():
+    """A softmax that underflows to exact zeros must not make the gradient NaN."""
+    z = torch.tensor([[[200.0, 0.0, -200.0]]], requires_grad=True)
+    space = TagSpace(K)
+    (slope,) = torch.autograd.grad(space.entropy(space.relax(z).unsqueeze(1)).sum(), z)
+    assert torch.isfinite(slope).all()
+
+
 def test_projection_is_the_nearest_point_of_the_simplex():
     torch.manual_seed(0)
     space, y = TagSpace(K), 2 * torch.randn(1, 1, 50, K, dtype=torch.float64)

@@ -38,16 +38,20 @@ class PredictorSamples:
     """y_k ~ P(y | F(x)), k = 1..``n``: discrete, exact, with log-probabilities.
 
     ``gradient``: how they pass a gradient to the logits (:mod:`enstruct.negatives.sample_gradients`); None passes none.
-    ``temperature`` is that of "concrete" samples, which are relaxed.
+    ``temperature`` is that of "concrete" samples, which are relaxed. ``spread`` > 1 draws from P(y | F(x) / spread), and gives
+    the log-probabilities of that: a nearly certain predictor draws the truth alone, and an energy learns nothing of it.
     """
 
     n: int = 20
     gradient: SampleGradient | None = None
     temperature: float = 0.5
+    spread: float = 1.0
     has_noise = True
 
     def __post_init__(self) -> None:
         _check_count(self.n)
+        if not self.spread > 0:
+            raise ConfigError(f"The spread of samples must be positive, not {self.spread}.")
         check_sample_gradient(self.gradient, self.temperature)
 
     @property
@@ -97,7 +101,7 @@ class _Samples(NegativeSource):
         self.space, self.settings = space, settings
 
     def draw(self, at: Situation) -> Candidates:
-        logits = at.logits if self.settings.differentiable else at.logits.detach()
+        logits = (at.logits if self.settings.differentiable else at.logits.detach()) / self.settings.spread
         y = self._candidates(logits, at.mask)
         log_noise = self.space.log_prob(beside(at.truth, y), logits, at.mask)  # (batch, 1 + n)
         score = log_noise[:, 1:] if self.settings.gradient == "score-function" and logits.requires_grad else None

@@ -28,6 +28,8 @@ from torch import Tensor
 from enstruct.errors import unknown_name
 from enstruct.spaces.costs import EPS
 
+TINY = 1e-20
+"""Below it a probability counts as this: the slope of -y log y at 0 is infinite, and times 0 no number."""
 Value = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -161,7 +163,7 @@ class TagSpace:
 
     def entropy(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """(batch, samples); zero places have none."""
-        return torch.special.entr(y.clamp(min=0)).sum((-2, -1))
+        return torch.special.entr(y.clamp(min=TINY)).sum((-2, -1))
 
     def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """-log y, which is the gradient up to a constant a token: on the simplex the constant has no effect."""
