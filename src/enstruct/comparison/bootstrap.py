@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+CHUNK = 200
+
 
 class Interval(NamedTuple):
     mean: float
@@ -27,18 +29,22 @@ def paired_ratio_difference(a: NDArray[np.float64], b: NDArray[np.float64], repl
     rng = np.random.default_rng(seed)
     n_seeds, n_rows = a.shape[:2]
 
-    def score(counts: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.einsum("srk,r->sk", counts, weight)
-        return sums[:, 0] / np.maximum(sums[:, 1], 1e-12)  # (seeds,)
+    def scores(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums = np.einsum("srk,dr->dsk", counts, weights, optimize=True)
+        return sums[..., 0] / np.maximum(sums[..., 1], 1e-12)  # (draws, seeds)
 
-    drawn = np.empty(replicates)
-    for r in range(replicates):
-        seeds = rng.integers(n_seeds, size=n_seeds)
-        weight = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows).astype(np.float64)
-        drawn[r] = (score(b, weight) - score(a, weight))[seeds].mean()
-    whole = np.ones(n_rows)
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return Interval(float((score(b, whole) - score(a, whole)).mean()), float(low), float(high))
+    drawn = []
+    for start in range(0, replicates, CHUNK):
+        seeds, weights = [], []
+        for _ in range(min(CHUNK, replicates - start)):
+            seeds.append(rng.integers(n_seeds, size=n_seeds))
+            weights.append(np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows))
+        weight = np.stack(weights).astype(np.float64)  # (draws, rows) how often each row is drawn
+        difference = scores(b, weight) - scores(a, weight)
+        drawn.append(np.take_along_axis(difference, np.stack(seeds), axis=1).mean(1))
+    whole = np.ones((1, n_rows))
+    low, high = np.percentile(np.concatenate(drawn), [2.5, 97.5])
+    return Interval(float((scores(b, whole) - scores(a, whole)).mean()), float(low), float(high))
 
 
 def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates: int = 2000, seed: int = 0) -> Interval:
