@@ -26,6 +26,7 @@ from enstruct.data.tag_schemes import tags_of_scheme
 from enstruct.decisions.tag_sequences import greedy, legal
 from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
 from enstruct.energies import ChainEnergy, LocalEnergy, SumEnergy
+from enstruct.files import replace_file
 from enstruct.inference import Chain
 from enstruct.spaces import TagSpace
 from enstruct.training.answers import inferred, probabilities
@@ -116,7 +117,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     text = json.dumps(figures, indent=1)
     print(text)
     if options.out is not None:
-        options.out.write_text(text, encoding="utf-8")
+        replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
     return figures
 
 

@@ -1,7 +1,5 @@
 """Exact inference on chains against enumeration of every sequence."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -10,6 +8,7 @@ from enstruct.errors import ConfigError
 from enstruct.inference import Chain, Inference, MirrorDescent, minimise
 from enstruct.inference.chain import chain_potentials, log_partition, marginals
 from enstruct.spaces import TagSpace
+from tests.spaces.test_tags import every_sequence
 
 K, T = 3, 4
 MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
@@ -25,17 +24,8 @@ def problem():
     return energy, energy.prepare(torch.randn(len(MASKS), T, 2, dtype=torch.float64), mask), mask
 
 
-def sequences(row):
-    places = [t for t in range(T) if row[t]]
-    out = torch.zeros(K ** len(places), T, K, dtype=torch.float64)
-    for i, tags in enumerate(itertools.product(range(K), repeat=len(places))):
-        for t, k in zip(places, tags, strict=True):
-            out[i, t, k] = 1
-    return out
-
-
 def enumerated(energy, state, b):
-    y = sequences(MASKS[b]).unsqueeze(0)
+    y = every_sequence(MASKS[b]).unsqueeze(0)
     return y[0], energy(state.rows(torch.tensor([b])), y)[0]
 
 

@@ -19,6 +19,7 @@ from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.comparison.tagging import (
     BASELINE,
     formatted_tag_row,
+    recorded,
     run_tag_cell,
     starts_from_baseline,
     summarise_taggers,
@@ -74,7 +75,7 @@ def run(options: Namespace) -> None:
         "epochs": options.epochs,
         "split_seed": options.split_seed,
     }
-    setting |= {"model": model, "environment": environment()}
+    setting |= {"model": recorded(model), "environment": environment()}
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells

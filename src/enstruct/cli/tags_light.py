@@ -30,6 +30,7 @@ from enstruct.comparison.light import (
     summarise_light,
 )
 from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.tagging import recorded
 from enstruct.data.citations import read_references
 from enstruct.data.tagged import TAGGED, Token, load_tagged
 from enstruct.errors import ConfigError, DataError
@@ -70,7 +71,7 @@ def run(options: Namespace) -> None:
         "others": [path.name for path in _other_files(options)],
         "labelled": options.labelled,
         "epochs": options.epochs,
-        "model": model,
+        "model": recorded(model),
     }
     setting["environment"] = environment()
     store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ COLUMNS = {
     "fit_seconds": "fit s",
     "predict_seconds": "predict s",
 }
+
+
+def recorded(model: dict[str, Any]) -> dict[str, Any]:
+    """The parameters as a results file keeps them: of a table its file's name, since where it lies says nothing."""
+    tables = {name: Path(model[name]).name for name in ("embeddings", "clusters") if isinstance(model[name], (str, Path))}
+    return {**model, **tables}
 
 
 def starts_from_baseline(method: str) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import logging
-from typing import Any, ClassVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -22,7 +23,8 @@ from enstruct.data.rows import Rows
 from enstruct.encoders import LinearPredictor
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, ModelFileError
+from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
 from enstruct.inference import Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
@@ -50,13 +52,18 @@ class EnergyEstimator(BaseEstimator):
     _most_epochs = MOST_EPOCHS
     _patience_epochs = PATIENCE_EPOCHS
 
+    def _store(self, given: dict[str, Any]) -> None:
+        """Keep the parameters of ``__init__`` as they are, the one thing that scikit-learn lets it do."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         """(predictor, energy or None), newly initialised."""
-        raise NotImplementedError
+        raise NotImplementedError  # every estimator defines it
 
     def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> RelaxedSpace:
         """``weight``: of the labels in the supervised loss, for spaces that have it."""
-        raise NotImplementedError
+        raise NotImplementedError  # every estimator defines it
 
     def _method(self) -> Method:
         return customise(
@@ -216,6 +223,21 @@ class EnergyEstimator(BaseEstimator):
         if self.energy_ is None:
             raise ConfigError(f"Method {self._method().name!r} has no energy.")
         return self.energy_
+
+    @classmethod
+    def load(cls, path: Path | str, **custom: Any) -> Self:
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
+        header, tensors = persistence.read_folder(path)
+        parameters = persistence.parameters_for(cls, header, path, custom)
+        try:
+            model = cls(**parameters, **custom)
+            model._restore(header, tensors)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+        return model
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        raise NotImplementedError  # every estimator knows what it has saved
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

@@ -174,52 +174,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         device: str = "cpu",
         callbacks: Any = None,
     ) -> None:
-        self.method = method
-        self.metric = metric
-        self.decision = decision
-        self.hidden = hidden
-        self.layers = layers
-        self.dropout = dropout
-        self.nonlinearity = nonlinearity
-        self.encoder = encoder
-        self.energy_network = energy_network
-        self.energy_weight = energy_weight
-        self.supervised_weight = supervised_weight
-        self.supervised = supervised
-        self.warmup = warmup
-        self.entropy_weight = entropy_weight
-        self.anchor_weight = anchor_weight
-        self.negatives = negatives
-        self.n_samples = n_samples
-        self.cost = cost
-        self.hypergradient = hypergradient
-        self.sample_gradient = sample_gradient
-        self.energy_steps = energy_steps
-        self.predictor_steps = predictor_steps
-        self.repeats = repeats
-        self.first = first
-        self.learning_rate = learning_rate
-        self.energy_learning_rate = energy_learning_rate
-        self.weight_decay = weight_decay
-        self.clip = clip
-        self.energy_clip = energy_clip
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.validation_epochs = validation_epochs
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.bayes_risk_samples = bayes_risk_samples
-        self.hierarchy = hierarchy
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.device = device
-        self.callbacks = callbacks
+        self._store(locals())
 
     # -- fitting ----------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.encoders import LinearPredictor, SparseLinear
-from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.constants import ConstantLabels
@@ -277,18 +277,6 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             "constants": torch.from_numpy(self.constants_.values),
         }
         persistence.write_folder(path, header, tensors)
-
-    @classmethod
-    def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
-        header, tensors = persistence.read_folder(path)
-        parameters = persistence.parameters_for(cls, header, path, custom)
-        try:
-            model = cls(**parameters, **custom)
-            model._restore(header, tensors)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
-        return model
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         labels, given = header["labels"], header["input"]

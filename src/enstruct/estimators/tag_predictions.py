@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.tag_sequences import TAG_RULES, greedy, legal
-from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.tag_format import TagFormat
@@ -170,18 +170,6 @@ class TagPredictions(EnergyEstimator):
             **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
         }
         persistence.write_folder(path, header, tensors)
-
-    @classmethod
-    def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved tagger. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
-        header, tensors = persistence.read_folder(path)
-        parameters = persistence.parameters_for(cls, header, path, custom)
-        try:
-            model = cls(**parameters, **custom)
-            model._restore(header, tensors)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
-        return model
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         self.tokens_ = TokenFormat.from_json(header["tokens"])

@@ -153,9 +153,7 @@ class EnergySequenceTagger(TagPredictions):
         device: str = "cpu",
         callbacks: Any = None,
     ) -> None:
-        given = dict(locals())
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
+        self._store(locals())
 
     def fit(
         self,

@@ -65,16 +65,11 @@ def _differences(path: Path, content: dict[str, Any]) -> list[str]:
 
 def _where(setting: dict[str, Any]) -> str:
     where, defaults = setting["environment"], EnergySequenceTagger().get_params()
-    changed = [f"{name}={_short(value)}" for name, value in setting["model"].items() if value != defaults.get(name)]
+    changed = [f"{name}={value}" for name, value in setting["model"].items() if value != defaults.get(name)]
     return (
         f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
         f"{where['threads']} of {where['cores']} cores." + (f" Set for all rows: {', '.join(changed)}." if changed else "")
     )
-
-
-def _short(value: Any) -> Any:
-    """A path's last part: where a file lies says nothing."""
-    return Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 def _table(titles: list[str], rows: list[list[str]]) -> list[str]:
