@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ COLUMNS = {
 METRIC_NAMES = {"example-f1": "F1", "hamming": "Hamming accuracy"}
 
 
+WHOLE = ("predictor_updates", "energy_updates")
 DIFFERENCES = {"tuned_difference": "threshold", "chosen_difference": "chosen"}
 
 
@@ -86,10 +87,10 @@ def interval(difference: Sequence[float]) -> str:
     return "{:+.2f} [{:+.2f}, {:+.2f}]".format(*difference)
 
 
-def formatted(row: dict[str, Any]) -> list[str]:
-    """The cells of a printed row, in the order of ``COLUMNS``."""
+def formatted(row: dict[str, Any], columns: Iterable[str] = COLUMNS, whole: Sequence[str] = WHOLE) -> list[str]:
+    """The cells of a printed row, in the order of ``columns``; those named in ``whole`` without decimals."""
     out = []
-    for key in COLUMNS:
+    for key in columns:
         value = row[key]
         if value is None:
             out.append("–")
@@ -97,9 +98,9 @@ def formatted(row: dict[str, Any]) -> list[str]:
             out.append(value)
         elif isinstance(value, list):
             out.append(interval(value))
-        elif key.endswith("updates"):
+        elif key in whole:
             out.append(f"{value:.0f}")
-        elif key in ("fixed", "threshold", "chosen"):
+        elif f"{key}_sd" in row:
             out.append(f"{value:.2f} ±{row[key + '_sd']:.2f}")
         else:
             out.append(f"{value:.2f}")

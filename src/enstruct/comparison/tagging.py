@@ -15,7 +15,7 @@ import numpy as np
 
 from enstruct.comparison.bootstrap import paired_ratio_difference
 from enstruct.comparison.run import Cell
-from enstruct.comparison.summary import interval
+from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.tagged import TaggedParts
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import PREDICTOR_ALONE, get_method
@@ -119,17 +119,4 @@ def tag_titles(metric: str) -> list[str]:
 
 def formatted_tag_row(row: dict[str, Any]) -> list[str]:
     """The cells of a printed row, in the order of ``COLUMNS``."""
-    out = []
-    for key in COLUMNS:
-        value = row[key]
-        if value is None:
-            out.append("–")
-        elif isinstance(value, str):
-            out.append(value)
-        elif isinstance(value, list):
-            out.append(interval(value))
-        elif key in ("greedy", "chosen"):
-            out.append(f"{value:.2f} ±{row[key + '_sd']:.2f}")
-        else:
-            out.append(f"{value:.2f}" if key in ("accuracy", "predict_seconds") else f"{value:.0f}")
-    return out
+    return formatted(row, COLUMNS, whole=("epochs", *WHOLE, "fit_seconds"))
