@@ -49,7 +49,7 @@ from enstruct.objectives import (
     Objective,
 )
 
-BOUNDED_COSTS = ("soft-f1", "hamming-mean")
+BOUNDED_COSTS = ("soft-f1", "hamming-mean", "soft-iou")
 Supervised = Literal["cross-entropy", "ranking"]
 
 

@@ -7,7 +7,7 @@ import torch
 
 from enstruct.errors import ConfigError
 from enstruct.spaces import TagSpace
-from enstruct.spaces.tags import COSTS
+from enstruct.spaces.simplex import COSTS
 
 K, T = 3, 4
 MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]]

@@ -1,4 +1,4 @@
-"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags. ``enstruct COMMAND --help`` describes each.
+"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags, masks. ``enstruct COMMAND --help`` describes each.
 
 Every command takes ``--config FILE.yaml`` with any of its options; what stands on the command line wins.
 """
@@ -13,7 +13,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from enstruct import __version__
-from enstruct.cli import analyse, compare, data, demo, evaluate, predict, tags, train
+from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, tags, train
 from enstruct.errors import EnstructError
 
 COMMANDS: dict[str, Any] = {
@@ -25,6 +25,7 @@ COMMANDS: dict[str, Any] = {
     "analyse": analyse,
     "data": data,
     "tags": tags,
+    "masks": masks,
 }
 
 

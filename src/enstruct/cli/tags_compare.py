@@ -15,6 +15,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
+from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.comparison.tagging import (
     BASELINE,
@@ -22,7 +23,6 @@ from enstruct.comparison.tagging import (
     recorded,
     run_tag_cell,
     starts_from_baseline,
-    summarise_taggers,
     tag_titles,
 )
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
@@ -81,7 +81,7 @@ def run(options: Namespace) -> None:
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for seed in range(options.seeds):
         _run_seed(methods, parts, seed, model, options.epochs, cells, store)
-    rows = summarise_taggers(cells, methods, range(options.seeds), reference)
+    rows = summarise_ratios(cells, methods, range(options.seeds), reference)
     if store is not None:
         store.write(rows)
     _show(options.data, rows, reference, setting)

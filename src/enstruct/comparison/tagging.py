@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from enstruct.comparison.bootstrap import paired_ratio_difference
 from enstruct.comparison.run import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.tagged import TaggedParts
@@ -87,30 +84,6 @@ def run_tag_cell(
         "predict_seconds": predict_seconds,
     }
     return Cell(record, counts), tagger
-
-
-def summarise_taggers(
-    cells: dict[tuple[str, int], Cell], methods: Sequence[str], seeds: Sequence[int], reference: str
-) -> list[dict[str, Any]]:
-    """One row a method; scores in percent, with the paired difference to ``reference`` under the chosen rule."""
-    return [_row(cells, method, seeds, reference) for method in methods]
-
-
-def _row(cells: dict[tuple[str, int], Cell], method: str, seeds: Sequence[int], reference: str) -> dict[str, Any]:
-    records = [cells[method, seed].record for seed in seeds]
-    row: dict[str, Any] = {"method": method, "seeds": len(seeds), "metric": records[0]["metric"]}
-    for rule in ("greedy", "chosen"):
-        values = [100 * record["score"][rule] for record in records]
-        row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
-    row["accuracy"] = 100 * float(np.mean([record["accuracy"] for record in records]))
-    row["difference"] = None
-    if method != reference:
-        a, b = (np.stack([cells[m, seed].rows["chosen"] for seed in seeds]).astype(np.float64) for m in (reference, method))
-        row["difference"] = [100 * v for v in paired_ratio_difference(a, b)]
-    for key in ("epochs", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
-        row[key] = float(np.mean([record[key] for record in records]))
-    return row
 
 
 def tag_titles(metric: str) -> list[str]:

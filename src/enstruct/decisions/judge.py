@@ -1,7 +1,7 @@
-"""What training watches, and which of the epochs it kept is the answer: for label sets, and for tag sequences.
+"""What training watches, and which of the epochs it kept is the answer: for label sets, tag sequences and masks.
 
-Tag sequences have one score, the metric of greedy decoding. Scores of label sets' marginals on validation rows, in the order
-in which ties are settled:
+Tag sequences and masks have one score, the metric of greedy decoding. Scores of label sets' marginals on validation rows, in
+the order in which ties are settled:
 
     f1          example-F1, mean of that at 0.5 and that at the best threshold: rises longest; the learning rate follows it
     threshold   the metric at its best threshold
@@ -25,8 +25,10 @@ from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.sentences import TagSequences
 from enstruct.decisions.choose import FAVOURITE, cross_validate
 from enstruct.decisions.expected_f1 import FIT_ROWS, decode
+from enstruct.decisions.masks import greedy as best_class
 from enstruct.decisions.tag_sequences import greedy
 from enstruct.decisions.thresholds import at_threshold, best_threshold_score, top_k
+from enstruct.mask_metrics import get_mask_metric
 from enstruct.metrics import example_f1, get_metric
 from enstruct.tag_metrics import get_tag_metric, ratio
 
@@ -102,6 +104,21 @@ class TagJudge:
         """p (tokens, tags)."""
         found = greedy(p, rows.Y.tags < 0, rows.Y.offsets)
         return {self.metric: ratio(get_tag_metric(self.metric)(self.names(rows.Y), self.names(found)))}
+
+    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
+        return int(np.argmax([self.scores(p, rows)[self.metric] for p in candidates]))
+
+
+@dataclass(frozen=True)
+class MaskJudge:
+    """``metric``: a key of :data:`~enstruct.mask_metrics.MASK_METRICS`, of the whole images that rows are patches of."""
+
+    metric: str
+
+    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
+        """p (images, height, width, classes)."""
+        counts = get_mask_metric(self.metric)(rows.Y.classes(), best_class(p), rows.Y.n_classes)
+        return {self.metric: ratio(counts)}
 
     def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
         return int(np.argmax([self.scores(p, rows)[self.metric] for p in candidates]))

@@ -1,8 +1,10 @@
 """x -> features. Encoders know no labels."""
 
 from enstruct.encoders.bilstm import BiLSTM as BiLSTM
+from enstruct.encoders.conv import FCN as FCN
 from enstruct.encoders.mlp import MLP as MLP
 from enstruct.encoders.predictor import LinearPredictor as LinearPredictor
 from enstruct.encoders.predictor import Predictor as Predictor
 from enstruct.encoders.sparse_mlp import SparseLinear as SparseLinear
 from enstruct.encoders.tokens import TokenEmbedding as TokenEmbedding
+from enstruct.encoders.unet import UNet as UNet

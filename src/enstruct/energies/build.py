@@ -1,4 +1,4 @@
-"""From an :class:`EnergySpec` (what the user asked for) to an energy network over label sets or tag sequences."""
+"""From an :class:`EnergySpec` (what the user asked for) to an energy network over label sets, tag sequences or masks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy
 from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.global_ import GlobalEnergy
 from enstruct.energies.local import LocalEnergy
+from enstruct.energies.mask_conv import MaskConvEnergy
 from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.energies.potts import PottsEnergy
 from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel
 from enstruct.errors import ConfigError, unknown_name
 
@@ -25,13 +27,15 @@ Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
 LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
-TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS)))
+MASK_TERMS = ("local", "mask-conv", "potts")
+TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS, *MASK_TERMS)))
 
 
 @dataclass(frozen=True)
 class EnergySpec:
-    """An energy as data. ``terms`` is a subset of ``LABEL_TERMS`` or of ``TAG_TERMS``; ``rank`` and ``diagonal`` are the pairwise
-    terms', ``window`` the convolution's, ``lm_weight`` the tag language model's (pretrained on the training tags, then frozen).
+    """An energy as data. ``terms`` is a subset of ``LABEL_TERMS``, ``TAG_TERMS`` or ``MASK_TERMS``; ``rank`` and ``diagonal`` are
+    the pairwise terms', ``window`` the convolution's over tags, ``lm_weight`` the tag language
+    model's (pretrained on the training tags, then frozen).
 
     ``features`` says whose feature network the energy uses: its own ("separate"), a copy of the
     predictor's that goes on learning ("copied") or stays ("frozen"), or the predictor's ("shared",
@@ -126,6 +130,8 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         "skip-2": lambda: ChainEnergy(n_labels, 2),
         "skip-3": lambda: ChainEnergy(n_labels, 3),
         "conv": lambda: ConvEnergy(n_labels, spec.units, spec.window, spec.nonlinearity),
+        "mask-conv": lambda: MaskConvEnergy(width, n_labels, spec.units, spec.nonlinearity),
+        "potts": lambda: PottsEnergy(width),
         "tag-lm": lambda: TagLanguageEnergy(TagLanguageModel(n_labels), spec.lm_weight),
     }
     return makers[name]()

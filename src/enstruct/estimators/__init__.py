@@ -1,4 +1,5 @@
 """The scikit-learn face."""
 
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
+from enstruct.estimators.segmenter import EnergySegmenter as EnergySegmenter
 from enstruct.estimators.tagger import EnergySequenceTagger as EnergySequenceTagger

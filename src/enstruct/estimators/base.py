@@ -40,6 +40,7 @@ log = logging.getLogger("enstruct")
 
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
+CODE = ("encoder", "energy_network", "method")
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
 
 
@@ -48,9 +49,14 @@ class EnergyEstimator(BaseEstimator):
 
     predictor_: nn.Module
     energy_: nn.Module | None
+    decision_: str
+    decision_scores_: dict[str, float]
+    history_: list[dict[str, Any]]
+    updates_: dict[str, int]
+    notes_: dict[str, Any]
     _methods: ClassVar[dict[str, Method]] = METHODS
-    _most_epochs = MOST_EPOCHS
-    _patience_epochs = PATIENCE_EPOCHS
+    _most_epochs, _most_updates = MOST_EPOCHS, MOST_UPDATES
+    _patience_epochs, _patience_updates = PATIENCE_EPOCHS, PATIENCE_UPDATES
 
     def _store(self, given: dict[str, Any]) -> None:
         """Keep the parameters of ``__init__`` as they are, the one thing that scikit-learn lets it do."""
@@ -81,7 +87,7 @@ class EnergyEstimator(BaseEstimator):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
         steps = -(-n_rows // self.batch_size)
-        patience = self._epochs("n_iter_no_change", self._patience_epochs, PATIENCE_UPDATES, steps)
+        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, steps)
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
@@ -90,7 +96,7 @@ class EnergyEstimator(BaseEstimator):
             clip=self.clip,
             energy_clip=self.energy_clip,
             batch_size=self.batch_size,
-            max_epochs=self._epochs("max_iter", self._most_epochs, MOST_UPDATES, steps),
+            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, steps),
             patience=patience,
             plateau=max(1, patience // 3),
             tol=self.tol,
@@ -152,7 +158,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         n_labels = train.Y.shape[1]
-        if self.warm_start and hasattr(self, "predictor_"):
+        if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
             self._check_same_task(method, train)
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
@@ -223,6 +229,49 @@ class EnergyEstimator(BaseEstimator):
         if self.energy_ is None:
             raise ConfigError(f"Method {self._method().name!r} has no energy.")
         return self.energy_
+
+    def _save(
+        self,
+        path: Path | str,
+        held: dict[str, Any],
+        notes: dict[str, Any] | None,
+        tensors: dict[str, torch.Tensor] | None = None,
+        not_saved: tuple[str, ...] = ("callbacks",),
+    ) -> None:
+        """The folder of a fitted model: parameters, networks, history and notes, with what the estimator itself ``held``."""
+        parameters = self.get_params(deep=False)
+        custom = [name for name in CODE if parameters[name] is not None and persistence.is_code(parameters[name])]
+        skipped = {*custom, *not_saved}
+        header = {
+            "estimator": type(self).__name__,
+            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
+            "custom": custom,
+            **held,
+            "decision": self.decision_,
+            "decision_scores": getattr(self, "decision_scores_", {}),
+            "history": self.history_,
+            "updates": getattr(self, "updates_", {}),
+            "notes": notes if notes is not None else getattr(self, "notes_", {}),
+        }
+        networks = {
+            **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
+            **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
+        }
+        persistence.write_folder(path, header, {**networks, **(tensors or {})})
+
+    def _load_record(self, header: dict[str, Any]) -> None:
+        """What :meth:`_save` writes for every estimator."""
+        self.history_, self.updates_, self.notes_ = header["history"], header["updates"], header["notes"]
+        self.n_iter_ = max(1, len(self.history_))
+        self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]
+
+    def _load_networks(self, tensors: dict[str, torch.Tensor]) -> None:
+        """Saved weights into the networks at hand."""
+        self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
+        self.predictor_.to(self._device())
+        if self.energy_ is not None:
+            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
+            self.energy_.to(self._device())
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:

@@ -242,15 +242,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         Raises SaveError, ModelFileError.
         """
         self._check_fitted()
-        parameters = self.get_params(deep=False)
-        custom = [
-            n for n in ("encoder", "energy_network", "method") if parameters[n] is not None and persistence.is_code(parameters[n])
-        ]
-        skipped = {*custom, "callbacks"}
-        header = {
-            "estimator": type(self).__name__,
-            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
-            "custom": custom,
+        held = {
             "labels": {
                 "kind": self.labels_.kind,
                 "classes": self.labels_.classes.tolist(),
@@ -263,20 +255,13 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 "sparse": self._takes_sparse(),
             },
             "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
-            "decision": self.decision_,
-            "decision_scores": getattr(self, "decision_scores_", {}),
-            "history": self.history_,
-            "updates": getattr(self, "updates_", {}),
-            "notes": notes if notes is not None else getattr(self, "notes_", {}),
         }
         tensors = {
-            **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
-            **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
             **{f"scaler/{k}": torch.from_numpy(v) for k, v in scaler_arrays(self.scaler_).items()},
             "varying": torch.from_numpy(self.constants_.varying),
             "constants": torch.from_numpy(self.constants_.values),
         }
-        persistence.write_folder(path, header, tensors)
+        self._save(path, held, notes, tensors)
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         labels, given = header["labels"], header["input"]
@@ -287,20 +272,17 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self.n_features_in_ = given["n_features"]
         if given["names"]:
             self.feature_names_in_ = np.array(given["names"], dtype=object)
-        self.history_, self.updates_ = header["history"], header["updates"]
-        self.n_iter_ = max(1, len(self.history_))
-        self.notes_ = header["notes"]
+        self._load_record(header)
         self._restore_networks(tensors, given["sparse"])
         self.rules_ = {name: persistence.decode_rule(make_rule(name), fields) for name, fields in header["rules"].items()}
-        self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]
         if "per-label" in self.rules_:
             thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, len(self.constants_.varying))
             self.thresholds_ = self.constants_.expand_numbers(thresholds, 0.5)
 
     def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
         method, n_labels = self._method(), len(self.constants_.varying)
-        weights = persistence.under(tensors, "predictor/")
         if method.solver is not None:
+            weights = persistence.under(tensors, "predictor/")
             self.predictor_, self.energy_ = LinearPredictor(weights["linear.weight"].T, weights["linear.bias"]), None
             return
         row = np.zeros((1, self.n_features_in_), dtype=np.float32)
@@ -309,11 +291,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             self.predictor_, self.energy_ = build_networks(
                 method, n_labels, example, self.encoder, self.energy_network, self._architecture()
             )
-        self.predictor_.load_state_dict(weights)
-        self.predictor_.to(self._device())
-        if self.energy_ is not None:
-            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
-            self.energy_.to(self._device())
+        self._load_networks(tensors)
 
     def _takes_sparse(self) -> bool:
         return any(isinstance(m, SparseLinear) for m in self.predictor_.modules())

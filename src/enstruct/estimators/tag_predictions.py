@@ -16,7 +16,6 @@ from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.tag_sequences import TAG_RULES, greedy, legal
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
@@ -29,7 +28,6 @@ from enstruct.training.answers import inferred, problem
 from enstruct.training.batches import in_order, to_batch
 
 Holes = Sequence[Sequence[bool]]
-CODE = ("encoder", "energy_network", "method")
 NOT_SAVED = ("callbacks", "embeddings", "clusters", "initial")
 """Parameters that training has used up: tables live on in the weights and the vocabulary."""
 TABLE = "predictor/encoder.embedding.pretrained"
@@ -41,8 +39,6 @@ class TagPredictions(EnergyEstimator):
     tokens_: TokenFormat
     tags_: TagFormat
     classes_: NDArray[Any]
-    decision_: str
-    decision_scores_: dict[str, float]
     metric_: str
     _pretrained: torch.Tensor | None
 
@@ -149,44 +145,23 @@ class TagPredictions(EnergyEstimator):
         A custom ``encoder``, ``energy_network`` module or ``Method`` is code: the folder names it, and :meth:`load` is given it.
         """
         self._check_fitted()
-        parameters = self.get_params(deep=False)
-        custom = [name for name in CODE if parameters[name] is not None and persistence.is_code(parameters[name])]
-        skipped = {*custom, *NOT_SAVED}
-        header = {
-            "estimator": type(self).__name__,
-            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
-            "custom": custom,
+        held = {
             "tokens": self.tokens_.to_json(),
             "tags": {"tags": list(self.tags_.tags), "given": self.tags_.given},
             "metric": self.metric_,
-            "decision": self.decision_,
-            "decision_scores": self.decision_scores_,
-            "history": self.history_,
-            "updates": self.updates_,
-            "notes": notes if notes is not None else getattr(self, "notes_", {}),
         }
-        tensors = {
-            **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
-            **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
-        }
-        persistence.write_folder(path, header, tensors)
+        self._save(path, held, notes, not_saved=NOT_SAVED)
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         self.tokens_ = TokenFormat.from_json(header["tokens"])
         self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
         self.classes_ = np.array(self.tags_.tags)
-        self.metric_, self.decision_ = header["metric"], header["decision"]
-        self.decision_scores_, self.updates_ = header["decision_scores"], header["updates"]
-        self.history_, self.notes_ = header["history"], header["notes"]
-        self.n_iter_ = max(1, len(self.history_))
+        self.metric_ = header["metric"]
+        self._load_record(header)
         self._pretrained = tensors.get(TABLE)
         with torch.random.fork_rng(devices=[]):
             self.predictor_, self.energy_ = cast(Any, self)._blank_networks(self._method())
-        self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
-        self.predictor_.to(self._device())
-        if self.energy_ is not None:
-            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
-            self.energy_.to(self._device())
+        self._load_networks(tensors)
 
     @property
     def rules_(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from enstruct.errors import ConfigError, MissingExtraError
 from enstruct.files import replace_file
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -24,7 +24,7 @@ def _figure(width: float, height: float) -> Any:
 
 def panels(n: int) -> tuple[Any, Any]:
     """(figure, n axes beside each other)."""
-    figure = _figure(5.2 * n, 4.2)
+    figure = new_figure(5.2 * n, 4.2)
     return figure, np.atleast_1d(figure.subplots(1, n))
 
 
@@ -53,7 +53,7 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
     varying = model.constants_.varying
     names = [label_names[i] for i in varying]
     pairs = pair_interactions(terms[0], torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
-    figure = _figure(11, 4.6)
+    figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
     heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.comparison.light import formatted_light_row, light_titles
+from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import ResultsFile
 from enstruct.comparison.summary import interval
-from enstruct.comparison.tagging import formatted_tag_row, summarise_taggers, tag_titles
+from enstruct.comparison.tagging import formatted_tag_row, tag_titles
 from enstruct.estimators import EnergySequenceTagger
 
 
@@ -57,7 +58,7 @@ def _differences(path: Path, content: dict[str, Any]) -> list[str]:
     seeds = range(content["summary"][0]["seeds"])
     lines = []
     for reference in methods[1:-1]:
-        for row in summarise_taggers(store.cells, methods, seeds, reference):
+        for row in summarise_ratios(store.cells, methods, seeds, reference):
             if methods.index(row["method"]) > methods.index(reference):
                 lines.append(f"- {row['method']} against {reference}: {interval(row['difference'])}")
     return [*lines, ""] if lines else []

@@ -3,4 +3,5 @@
 from enstruct.spaces.base import OutputSpace as OutputSpace
 from enstruct.spaces.label_vectors import LabelVectors as LabelVectors
 from enstruct.spaces.labels import LabelSpace as LabelSpace
+from enstruct.spaces.masks import MaskSpace as MaskSpace
 from enstruct.spaces.tags import TagSpace as TagSpace

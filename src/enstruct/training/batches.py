@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
+from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.encoders.sparse_mlp import csr_batch
@@ -28,6 +29,8 @@ from enstruct.light.rewards import Judged
 CHUNK = 1024
 MOST_TOKENS = 20_000
 """Padded tokens in a batch of sentences at most: a batch of very long ones holds fewer sentences, one at least."""
+MOST_PIXELS = 2**17
+"""Pixels in a batch of images at most when nothing is drawn, one image at least: feature maps hold many numbers a pixel."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,10 @@ def in_order(X: Any, size: int = CHUNK) -> list[NDArray[np.int64]]:
 
 @singledispatch
 def assemble(X: Any, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The outputs of the batches of ``in_order(X)`` as one array in the order of X: (rows, labels); (tokens, tags)."""
+    """The outputs of the batches of ``in_order(X)`` as one array in the order of X.
+
+    (rows, labels); (tokens, tags); (images, height, width, classes).
+    """
     return np.concatenate(parts)
 
 
@@ -156,3 +162,38 @@ def _padded_places(X: Sentences | TagSequences) -> NDArray[np.bool_]:
     """(sentences, longest) whether there is a token; filled row by row in the order of the tokens."""
     lengths = np.diff(X.offsets)
     return np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
+
+
+# -- images -----------------------------------------------------------------------------------------------------------------
+
+
+@to_inputs.register
+def _(X: Images, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Inputs:
+    pixels = torch.from_numpy(X.patches()).to(device=device, dtype=dtype)
+    if X.known is None:
+        return Inputs(pixels, None)
+    return Inputs(pixels, torch.from_numpy(X.patches(X.known)).to(device=device, dtype=dtype).unsqueeze(-1))
+
+
+@to_targets.register
+def _(Y: Masks, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
+    numbers = torch.from_numpy(Y.patches()).long().to(device)
+    numbers = numbers.where(numbers >= 0, Y.n_classes)
+    return F.one_hot(numbers, Y.n_classes + 1)[..., : Y.n_classes].to(dtype=dtype)
+
+
+@shuffled.register
+def _(X: Images, size: int) -> list[NDArray[np.int64]]:
+    order = X.one_a_time(torch.randperm(len(X)).numpy())
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+@in_order.register
+def _(X: Images, size: int = CHUNK) -> list[NDArray[np.int64]]:
+    size = max(1, min(size, MOST_PIXELS // (X.size[0] * X.size[1])))
+    return [np.arange(start, min(start + size, len(X))) for start in range(0, len(X), size)]
+
+
+@assemble.register
+def _(X: Images, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return X.averaged(np.concatenate(parts))

@@ -1,0 +1,92 @@
+"""Compare methods on one set of masks: same images, same split, same decisions; with intervals.
+
+With --json, finished cells are kept, and running the command again goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.cli.progress import successive_bars
+from enstruct.comparison.masks import PERCENTS, formatted_mask_row, leaked, mask_titles, run_mask_cell
+from enstruct.comparison.ratios import summarise_ratios
+from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.data.image_folders import load_picture_parts
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators import EnergySegmenter
+from enstruct.mask_methods import MASK_METHODS
+from enstruct.methods import get_method
+
+NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "verbose", "callbacks"}
+
+
+def add_pictures(p: ArgumentParser) -> None:
+    p.add_argument("data", type=str, help="DATA: weizmann32, or a folder with images and masks (or with parts of such)")
+
+
+def add_segmenter(p: ArgumentParser, skip: set[str]) -> None:
+    """Every parameter of the segmenter as ``--model.NAME``."""
+    p.add_class_arguments(EnergySegmenter, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+
+
+def add_options(p: ArgumentParser) -> None:
+    add_pictures(p)
+    p.add_argument("--methods", type=str, default="cross-entropy,seal-regression-s", help="names joined by commas")
+    p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
+    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
+    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    add_segmenter(p, skip={"method", "random_state"})
+
+
+def run(options: Namespace) -> None:
+    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
+    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
+        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
+    for name in methods:
+        get_method(name, MASK_METHODS)
+    reference = options.reference or methods[0]
+    if reference not in methods:
+        raise unknown_name("reference", reference, methods)
+    parts = load_picture_parts(options.data, options.split_seed)
+    model = shared.model_parameters(options)
+    setting: dict[str, Any] = {"data": options.data, "split_seed": options.split_seed, "model": model}
+    setting |= {"environment": environment(), "duplicates": leaked(parts)}
+    setting["images"] = {name: len(part) for name, part in vars(parts).items()}
+    store = ResultsFile(options.json, setting, EnergySegmenter().get_params()) if options.json else None
+    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    with successive_bars() as bar:
+        for seed in range(options.seeds):
+            for method in methods:
+                if (method, seed) not in cells:
+                    cells[method, seed] = run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
+                    if store is not None:
+                        store.write()
+    rows = summarise_ratios(cells, methods, range(options.seeds), reference, PERCENTS)
+    if store is not None:
+        store.write(rows)
+    _show(options.data, rows, reference, setting)
+
+
+def _show(data: str, rows: list[dict[str, Any]], reference: str, setting: dict[str, Any]) -> None:
+    counts = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
+    table = Table(title=f"{data}: {rows[0]['seeds']} seeds, test images ({counts})")
+    for i, title in enumerate(mask_titles(rows[0]["metric"])):
+        table.add_column(title, justify="left" if i in (0, 3) else "right")
+    for row in rows:
+        table.add_row(*formatted_mask_row(row))
+    console, where = Console(width=200), setting["environment"]
+    console.print(table)
+    console.print(
+        f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test images. Near-duplicates of "
+        f"training or validation images among the test images: {', '.join(setting['duplicates']) or 'none'}. "
+        f"enstruct {where['enstruct']}, torch {where['torch']}, {where['threads']} threads.",
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,215 @@
+"""Images and masks as people keep them: two folders of files that go by the same names.
+
+    FOLDER/images/NAME.jpg    FOLDER/masks/NAME.png    (or NAME_mask.png)
+
+and, if the parts are given, FOLDER/train/images ..., FOLDER/val (or validation), FOLDER/test. What becomes of a file:
+
+- images are turned as their camera says, and made RGB: grey ones three times the same, a palette by its colours, transparent ones
+  laid over white; 16 bit become 8.
+- masks are the numbers in the file: of a palette the indices, of greys (and of colours that are all grey) the grey values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from enstruct.data.catalogue import data_root
+from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+VALIDATION = ("validation", "val", "valid")
+NAMED = {"weizmann32": "masks/weizmann32"}
+"""Sets by name: their folder below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """``images`` (height, width, 3) uint8; ``masks`` (height, width) of whole numbers, or None where there are none."""
+
+    names: list[str]
+    images: list[NDArray[np.uint8]]
+    masks: list[NDArray[np.int64]] | None
+    name: str = ""
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def take(self, index: Sequence[int] | NDArray[Any]) -> Pictures:
+        masks = None if self.masks is None else [self.masks[i] for i in index]
+        return replace(self, names=[self.names[i] for i in index], images=[self.images[i] for i in index], masks=masks)
+
+    def truth(self) -> list[NDArray[np.int64]]:
+        """The masks; DataError if there are none."""
+        if self.masks is None:
+            raise DataError(f"{self.name or 'these images'} has no masks: they belong in a folder masks beside images.")
+        return self.masks
+
+
+@dataclass(frozen=True)
+class PictureParts:
+    train: Pictures
+    validation: Pictures
+    test: Pictures
+
+
+def load_picture_parts(source: str, seed: int = 0) -> PictureParts:
+    """The folders train, val and test of a set; of one without them 60/20/20 drawn by ``seed``. DataError."""
+    folder = _folder(source)
+    if (folder / "images").is_dir():
+        data = read_pictures(folder)
+        if len(data) < 5:
+            raise DataError(f"{source} has {len(data)} images, too few for training, validation and test parts.")
+        order = np.random.default_rng(seed).permutation(len(data))
+        first, second = int(0.6 * len(data)), int(0.8 * len(data))
+        return PictureParts(*(data.take(sorted(part)) for part in (order[:first], order[first:second], order[second:])))
+    return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
+
+
+def load_pictures(source: str, part: str) -> Pictures:
+    """A part of a set that has parts; of another the whole, whatever the part."""
+    folder = _folder(source)
+    if (folder / "images").is_dir():
+        return read_pictures(folder)
+    names = VALIDATION if part in VALIDATION else (part,)
+    found = [folder / name for name in names if (folder / name / "images").is_dir()]
+    if not found:
+        raise DatasetNotFoundError(f"{folder} has neither a folder images nor a part {part} with one ({part}/images).")
+    return replace(read_pictures(found[0]), name=source)
+
+
+def _folder(source: str) -> Path:
+    root = data_root()
+    if source in NAMED and root is not None and (root / NAMED[source]).is_dir():
+        return root / NAMED[source]
+    if source in NAMED and not Path(source).is_dir():
+        raise DatasetNotFoundError(
+            f"{source} may not be passed on, so there is no copy to fetch: put it at {NAMED[source]} below the folder "
+            f"ENSTRUCT_DATA points at (now {root or 'not set'})."
+        )
+    if not Path(source).is_dir():
+        raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
+    return Path(source)
+
+
+def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
+    """FOLDER/images with FOLDER/masks; without ``labelled``, or without that folder, images alone, in FOLDER or FOLDER/images.
+
+    ParseError for a file that is no image or has another size than its partner, DataError for files without a partner.
+    """
+    folder = Path(folder)
+    images = _files(folder / "images" if (folder / "images").is_dir() else folder)
+    if not images:
+        raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
+    masks = _files(folder / "masks") if labelled and (folder / "masks").is_dir() else None
+    if masks is not None:
+        masks = {name.removesuffix("_mask") if name not in images else name: path for name, path in masks.items()}
+        _check_pairs(images, masks, folder)
+    names = sorted(images)
+    grids = [read_image(images[name]) for name in names]
+    if masks is None:
+        return Pictures(names, grids, None, folder.name)
+    numbers = [read_mask(masks[name]) for name in names]
+    for name, grid, mask in zip(names, grids, numbers, strict=True):
+        if grid.shape[:2] != mask.shape:
+            raise ParseError(f"is {_size(mask)}, but its image {images[name].name} is {_size(grid)}.", masks[name])
+    return Pictures(names, grids, numbers, folder.name)
+
+
+def read_image(path: Path) -> NDArray[np.uint8]:
+    """(height, width, 3)."""
+    with _opened(path) as file:
+        image: Image.Image = ImageOps.exif_transpose(file)
+        if image.mode.startswith("I;16") or image.mode == "I":
+            grid = np.asarray(image, dtype=np.float64) / 257
+            image = Image.fromarray(grid.round().clip(0, 255).astype(np.uint8))
+        if "A" in image.getbands() or "transparency" in image.info:
+            transparent = image.convert("RGBA")
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), transparent)
+        return np.asarray(image.convert("RGB"))
+
+
+def read_mask(path: Path) -> NDArray[np.int64]:
+    """(height, width). ParseError for a mask in colours: which class each of them is, nobody has said."""
+    with _opened(path) as file:
+        if file.mode in ("RGB", "RGBA", "LA", "PA", "CMYK", "YCbCr"):
+            grid = np.asarray(file.convert("RGB"), dtype=np.int64)
+            if (grid != grid[..., :1]).any():
+                colours = len(np.unique(grid.reshape(-1, 3), axis=0))
+                raise ParseError(
+                    f"is a mask in {colours} colours. Save it with a palette, or as greys that number the classes 0, 1, 2, ...",
+                    path,
+                )
+            return grid[..., 0]
+        return np.asarray(file, dtype=np.int64)
+
+
+def _opened(path: Path) -> Image.Image:
+    try:
+        image = Image.open(path)
+        image.load()
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
+        raise ParseError(f"cannot be read as an image ({error}).", path) from error
+    return image
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Name without suffix -> image file; DataError if two share it."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+            if path.stem in found:
+                raise DataError(f"{folder} has both {found[path.stem].name} and {path.name}: one name stands for one image.")
+            found[path.stem] = path
+    return found
+
+
+def _check_pairs(images: dict[str, Path], masks: dict[str, Path], folder: Path) -> None:
+    lonely = sorted(set(images) - set(masks)), sorted(set(masks) - set(images))
+    for names, what, other in zip(lonely, ("images", "masks"), ("mask", "image"), strict=True):
+        if names:
+            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {some}.")
+
+
+def _size(grid: NDArray[Any]) -> str:
+    return f"{grid.shape[0]}x{grid.shape[1]}"
+
+
+def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> list[dict[str, Any]]:
+    """Pairs of images in different parts, or in the same, whose small grey versions correlate at least so much; best first.
+
+    Each: first, second (names), their parts, similarity. A mirrored copy counts as well.
+    """
+    every = [
+        (part, name, image) for part, data in vars(parts).items() for name, image in zip(data.names, data.images, strict=True)
+    ]
+    small = np.stack([_thumbnail(image) for _, _, image in every])
+    mirrored = np.stack([_thumbnail(image[:, ::-1]) for _, _, image in every])
+    alike = np.maximum(small @ small.T, small @ mirrored.T)
+    first, second = np.nonzero(np.triu(alike >= similarity, 1))
+    order = np.argsort(-alike[first, second], kind="stable")
+    return [
+        {
+            "first": every[i][1],
+            "in": every[i][0],
+            "second": every[j][1],
+            "also in": every[j][0],
+            "similarity": round(float(alike[i, j]), 4),
+        }
+        for i, j in zip(first[order], second[order], strict=True)
+    ]
+
+
+def _thumbnail(image: NDArray[np.uint8], size: int = 16) -> NDArray[np.float64]:
+    """Grey, small, with mean 0 and length 1, so that products are correlations."""
+    small = Image.fromarray(np.ascontiguousarray(image)).convert("L").resize((size, size), Image.Resampling.BOX)
+    values = np.asarray(small, dtype=np.float64).ravel()
+    values -= values.mean()
+    return values / max(float(np.linalg.norm(values)), 1e-12)

@@ -1,0 +1,36 @@
+"""From each pixel's probabilities to its class.
+
+greedy      the most probable class
+threshold   two classes: the object where its probability is at least t, with t the best on validation images
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.mask_metrics import get_mask_metric
+from enstruct.tag_metrics import ratio
+
+MaskRule = Literal["greedy", "threshold"]
+MASK_RULES: tuple[MaskRule, ...] = ("greedy", "threshold")
+GRID = np.round(np.arange(0.05, 0.96, 0.025), 3)
+
+
+def greedy(p: NDArray[Any]) -> NDArray[np.int64]:
+    """p (images, height, width, classes) -> class numbers (images, height, width)."""
+    return np.asarray(p.argmax(-1))
+
+
+def at_threshold(p: NDArray[Any], threshold: float) -> NDArray[np.int64]:
+    """The same for two classes."""
+    return (p[..., 1] >= threshold).astype(np.int64)
+
+
+def best_threshold(p: NDArray[Any], truth: NDArray[Any], metric: str) -> float:
+    """Of a grid the threshold with the highest score; of equal ones that in the middle."""
+    scores = np.array([ratio(get_mask_metric(metric)(truth, at_threshold(p, t), 2)) for t in GRID])
+    best = np.flatnonzero(scores == scores.max())
+    return float(GRID[best[len(best) // 2]])

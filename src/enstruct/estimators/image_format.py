@@ -1,0 +1,192 @@
+"""The user's images and masks as arrays to train on, and class numbers back as the user's masks.
+
+Images are (height, width) or (height, width, channels): whole numbers are taken as shares of their type's largest value, numbers
+with a fraction as they are; each channel is then standardised by the training images. Masks are (height, width) of whole numbers,
+one for each class, in any numbering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from enstruct.errors import ConfigError, DataError
+
+Grid = NDArray[Any]
+MOST_PIXELS = 512 * 512
+"""Of one image: beyond it training and prediction would fill the memory with feature maps."""
+MOST_CLASSES = 64
+"""Values of a mask that are taken as classes without being told so."""
+
+
+@dataclass(frozen=True)
+class ImageFormat:
+    """``mean`` and ``std`` (channels,) of the training images; ``size`` (height, width) they are resized to, or None."""
+
+    mean: NDArray[np.float32]
+    std: NDArray[np.float32]
+    size: tuple[int, int] | None
+
+    @classmethod
+    def fit(cls, images: Sequence[Grid], size: tuple[int, int] | None) -> ImageFormat:
+        """DataError for images that cannot be trained on together."""
+        channels = {image.shape[2] for image in images}
+        if len(channels) > 1:
+            raise DataError(f"Images must have the same number of channels; these have {sorted(channels)}.")
+        plain = cls(np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32), size)
+        pixels = np.concatenate([plain._resized(image).reshape(-1, image.shape[2]) for image in images])
+        std = pixels.std(0)
+        return cls(pixels.mean(0), np.where(std > 0, std, 1).astype(np.float32), size)
+
+    @property
+    def channels(self) -> int:
+        return len(self.mean)
+
+    def encode(self, images: Sequence[Grid]) -> NDArray[np.float32]:
+        """(images, height, width, channels). DataError if they differ in size, or from the training images in channels."""
+        for i, image in enumerate(images):
+            if image.shape[2] != self.channels:
+                raise DataError(f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}.")
+        ready = [(self._resized(image) - self.mean) / self.std for image in images]
+        sizes = {image.shape[:2] for image in ready}
+        if len(sizes) > 1:
+            some = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
+            raise DataError(f"The images have {len(sizes)} different sizes ({some}): pass size=(height, width) to resize them.")
+        return np.stack(ready)
+
+    def _resized(self, image: Grid) -> NDArray[np.float32]:
+        values = _shares(image)
+        if self.size is None:
+            height, width = image.shape[:2]
+            if height * width > MOST_PIXELS:
+                raise DataError(
+                    f"An image has {height}x{width} pixels, more than {MOST_PIXELS}: pass size=(height, width), to which "
+                    "images are resized for the network; masks come back in the images' own size."
+                )
+            return values
+        return resize(values, self.size)
+
+
+@dataclass(frozen=True)
+class MaskFormat:
+    """``classes``: the values of the user's masks, in order; ``ignore``: the value of pixels whose class is not known.
+
+    ``binarise``: values from it on are 1, those below 0 (grey edges, JPEG masks).
+    """
+
+    classes: tuple[int, ...]
+    ignore: int | None = None
+    binarise: int | None = None
+
+    @classmethod
+    def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
+        """DataError for masks that hold one class only, or greys nobody has explained."""
+        if binarise is not None:
+            if classes is not None:
+                raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
+            return cls((0, 1), ignore, binarise)
+        found = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
+        if classes is not None:
+            if len(set(classes)) < 2 or len(set(classes)) < len(classes):
+                raise ConfigError(f"classes= must be at least two different values, not {list(classes)}.")
+            return cls(tuple(int(c) for c in classes), ignore)
+        if len(found) > 2 and (len(found) > MOST_CLASSES or found[-1] >= MOST_CLASSES):
+            some = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
+            raise DataError(
+                f"The masks hold {len(found)} values ({some}). If these are grey edges, pass binarise=128; if each is a class, "
+                f"pass classes=[...]; if {found[-1]} marks unknown pixels, pass ignore={found[-1]}."
+            )
+        if len(found) < 2:
+            raise DataError(f"Every mask is {found[0] if found else 'unknown'} everywhere: there is nothing to learn.")
+        return cls(tuple(found), ignore)
+
+    def encode(self, masks: Sequence[Grid], size: tuple[int, int] | None = None) -> NDArray[np.int64]:
+        """(masks, height, width) class numbers, -1 where unknown; resized to ``size`` by the nearest pixel. DataError."""
+        numbers = [self._numbers(mask, i) for i, mask in enumerate(masks)]
+        if size is not None:
+            numbers = [_nearest(grid, size) for grid in numbers]
+        return np.stack(numbers)
+
+    def _numbers(self, mask: Grid, i: int) -> NDArray[np.int64]:
+        unknown = np.zeros(mask.shape, dtype=bool) if self.ignore is None else mask == self.ignore
+        values = mask if self.binarise is None else (mask >= self.binarise).astype(np.int64)
+        order = np.argsort(self.classes)
+        place = np.searchsorted(np.array(self.classes)[order], values).clip(max=len(self.classes) - 1)
+        number = order[place]
+        new = (np.array(self.classes)[number] != values) & ~unknown
+        if new.any():
+            raise DataError(f"Mask {i} holds the value {int(values[new][0])}, which is none of the classes {list(self.classes)}.")
+        return np.where(unknown, -1, number)
+
+    def decode(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers as values of masks."""
+        return np.array(self.classes)[numbers]
+
+    def numbers(self, predicted: NDArray[Any]) -> NDArray[np.int64]:
+        """The inverse of :meth:`decode`."""
+        return np.asarray(sum(k * (predicted == value) for k, value in enumerate(self.classes)))
+
+
+def as_images(images: Any) -> list[Grid]:
+    """Each (height, width, channels). DataError for anything else, empty images and values that are not finite."""
+    out = []
+    for i, image in enumerate(images):
+        grid = np.asarray(image)
+        if grid.ndim == 2:
+            grid = grid[:, :, None]
+        if grid.ndim != 3 or 0 in grid.shape or grid.dtype.kind not in "biuf":
+            raise DataError(
+                f"Image {i} must be (height, width) or (height, width, channels) numbers; it is {grid.shape} {grid.dtype}."
+            )
+        if grid.shape[0] <= 4 < grid.shape[2]:
+            raise DataError(
+                f"Image {i} is {grid.shape}: its channels seem to come first. Move them last, as image.transpose(1, 2, 0)."
+            )
+        if grid.dtype.kind == "f" and not np.isfinite(grid).all():
+            raise DataError(f"Image {i} holds values that are not finite.")
+        out.append(grid)
+    if not out:
+        raise DataError("There are no images.")
+    return out
+
+
+def as_masks(masks: Any, images: Sequence[Grid]) -> list[Grid]:
+    """Each (height, width) of whole numbers, in the size of its image. DataError."""
+    out = [np.asarray(mask) for mask in masks]
+    if len(out) != len(images):
+        raise DataError(f"There are {len(images)} images and {len(out)} masks.")
+    for i, (mask, image) in enumerate(zip(out, images, strict=True)):
+        if mask.shape != image.shape[:2]:
+            raise DataError(f"Mask {i} is {mask.shape}, its image {image.shape[:2]}: both must have the same rows and columns.")
+        if mask.dtype.kind == "f" and (mask == np.round(mask)).all():
+            out[i] = mask.astype(np.int64)
+        elif mask.dtype.kind not in "biu":
+            raise DataError(f"Mask {i} must hold whole numbers, one for each class; it holds {mask.dtype} values.")
+    return [mask.astype(np.int64) for mask in out]
+
+
+def resize(grid: NDArray[Any], size: tuple[int, ...]) -> NDArray[np.float32]:
+    """(height, width, channels) to ``size``, bilinear, averaged where it shrinks."""
+    if grid.shape[:2] == tuple(size):
+        return grid.astype(np.float32)
+    first = torch.from_numpy(np.ascontiguousarray(grid.astype(np.float32))).permute(2, 0, 1).unsqueeze(0)
+    small = F.interpolate(first, size=tuple(size), mode="bilinear", align_corners=False, antialias=True)
+    return np.ascontiguousarray(small.squeeze(0).permute(1, 2, 0).numpy())
+
+
+def _nearest(grid: NDArray[np.int64], size: tuple[int, int]) -> NDArray[np.int64]:
+    rows = ((np.arange(size[0]) + 0.5) * grid.shape[0] / size[0]).astype(int)
+    columns = ((np.arange(size[1]) + 0.5) * grid.shape[1] / size[1]).astype(int)
+    return grid[rows][:, columns]
+
+
+def _shares(image: Grid) -> NDArray[np.float32]:
+    if image.dtype.kind in "iu":
+        return (image / np.iinfo(image.dtype).max).astype(np.float32)
+    return image.astype(np.float32)

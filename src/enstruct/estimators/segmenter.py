@@ -1,0 +1,244 @@
+"""``EnergySegmenter``: a class for every pixel."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from torch import nn
+
+from enstruct.data.rows import Rows
+from enstruct.decisions.judge import MaskJudge
+from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
+from enstruct.encoders import FCN, Predictor, UNet
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.energies.build import MASK_TERMS
+from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
+from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
+from enstruct.estimators.networks import energy_spec
+from enstruct.mask_methods import MASK_METHODS
+from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
+from enstruct.methods import Method
+from enstruct.tag_metrics import ratio
+from enstruct.training.settings import Settings
+
+NETWORKS = ("unet", "fcn")
+CORNERS = (0.0, 1.0)
+
+
+class EnergySegmenter(MaskPredictions):
+    """A convolutional network trained with a learned energy as its loss: a class for every pixel in one forward pass.
+
+    Minimises, over the network F and an energy network E that learns beside it,
+
+        CE(F(x), y) + w E(x, F(x)),        E(x, y) = sum_p y_p . u(x, p) + E_conv(x, y)
+
+    so that what is a plausible shape is learnt at training time. ``method="cross-entropy"`` is the network alone.
+
+    Parameters
+    ----------
+    method : str or Method, default="seal-regression-s"
+        A row of ``enstruct.mask_methods.MASK_METHODS``: "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s",
+        "seal-nce", "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+"; implicit bilevel training
+        "implicit-cd", "implicit-ssvm", "implicit-dvn".
+    metric : str, default="iou"
+        What is watched and decided for: "iou" (mean over images), "pooled-iou", "accuracy"; see :mod:`enstruct.mask_metrics`.
+    decision : str, default="auto"
+        "greedy" (each pixel's most probable class), "threshold" (two classes: the best on validation images), or "auto": the
+        better of them there.
+    classes : list of int, default=None
+        The values masks may hold; by default those of the training masks. With two, the second is the object.
+    ignore : int, default=None
+        The value of pixels whose class is not known: they count nowhere.
+    binarise : int, default=None
+        Mask values from it on are the object (1), those below not (0): for grey edges and JPEG masks.
+    size : (int, int), default=None
+        (height, width) that images are resized to for the network; answers come back in the images' own size. None needs
+        training images of one size, and takes images of any size afterwards.
+    crop : int, default=None
+        Train on random square crops of this size, each image once an epoch, and answer by the mean over 36 crops (DVN's protocol
+        for 24 in 32). None trains on whole images.
+    network : str, default="unet"
+        "unet" or "fcn" (:mod:`enstruct.encoders.unet`, :mod:`enstruct.encoders.conv`), ``width`` channels wide; ``levels`` of the
+        U-Net; ``dropout`` on its features.
+    encoder : nn.Module or callable(n_channels) -> nn.Module, default=None
+        Your own images (batch, height, width, channels) -> features (batch, height, width, width), with an attribute
+        ``out_features``.
+    energy_network : EnergySpec or nn.Module, default=None
+        The energy's terms ("local", "mask-conv", "potts"), units, whose features; or your own module (x, y) -> (batch, samples).
+    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
+hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
+        Columns of the method's row to change, as in :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them. The
+        supervised loss is averaged over pixels.
+    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, optimizer, batch_size
+        As there.
+    max_iter, n_iter_no_change, tol
+        ``max_iter`` epochs at most a stage, fewer once ``metric`` on validation images has not risen by ``tol`` for
+        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates).
+    validation_fraction : float, default=0.2
+        Part of the images held out when ``fit`` gets no validation images.
+    random_state, verbose, device, callbacks
+        As usual.
+
+    Attributes
+    ----------
+    classes_ : ndarray of (classes,)
+        The values of masks.
+    predictor_, energy_ : nn.Module
+        The networks; ``energy_`` is None where the method has none.
+    threshold_ : float or None
+        The best on validation images, for two classes.
+    history_, n_iter_, updates_, decision_, decision_scores_
+        As in :class:`~enstruct.EnergyMultiLabelClassifier`.
+    """
+
+    _methods: ClassVar[dict[str, Method]] = MASK_METHODS
+    _most_epochs, _most_updates = 100, 2000
+    _patience_epochs, _patience_updates = 20, 400
+
+    def __init__(
+        self,
+        method: Any = "seal-regression-s",
+        *,
+        metric: str = "iou",
+        decision: str = "auto",
+        classes: list[int] | None = None,
+        ignore: int | None = None,
+        binarise: int | None = None,
+        size: tuple[int, int] | None = None,
+        crop: int | None = None,
+        network: str = "unet",
+        width: int = 16,
+        levels: int = 3,
+        dropout: float = 0.0,
+        encoder: Any = None,
+        energy_network: Any = None,
+        energy_weight: float | None = None,
+        supervised_weight: float | None = None,
+        supervised: str | None = None,
+        warmup: int | None = None,
+        entropy_weight: float | None = None,
+        anchor_weight: float | None = None,
+        negatives: Any = None,
+        n_samples: int | None = None,
+        cost: str | None = None,
+        hypergradient: Any = None,
+        sample_gradient: str | None = None,
+        energy_steps: int | None = None,
+        predictor_steps: int | None = None,
+        repeats: int | None = None,
+        first: str | None = None,
+        learning_rate: float = 2e-3,
+        energy_learning_rate: float | None = None,
+        weight_decay: float = 1e-5,
+        clip: float | None = 10.0,
+        energy_clip: float | None = 10.0,
+        batch_size: int = 16,
+        optimizer: str = "adamw",
+        max_iter: int | str = "auto",
+        n_iter_no_change: int | str = "auto",
+        tol: float = 1e-4,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        verbose: int = 0,
+        device: str = "cpu",
+        callbacks: Any = None,
+    ) -> None:
+        self._store(locals())
+
+    def fit(self, images: Any, masks: Any, images_val: Any = None, masks_val: Any = None) -> EnergySegmenter:
+        """Train on images and their masks: arrays (images, height, width[, channels]) and (images, height, width), or lists.
+
+        ``images_val, masks_val`` serve early stopping and the decision; without them a part of the images is held out.
+        Raises DataError for unusable images or masks, ConfigError for unknown settings, DivergenceError.
+        """
+        self._check_choices()
+        if (images_val is None) != (masks_val is None):
+            raise ConfigError("Pass both images_val and masks_val, or neither.")
+        grids = as_images(images)
+        given = as_masks(masks, grids)
+        seed = self._seed()
+        if images_val is None:
+            train, held = self._hold_out(len(grids), seed)
+            kept = [grids[i] for i in held], [given[i] for i in held]
+            grids, given = [grids[i] for i in train], [given[i] for i in train]
+        else:
+            validation = as_images(images_val)
+            kept = validation, as_masks(masks_val, validation)
+        self.images_ = ImageFormat.fit(grids, self.size)
+        self.masks_ = MaskFormat.fit([*given, *kept[1]], self.classes, self.ignore, self.binarise)
+        self.classes_ = np.array(self.masks_.classes)
+        if self.metric == "iou" and not any((mask == self.classes_[-1]).any() for mask in given) and self.binarise is None:
+            raise DataError(f"No training mask has a pixel of the class {self.classes_[-1]}.")
+        self._n_images = len(grids)
+        rows = self._rows_of(grids, given, None)
+        watched = self._rows_of(*kept, CORNERS if self._corners_cover(rows) else SHARES)
+        self.history_ = self._train(rows, watched, MaskJudge(self.metric), None, seed)
+        self.n_iter_ = max(1, len(self.history_))
+        self.updates_ = dict(self.__dict__.pop("_game_").updates)
+        self._choose_decision(self._rows_of(*kept, SHARES))
+        return self
+
+    def _corners_cover(self, rows: Rows) -> bool:
+        """Whether four crops show every pixel: enough to watch training by, a ninth of the cost of an answer."""
+        return self.crop is not None and max(rows.X.grids.shape[1:3]) <= 2 * self.crop
+
+    def _settings(self, n_rows: int) -> Settings:
+        return super()._settings(self._n_images)  # an epoch takes each image once, however many crops it has
+
+    def _check_choices(self) -> None:
+        get_mask_metric(self.metric)
+        if self.decision not in ("auto", *MASK_RULES):
+            raise unknown_name("decision", self.decision, ("auto", *MASK_RULES))
+        if self.network not in NETWORKS:
+            raise unknown_name("network", self.network, NETWORKS)
+        if self.size is not None and not (len(tuple(self.size)) == 2 and min(self.size) >= 1):
+            raise ConfigError(f"size= must be (height, width) of at least one pixel, not {self.size}.")
+        if self.crop is not None and self.crop < 1:
+            raise ConfigError(f"crop= must be at least one pixel, not {self.crop}.")
+        if not 0 < self.validation_fraction < 1:
+            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+
+    def _hold_out(self, n_images: int, seed: int) -> tuple[list[int], list[int]]:
+        n = round(self.validation_fraction * n_images)
+        if n < 1 or n >= n_images:
+            raise DataError(f"{n_images} images are too few to hold out {self.validation_fraction:.0%} of them for validation.")
+        order = np.random.default_rng(seed).permutation(n_images)
+        return order[n:].tolist(), order[:n].tolist()
+
+    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        return self._blank_networks(method)
+
+    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
+        n_classes = len(self.masks_.classes)
+        predictor = Predictor(self._fresh_encoder(), n_classes)
+        if not method.has_energy:
+            return predictor, None
+        spec = energy_spec(method, self.energy_network)
+        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
+        twin = self._fresh_encoder() if own_features else predictor.encoder
+        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, MASK_TERMS)
+
+    def _fresh_encoder(self) -> nn.Module:
+        channels = self.images_.channels
+        if self.encoder is None:
+            if self.network == "fcn":
+                return FCN(channels, self.width, self.width, dropout=self.dropout)
+            return UNet(channels, self.width, self.levels, dropout=self.dropout)
+        own = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else self.encoder(channels)
+        if not isinstance(getattr(own, "out_features", None), int):
+            raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
+        return cast(nn.Module, own)
+
+    def _choose_decision(self, validation: Rows) -> None:
+        p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)
+        metric = MASK_METRICS[self.metric]
+        if self.decision == "threshold" and n_classes > 2:
+            raise ConfigError(f"decision='threshold' needs two classes; there are {n_classes}.")
+        self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
+        found = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
+        self.decision_scores_ = {rule: ratio(metric(truth, numbers, n_classes)) for rule, numbers in found.items()}
+        best = max(self.decision_scores_, key=self.decision_scores_.__getitem__)
+        self.decision_ = best if self.decision == "auto" else self.decision

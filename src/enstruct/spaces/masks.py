@@ -1,0 +1,71 @@
+"""Masks: one of K classes at every pixel (:mod:`enstruct.spaces.simplex`, the places being rows and columns).
+
+    y (batch, samples, height, width, classes)    truth (batch, height, width, classes)    mask (batch, height, width, 1)
+
+The mask is 0 where the truth is not known (ignored pixels). Costs of relaxed y against a true t, beside those of the simplex:
+
+    soft-iou    1 - mean_k  I_k / U_k         I_k = sum_p min(y_pk, t_pk),  U_k = sum_p max(y_pk, t_pk)        (DVN, SEAL)
+
+With two classes the mean is that of the second, the object's; with more it is over the classes that the truth has. A class that
+neither has counts as 1, so that an empty mask agrees with an empty one and no value is ever 0/0.
+
+The supervised loss is averaged over pixels, as the published horse systems have it: an energy is one number an image, and beside
+a sum over thousands of pixels its weight would say nothing. Log-probabilities stay sums.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from enstruct.spaces.simplex import COSTS, Costs, SimplexSpace
+
+
+def _overlap(y: Tensor, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(I, U, weight), each (batch, samples or 1, classes that count); the weights of a row sum to 1. t is binary."""
+    first = 1 if t.shape[-1] == 2 else 0
+    y, t = y[..., first:].flatten(2, -2), t[..., first:].flatten(2, -2)  # (batch, samples, pixels, classes)
+    shared, there = (y * t).sum(2), t.sum(2)
+    union = y.sum(2) + there - shared
+    counted = torch.ones_like(there) if first else (there > 0).to(y.dtype)
+    return shared, union, counted / counted.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _iou_cost(y: Tensor, t: Tensor) -> Tensor:
+    shared, union, weight = _overlap(y, t)
+    missing = torch.where(union > 0, 1 - shared / union.clamp(min=1e-12), torch.zeros_like(union))
+    return (missing * weight).sum(-1)
+
+
+def _iou_gradient(y: Tensor, t: Tensor) -> Tensor:
+    """-(t U - (1 - t) I) / U^2, since dI/dy = t and dU/dy = 1 - t."""
+    shared, union, weight = _overlap(y, t)
+    shape = (*union.shape[:2], *[1] * (y.dim() - 3), union.shape[-1])
+    shared, union, weight = shared.view(shape), union.view(shape).clamp(min=1e-12), weight.expand(union.shape).reshape(shape)
+    first = 1 if t.shape[-1] == 2 else 0
+    inside = t[..., first:]
+    slope = weight * ((1 - inside) * shared - inside * union) / union.square()
+    return torch.cat([torch.zeros_like(y[..., :1]), slope], dim=-1) if first else slope.expand_as(y)
+
+
+MASK_COSTS: Costs = {**COSTS, "soft-iou": (_iou_cost, _iou_gradient)}
+
+
+class MaskSpace(SimplexSpace):
+    """K classes a pixel."""
+
+    costs: ClassVar[Costs] = MASK_COSTS
+    outputs: ClassVar[str] = "masks"
+
+    def supervised_loss(self, logits: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Cross-entropy averaged over known pixels: logits, truth (batch, height, width, classes) -> (batch,)."""
+        known = truth.flatten(1).sum(1) if mask is None else (truth * mask).flatten(1).sum(1)
+        return super().supervised_loss(logits, truth, mask) / known.clamp(min=1)
+
+    def blank(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """The first class everywhere: an image of nothing but background."""
+        y = torch.zeros((batch, samples, *parts, self.n_classes), dtype=like.dtype, device=like.device)
+        y[..., 0] = 1
+        return y

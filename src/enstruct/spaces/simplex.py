@@ -1,0 +1,182 @@
+r"""One of K classes at every place of an output, relaxed to a point of the simplex, independent given the logits.
+
+    y          (batch, samples, *places, classes)      one-hot, relaxed on the simplex; zero in holes
+    truth      (batch, *places, classes)               one-hot, zero in holes
+    mask       (batch, *places, 1)                     1 where there is a place: padding and holes are 0
+
+``places`` are the tokens of a sentence (:mod:`enstruct.spaces.tags`) or the rows and columns of an image
+(:mod:`enstruct.spaces.masks`).
+
+    log P(y)   = sum_p  y_p . log softmax(z_p)           (z = logits)
+    H(y)       = -sum_p sum_k  y_pk log y_pk
+
+Costs of a relaxed output y against a true one t, summed over places ("hamming-mean": averaged over them):
+
+    hamming-sum    sum_p  1 - t_p . y_p
+    squared        sum_p  |y_p - t_p|^2
+    log            -sum_p  t_p . log y_p
+
+Holes and padding count nowhere: not in log-probabilities, costs, entropies or the supervised loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from enstruct.errors import unknown_name
+from enstruct.spaces.costs import EPS
+
+TINY = 1e-20
+"""Below it a probability counts as this: the slope of -y log y at 0 is infinite, and times 0 no number."""
+Value = Callable[[Tensor, Tensor], Tensor]
+
+
+def total(y: Tensor) -> Tensor:
+    """(batch, samples), over places and classes."""
+    return y.flatten(2).sum(-1)
+
+
+def _hamming(y: Tensor, t: Tensor) -> Tensor:
+    return total(t) - total(y * t)
+
+
+def _hamming_gradient(y: Tensor, t: Tensor) -> Tensor:
+    return (-t).expand_as(y)
+
+
+def _squared(y: Tensor, t: Tensor) -> Tensor:
+    return total((y - t).square())
+
+
+def _squared_gradient(y: Tensor, t: Tensor) -> Tensor:
+    return 2 * (y - t)
+
+
+def _log(y: Tensor, t: Tensor) -> Tensor:
+    return -total(t * y.clamp(min=EPS).log())
+
+
+def _log_gradient(y: Tensor, t: Tensor) -> Tensor:
+    return -t / y.clamp(min=EPS) * (y >= EPS)
+
+
+Costs = Mapping[str, tuple[Value, Value]]
+COSTS: Costs = {
+    "hamming-sum": (_hamming, _hamming_gradient),
+    "hamming-mean": (_hamming, _hamming_gradient),
+    "squared": (_squared, _squared_gradient),
+    "log": (_log, _log_gradient),
+}
+
+
+@dataclass(frozen=True)
+class SimplexSpace:
+    """K classes a place, with a task cost in ``costs``."""
+
+    n_classes: int
+    cost_name: str = "hamming-sum"
+    costs: ClassVar[Costs] = COSTS
+    outputs: ClassVar[str] = "classes"
+
+    def __post_init__(self) -> None:
+        if self.cost_name not in self.costs:
+            raise unknown_name(f"cost of {self.outputs}", self.cost_name, self.costs)
+
+    def relax(self, logits: Tensor) -> Tensor:
+        return torch.softmax(logits, dim=-1)
+
+    def supervised_loss(self, logits: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Cross-entropy summed over places: logits, truth (batch, *places, classes) -> (batch,)."""
+        return -self.log_prob(truth.unsqueeze(1), logits, mask).squeeze(1)
+
+    def log_prob(self, y: Tensor, logits: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, samples) log-probability of one-hot y under independent classes."""
+        log_p = F.log_softmax(logits, dim=-1)
+        if mask is not None:
+            log_p = log_p * mask
+        return torch.matmul(y.flatten(2), log_p.flatten(1).unsqueeze(-1)).squeeze(-1)
+
+    @torch.no_grad()
+    def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> Tensor:
+        """(batch, n, *places, classes) independent one-hot draws, zero in holes."""
+        batch, *places, n_classes = logits.shape
+        p = torch.softmax(logits, dim=-1).reshape(-1, n_classes)
+        drawn = torch.multinomial(p, n, replacement=True).reshape(batch, -1, n).transpose(1, 2)
+        y = F.one_hot(drawn.reshape(batch, n, *places), n_classes).to(logits.dtype)
+        return y if mask is None else y * mask.unsqueeze(1)
+
+    def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
+        """(batch, n, *places, classes) relaxed draws, softmax((z + Gumbel noise) / temperature), differentiable in the logits."""
+        u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
+        return torch.softmax((logits.unsqueeze(1) - (-u.log()).log()) / temperature, dim=-1)
+
+    def cost(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, samples); "hamming-mean" lies in [0, 1]."""
+        t = truth if mask is None else truth * mask
+        y = y if mask is None else y * mask.unsqueeze(1)
+        return self.costs[self.cost_name][0](y, t.unsqueeze(1)) / self._unit(t)
+
+    def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, samples, *places, classes) gradient of ``cost`` in relaxed y."""
+        t = truth if mask is None else truth * mask
+        gradient = self.costs[self.cost_name][1](y, t.unsqueeze(1))
+        unit = self._unit(t)
+        gradient = gradient / (unit if isinstance(unit, int) else unit.view(-1, *[1] * (y.dim() - 1)))
+        return gradient if mask is None else gradient * mask.unsqueeze(1)
+
+    def _unit(self, truth: Tensor) -> Tensor | int:
+        """(batch, 1) number of places, for the averaged cost."""
+        return total(truth.unsqueeze(1)).clamp(min=1) if self.cost_name == "hamming-mean" else 1
+
+    # -- the relaxed space as an optimiser sees it ------------------------------------------------
+
+    def centre(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """(batch, samples, *parts, classes) of 1/K."""
+        return torch.full((batch, samples, *parts, self.n_classes), 1 / self.n_classes, dtype=like.dtype, device=like.device)
+
+    def blank(self, batch: int, samples: int, like: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """No class is nearer to nothing than another: the centre."""
+        return self.centre(batch, samples, like, parts)
+
+    def contains(self, y: Tensor) -> bool:
+        """Every place on the simplex, or zero (a hole)."""
+        sums = y.sum(-1)
+        near = ((sums - 1).abs() < 1e-3) | (sums == 0)
+        return bool((y >= 0).all() and near.all())
+
+    def project(self, y: Tensor) -> Tensor:
+        """The nearest point of the simplex, place by place (Held, Wolfe & Crowder 1974)."""
+        ordered = y.sort(dim=-1, descending=True).values
+        excess = ordered.cumsum(-1) - 1
+        rank = torch.arange(1, y.shape[-1] + 1, dtype=y.dtype, device=y.device)
+        support = (ordered * rank > excess).sum(-1, keepdim=True)
+        threshold = excess.gather(-1, support - 1) / support
+        return (y - threshold).clamp(min=0)
+
+    def unrelax(self, y: Tensor) -> Tensor:
+        """log y, clipped away from the boundary."""
+        return y.clamp(min=EPS).log()
+
+    def pull_back(self, y: Tensor, gradient: Tensor) -> Tensor:
+        """A gradient in y as one in the logits: y = relax(z)."""
+        return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+    def decide(self, y: Tensor) -> Tensor:
+        """The most probable class of each place, one-hot booleans; none where y is zero."""
+        best = F.one_hot(y.argmax(-1), y.shape[-1]).bool()
+        return best & (y.sum(-1, keepdim=True) > 0)
+
+    def entropy(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """(batch, samples); zero places have none."""
+        return total(torch.special.entr(y.clamp(min=TINY)))
+
+    def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
+        """-log y, which is the gradient up to a constant a place: on the simplex the constant has no effect."""
+        return -(self.unrelax(y) if logits is None else F.log_softmax(logits, dim=-1))
