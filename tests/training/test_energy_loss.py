@@ -1,5 +1,7 @@
 """The drop-in loss in somebody's own loop."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -131,6 +133,57 @@ def test_bad_tags():
         with pytest.raises(DataError, match=what):
             criterion(*arguments)
     with pytest.raises(ConfigError, match="labels"):
-        EnergyLoss(6, 3, outputs="masks")
+        EnergyLoss(6, 3, outputs="trees")
     with pytest.raises(ConfigError, match="one-stage"):
         EnergyLoss(6, 3, "crf", outputs="tags")
+
+
+def mask_batch(n=12, size=8):
+    """A square on noise: features (n, 3, size, size) show it, y (n, size, size) says where it is; the border has no truth."""
+    torch.manual_seed(0)
+    y = torch.zeros(n, size, size, dtype=torch.int64)
+    y[:, 2:6, 2:6] = 1
+    features = torch.randn(n, 3, size, size) * 0.3 + y.unsqueeze(1)
+    y[:, 0] = -100
+    return features, y
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "seal-margin", "seal-regression-s"])
+def test_masks_in_ones_own_loop(method):
+    torch.manual_seed(0)
+    head = torch.nn.Conv2d(3, 2, 1)
+    criterion = EnergyLoss(3, 2, method, outputs="masks", learning_rate=0.01)
+    optimizer = torch.optim.Adam(head.parameters(), 0.1)
+    features, y = mask_batch()
+    for _ in range(30):
+        loss = criterion(head(features), y, features)
+        optimizer.zero_grad()
+        loss.backward()
+        assert all(p.grad is None for p in criterion.energy.parameters())
+        optimizer.step()
+        criterion.update()
+    assert (head(features).argmax(1) == y)[y >= 0].float().mean() > 0.9
+
+
+def test_the_supervised_part_for_masks_is_torch_s_own():
+    features, y = mask_batch()
+    logits = torch.randn(12, 2, 8, 8)
+    criterion = EnergyLoss(3, 2, "seal-margin", outputs="masks")  # the energy's weight begins at 0
+    criterion.learned.method = dataclasses.replace(
+        criterion.learned.method, predictor_loss=dataclasses.replace(criterion.learned.method.predictor_loss, energy_weight=0.0)
+    )
+    assert torch.allclose(criterion(logits, y, features), torch.nn.functional.cross_entropy(logits, y))
+
+
+def test_bad_masks():
+    criterion = EnergyLoss(3, 2, outputs="masks")
+    features, y = mask_batch()
+    logits = torch.zeros(12, 2, 8, 8)
+    for arguments, what in [
+        ((logits[:, :1], y, features), r"logits must be \(batch, 2, height, width\); it is \(12, 1, 8, 8\)"),
+        ((logits, y[:, 1:], features), r"y must be \(batch, height, width\)"),
+        ((logits, y + 1, features), "another"),
+        ((logits, y, features[:, :2]), "features"),
+    ]:
+        with pytest.raises(DataError, match=what):
+            criterion(*arguments)

@@ -152,8 +152,8 @@ def read_mask(path: Path) -> NDArray[np.int64]:
 
 def _opened(path: Path) -> Image.Image:
     try:
-        image = Image.open(path)
-        image.load()
+        with Image.open(path) as image:
+            image.load()
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
         raise ParseError(f"cannot be read as an image ({error}).", path) from error
     return image

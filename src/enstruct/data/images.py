@@ -96,6 +96,11 @@ class Images(Patches):
 class Masks(Patches):
     n_classes: int = 2
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, classes), as label sets have (rows, labels)."""
+        return len(self.places), self.n_classes
+
     def classes(self) -> NDArray[Any]:
         """(images, height, width) class numbers of the whole images that rows are patches of."""
         return self.grids[self.images]

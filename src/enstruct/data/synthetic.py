@@ -1,4 +1,6 @@
-"""Block-exclusive label sets (SPEN paper, section 7.3).
+"""Generated data: label sets of exclusive blocks, sparse documents, pictures of ellipses.
+
+Block-exclusive label sets (SPEN paper, section 7.3):
 
     X ~ N(0, 1)^(n x 64),  A ~ N(0, 1)^(64 x 16),  Z = X A in 4 blocks of 4 columns
     y_j = 1 where z_j is the largest of its block
@@ -48,3 +50,24 @@ def sparse_topics(rows: int, features: int, labels: int, cardinality: float = 5.
     X.data[:] = 1.0
     names = tuple(f"w{i}" for i in range(features)), tuple(str(i) for i in range(labels))
     return Dataset(X, Y, *names, name="sparse-topics")
+
+
+def ellipses(images: int = 100, size: int = 32, noise: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy grey pictures of an ellipse, (images, size, size) in [0, 1], and their masks of 0 and 1.
+
+    A bar of the background's brightness lies across each: what is behind it only the shape tells.
+    """
+    if min(images, size) < 1:
+        raise ConfigError("images and size must be at least 1.")
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:size, :size] / size
+    pixels, masks = np.empty((images, size, size), dtype=np.float32), np.empty((images, size, size), dtype=np.int64)
+    for i in range(images):
+        (a, b), angle = rng.uniform(0.15, 0.32, 2), rng.uniform(0, np.pi)
+        u, v = x - rng.uniform(0.35, 0.65), y - rng.uniform(0.35, 0.65)
+        along, across = u * np.cos(angle) + v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)
+        masks[i] = (along / a) ** 2 + (across / b) ** 2 <= 1
+        start = rng.uniform(0.2, 0.7)
+        seen = masks[i] * ~((y >= start) & (y < start + 0.12))
+        pixels[i] = np.clip(0.35 + 0.3 * seen + noise * 0.3 * rng.standard_normal((size, size)), 0, 1)
+    return pixels, masks

@@ -64,7 +64,10 @@ class PredictorSamples:
 
 @dataclass(frozen=True)
 class PerturbedSamples:
-    """sigma(logits + N(0, ``std``^2)), ``n`` - 1 of them, and the unperturbed output (SEAL regression-s)."""
+    """sigma(logits + ``std`` noise), ``n`` - 1 of them, and the unperturbed output (SEAL regression-s).
+
+    The noise is the space's: N(0, 1), independent where parts of an output vary independently, in patches for masks.
+    """
 
     n: int = 10
     std: float = 1.0
@@ -124,5 +127,5 @@ class _Perturbed(NegativeSource):
 
     def draw(self, at: Situation) -> Candidates:
         point = at.logits.unsqueeze(1)  # (batch, 1, ...)
-        noise = torch.randn(point.shape[0], self.n - 1, *point.shape[2:], dtype=point.dtype, device=point.device)
+        noise = self.space.noise(at.logits, self.n - 1)
         return Candidates(self.space.relax(torch.cat([point, point + self.std * noise], dim=1)))

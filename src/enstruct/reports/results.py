@@ -1,4 +1,4 @@
-"""``docs/results.md`` from the files ``enstruct compare``, ``tags compare`` and ``tags light`` leave in ``results/``.
+"""``docs/results.md`` from the files ``enstruct compare``, ``tags compare``, ``tags light`` and ``masks compare`` leave.
 
     python -m enstruct.reports.results [results] [docs/results.md]
 
@@ -15,13 +15,15 @@ from typing import Any
 from enstruct.comparison.run import ResultsFile, scored_by
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.reports.masks import mask_section
 from enstruct.reports.searches import cost_section, search_section
 from enstruct.reports.tagging import light_section, tag_section
 
 HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote, from
-`results/tags-*.json` and `light-*.json`, which `enstruct tags compare` and `tags light` wrote, and at the end from
+`results/tags-*.json`, `light-*.json` and `masks-*.json`, which `enstruct tags compare`, `tags light` and `masks compare` wrote,
+and at the end from
 `results/search-*.json` and `results/benchmark-bilevel.json`, which `benchmarks/search_implicit.py` and `bilevel_step.py` wrote.
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
@@ -36,6 +38,7 @@ def page(folder: Path) -> str:
         if content["summary"]:
             parts.append(_section(path, content))
     parts += [tag_section(path) for path in sorted(folder.glob("tags-*.json"))]
+    parts += [mask_section(path) for path in sorted(folder.glob("masks-*.json"))]
     parts += [light_section(path) for path in sorted(folder.glob("light-*.json"))]
     parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
     parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]

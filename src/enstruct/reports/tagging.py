@@ -27,8 +27,8 @@ def tag_section(path: Path) -> str:
         f"{n} seeds; sentences: {sizes}{columns}. Rows that start from cross-entropy go on for {epochs} epochs at most in each "
         f"stage; their updates, epochs and seconds are those after it. {_where(setting)}",
         "",
-        *_table(tag_titles(rows[0]["metric"]), [formatted_tag_row(row) for row in rows]),
-        *_differences(path, content),
+        *markdown_table(tag_titles(rows[0]["metric"]), [formatted_tag_row(row) for row in rows]),
+        *differences(path, content),
     ]
     return "\n".join(lines)
 
@@ -46,26 +46,31 @@ def light_section(path: Path) -> str:
         f"Cora with other rules. Δ: paired difference to {rows[0]['method']}, 95% by hierarchical bootstrap over draws and "
         f"references. {_where(setting)}",
         "",
-        *_table(light_titles(sizes), [formatted_light_row(row, sizes) for row in rows]),
+        *markdown_table(light_titles(sizes), [formatted_light_row(row, sizes) for row in rows]),
     ]
     return "\n".join(lines)
 
 
-def _differences(path: Path, content: dict[str, Any]) -> list[str]:
+def differences(path: Path, content: dict[str, Any]) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
     store = ResultsFile(path, content["setting"], content["setting"]["model"])
     methods = [row["method"] for row in content["summary"]]
     seeds = range(content["summary"][0]["seeds"])
     lines = []
     for reference in methods[1:-1]:
-        for row in summarise_ratios(store.cells, methods, seeds, reference):
+        for row in summarise_ratios(store.cells, methods, seeds, reference, percents=()):
             if methods.index(row["method"]) > methods.index(reference):
                 lines.append(f"- {row['method']} against {reference}: {interval(row['difference'])}")
     return [*lines, ""] if lines else []
 
 
 def _where(setting: dict[str, Any]) -> str:
-    where, defaults = setting["environment"], EnergySequenceTagger().get_params()
+    return changed_and_where(setting, EnergySequenceTagger().get_params())
+
+
+def changed_and_where(setting: dict[str, Any], defaults: dict[str, Any]) -> str:
+    """The run's versions and machine, and what all rows were given that is not the estimator's default."""
+    where = setting["environment"]
     changed = [f"{name}={value}" for name, value in setting["model"].items() if value != defaults.get(name)]
     return (
         f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
@@ -73,5 +78,5 @@ def _where(setting: dict[str, Any]) -> str:
     )
 
 
-def _table(titles: list[str], rows: list[list[str]]) -> list[str]:
+def markdown_table(titles: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles), *("| " + " | ".join(row) + " |" for row in rows), ""]

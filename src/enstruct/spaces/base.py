@@ -23,6 +23,10 @@ class OutputSpace(Protocol):
         """``n`` exact draws a row from the predictor's distribution."""
         ...
 
+    def noise(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, ...) normal noise for logits, in the way that outputs of this kind vary."""
+        ...
+
     def log_prob(self, y: Any, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of discrete outputs under the predictor."""
         ...

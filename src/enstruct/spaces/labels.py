@@ -117,6 +117,10 @@ class LabelSpace:
         """Minus the logits."""
         return -(self.unrelax(y) if logits is None else logits)
 
+    def noise(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, ...) standard normal, independent at every label."""
+        return torch.randn(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, labels) relaxed draws, sigmoid((z + logistic noise) / temperature), differentiable in the logits."""
         u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)

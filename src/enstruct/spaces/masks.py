@@ -9,6 +9,8 @@ The mask is 0 where the truth is not known (ignored pixels). Costs of relaxed y 
 With two classes the mean is that of the second, the object's; with more it is over the classes that the truth has. A class that
 neither has counts as 1, so that an empty mask agrees with an empty one and no value is ever 0/0.
 
+Perturbed samples (SEAL's regression-s) are perturbed in patches, see :meth:`MaskSpace.noise`.
+
 The supervised loss is averaged over pixels, as the published horse systems have it: an energy is one number an image, and beside
 a sum over thousands of pixels its weight would say nothing. Log-probabilities stay sums.
 """
@@ -18,6 +20,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.spaces.simplex import COSTS, Costs, SimplexSpace
@@ -53,6 +56,10 @@ def _iou_gradient(y: Tensor, t: Tensor) -> Tensor:
 MASK_COSTS: Costs = {**COSTS, "soft-iou": (_iou_cost, _iou_gradient)}
 
 
+NOISE_CELLS = 6
+"""Rows and columns of independent noise that an image is covered by."""
+
+
 class MaskSpace(SimplexSpace):
     """K classes a pixel."""
 
@@ -69,3 +76,14 @@ class MaskSpace(SimplexSpace):
         y = torch.zeros((batch, samples, *parts, self.n_classes), dtype=like.dtype, device=like.device)
         y[..., 0] = 1
         return y
+
+    def noise(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, height, width, classes): normal on ``NOISE_CELLS`` squared cells, interpolated between them.
+
+        Independent noise at every pixel leaves the overlap with the truth the same in every sample, and an energy nothing to
+        learn from; noise in patches grows and eats away parts of the object.
+        """
+        height, width, classes = logits.shape[1:]
+        cells = torch.randn(len(logits) * n, classes, NOISE_CELLS, NOISE_CELLS, dtype=logits.dtype, device=logits.device)
+        full = F.interpolate(cells, size=(height, width), mode="bilinear", align_corners=False)
+        return full.movedim(1, -1).reshape(len(logits), n, height, width, classes)

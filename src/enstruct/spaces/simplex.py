@@ -111,6 +111,10 @@ class SimplexSpace:
         y = F.one_hot(drawn.reshape(batch, n, *places), n_classes).to(logits.dtype)
         return y if mask is None else y * mask.unsqueeze(1)
 
+    def noise(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, ...) standard normal, independent at every place and class."""
+        return torch.randn(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, *places, classes) relaxed draws, softmax((z + Gumbel noise) / temperature), differentiable in the logits."""
         u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
@@ -126,6 +130,7 @@ class SimplexSpace:
     def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples, *places, classes) gradient of ``cost`` in relaxed y."""
         t = truth if mask is None else truth * mask
+        y = y if mask is None else y * mask.unsqueeze(1)
         gradient = self.costs[self.cost_name][1](y, t.unsqueeze(1))
         unit = self._unit(t)
         gradient = gradient / (unit if isinstance(unit, int) else unit.view(-1, *[1] * (y.dim() - 1)))

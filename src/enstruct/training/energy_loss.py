@@ -8,7 +8,9 @@
         criterion.update()
 
 For a tagger, ``EnergyLoss(features_dim, n_tags, outputs="tags")``: logits (batch, time, tags), features (batch, time, width), y
-(batch, time) tag numbers, -100 where there is nothing to tag, as torch's own cross-entropy has it.
+(batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, outputs="masks")``, in torch's order
+of images: logits (batch, classes, height, width), features (batch, width, height, width), y (batch, height, width). In both -100
+stands where there is no truth, as in torch's own cross-entropy.
 
 ``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser
 on the batch just seen. ``criterion.state_dict()`` includes that optimiser's state.
@@ -17,18 +19,19 @@ on the batch just seen. ``criterion.state_dict()`` includes that optimiser's sta
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.customise import customise
+from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.energies.build import LABEL_TERMS, TAG_TERMS
+from enstruct.energies.build import LABEL_TERMS, MASK_TERMS, TAG_TERMS
 from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.mask_methods import MASK_METHODS, SHAPE
 from enstruct.methods import METHODS, TOGETHER, Method, get_method
-from enstruct.spaces import LabelSpace, TagSpace
-from enstruct.spaces.base import RelaxedSpace
+from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
@@ -37,18 +40,36 @@ from enstruct.training.settings import Settings
 IGNORED = -100
 
 
+class Kind(NamedTuple):
+    """What differs between kinds of outputs: places an output has, names of its axes, methods, energies, space."""
+
+    places: int
+    names: str
+    methods: dict[str, Method]
+    terms: tuple[str, ...]
+    energy: EnergySpec
+    space: type[LabelSpace] | type[TagSpace] | type[MaskSpace]
+
+
+KINDS = {
+    "labels": Kind(0, "", METHODS, LABEL_TERMS, EnergySpec(), LabelSpace),
+    "tags": Kind(1, "time", TAG_METHODS, TAG_TERMS, EnergySpec(("local", "chain")), TagSpace),
+    "masks": Kind(2, "height, width", MASK_METHODS, MASK_TERMS, EnergySpec(**SHAPE), MaskSpace),
+}
+
+
 class EnergyLoss(nn.Module):
     """``criterion(logits, y, features) -> scalar``.
 
     features_dim, n_labels : widths of ``features`` (batch, features_dim) and of ``logits`` and ``y`` (batch, n_labels).
-    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`; for tags a row of ``TAG_METHODS`` in which
-        predictor and energy learn together.
-    energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``.
-    outputs : "labels" (label sets) or "tags" (a tag at every token).
+    method : a row of ``METHODS`` with an energy, or a :class:`Method`, in one stage; for tags and masks one of ``TAG_METHODS`` or
+        ``MASK_METHODS`` in which predictor and energy learn together.
+    energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last.
+    outputs : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
     learning_rate, weight_decay, clip : of the energy's AdamW.
     changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``.
 
-    The supervised part is cross-entropy summed over labels or tokens, averaged over rows.
+    The supervised part is cross-entropy summed over labels or tokens, or averaged over pixels; and averaged over rows.
     """
 
     def __init__(
@@ -58,47 +79,48 @@ class EnergyLoss(nn.Module):
         method: str | Method = "seal-nce",
         energy: EnergySpec | nn.Module | None = None,
         *,
-        outputs: Literal["labels", "tags"] = "labels",
+        outputs: Literal["labels", "tags", "masks"] = "labels",
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-5,
         clip: float | None = None,
         **changes: Any,
     ) -> None:
         super().__init__()
-        if outputs not in ("labels", "tags"):
-            raise unknown_name("kind of outputs", outputs, ("labels", "tags"))
-        tags = outputs == "tags"
-        row = customise(get_method(method, TAG_METHODS if tags else METHODS), **changes)
-        if tags and any(stage.predictor and stage.energy for stage in row.stages):
+        if outputs not in KINDS:
+            raise unknown_name("kind of outputs", outputs, KINDS)
+        self.kind = kind = KINDS[outputs]
+        row = customise(get_method(method, kind.methods), **changes)
+        if kind.places and any(stage.predictor and stage.energy for stage in row.stages):
             row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
         if row.coupling.through_predictor:
             raise ConfigError(
                 f"EnergyLoss sees logits, not the network behind them, so it cannot differentiate through it as {row.name!r} "
-                "does. Pass hypergradient='alternating', or hand your network to EnergyMultiLabelClassifier(encoder=...) or "
-                "EnergySequenceTagger(encoder=...)."
+                "does. Pass hypergradient='alternating', or hand your network to EnergyMultiLabelClassifier, "
+                "EnergySequenceTagger or EnergySegmenter (encoder=...)."
             )
         features = _Given(features_dim)
-        spec = energy if energy is not None else EnergySpec(("local", "chain")) if tags else EnergySpec()
-        self.energy = build_energy(spec, features, features, n_labels, TAG_TERMS if tags else LABEL_TERMS)
+        self.energy = build_energy(kind.energy if energy is None else energy, features, features, n_labels, kind.terms)
         settings = Settings(energy_learning_rate=learning_rate, weight_decay=weight_decay, energy_clip=clip)
-        space: RelaxedSpace = TagSpace(n_labels, row.cost) if tags else LabelSpace(n_labels, row.cost)
-        self.learned = LearnedLoss(row, space, self.energy, n_labels, settings)
+        self.learned = LearnedLoss(row, kind.space(n_labels, row.cost), self.energy, n_labels, settings)
         self.source = self.learned.source
-        self.features_dim, self.n_labels, self.tags = features_dim, n_labels, tags
+        self.features_dim, self.n_labels = features_dim, n_labels
         self._seen: tuple[Batch, Tensor] | None = None
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
         """Scalar loss; remembers the batch for :meth:`update`. DataError if shapes disagree."""
+        if self.kind.places == 2:
+            logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
-        batch = self._tag_batch(logits, y, features) if self.tags else Batch(features.detach(), y.to(logits.dtype))
+        batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
         self._seen = (batch, logits.detach())
         weight = self.learned.method.predictor_loss.energy_weight
         return self.learned.predictor_loss(batch, logits, weight).mean()
 
-    def _tag_batch(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
-        mask = (y != IGNORED).unsqueeze(-1).to(logits.dtype)  # (batch, time, 1)
+    def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
+        """The batch of outputs with a class at every place."""
+        mask = (y != IGNORED).unsqueeze(-1).to(logits.dtype)  # (batch, *places, 1)
         truth = F.one_hot(y.clamp(min=0), self.n_labels).to(logits.dtype) * mask
         return Batch(features.detach(), truth, mask)
 
@@ -112,21 +134,19 @@ class EnergyLoss(nn.Module):
         return loss
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
-        form = "(batch, time, {})" if self.tags else "(batch, {})"
+        places, names = self.kind.places, self.kind.names
+        form = {0: "(batch, {})", 1: f"(batch, {names}, {{}})", 2: f"(batch, {{}}, {names})"}[places]
         wanted = {"logits": (logits, self.n_labels), "features": (features, self.features_dim)}
-        if not self.tags:
+        if not places:
             wanted["y"] = (y, self.n_labels)
         for name, (tensor, width) in wanted.items():
-            if tensor.ndim != 2 + self.tags or tensor.shape[-1] != width or tensor.shape[:-1] != logits.shape[:-1]:
-                raise DataError(
-                    f"{name} must be {form.format(width)}; it is {tuple(tensor.shape)} beside {len(logits)} rows of logits."
-                )
-        if self.tags and (y.shape != logits.shape[:-1] or y.is_floating_point()):
-            raise DataError(f"y must be (batch, time) whole numbers; it is {tuple(y.shape)} of {y.dtype}.")
-        if self.tags and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):
-            raise DataError(
-                f"y holds tags 0 .. {self.n_labels - 1}, or {IGNORED} where there is nothing to tag; here is another."
-            )
+            if tensor.ndim != 2 + places or tensor.shape[-1] != width or tensor.shape[:-1] != logits.shape[:-1]:
+                shown = tensor.movedim(-1, 1).shape if places == 2 and tensor.ndim == 4 else tensor.shape
+                raise DataError(f"{name} must be {form.format(width)}; it is {tuple(shown)} beside {len(logits)} rows of logits.")
+        if places and (y.shape != logits.shape[:-1] or y.is_floating_point()):
+            raise DataError(f"y must be (batch, {names}) whole numbers; it is {tuple(y.shape)} of {y.dtype}.")
+        if places and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):
+            raise DataError(f"y holds classes 0 .. {self.n_labels - 1}, or {IGNORED} where there is no truth; here is another.")
 
     def get_extra_state(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,106 @@
+"""``enstruct masks`` as a user types it."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from enstruct.cli.main import main
+from enstruct.data.image_folders import read_mask, read_pictures
+from enstruct.data.synthetic import ellipses
+from enstruct.estimators import EnergySegmenter
+from enstruct.reports.masks import mask_section
+
+FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_iter", "2"]
+
+
+def write_set(folder, n, seed):
+    for kind in ("images", "masks"):
+        (folder / kind).mkdir(parents=True)
+    for i, (image, mask) in enumerate(zip(*ellipses(n, 16, 0.3, seed), strict=True)):
+        Image.fromarray((255 * image).astype(np.uint8)).save(folder / "images" / f"{seed}-{i:02d}.png")
+        Image.fromarray((255 * mask).astype(np.uint8)).save(folder / "masks" / f"{seed}-{i:02d}.png")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, (part, n) in enumerate((("train", 20), ("val", 8), ("test", 8))):
+        write_set(tmp_path / "set" / part, n, seed)
+    return tmp_path
+
+
+def test_train_predict_evaluate_picture(files, capsys):
+    assert main(["masks", "train", "set", "--out", "model", *FAST]) == 0
+    assert sorted(p.name for p in files.iterdir()) == ["model", "set"]
+    model, test = EnergySegmenter.load("model"), read_pictures("set/test")
+    assert main(["masks", "predict", "model", "set/test/images", "--out", "found", "--probabilities"]) == 0
+    assert sorted(p.suffix for p in (files / "found").iterdir()) == [".npy"] * 8 + [".png"] * 8
+    for name, mask, p in zip(test.names, model.predict(test.images), model.predict_proba(test.images), strict=True):
+        assert np.array_equal(read_mask(files / "found" / f"{name}.png"), mask)
+        assert np.allclose(np.load(files / "found" / f"{name}.npy"), p)
+    assert main(["masks", "evaluate", "model", "set", "--json", "figures.json"]) == 0
+    figures = json.loads((files / "figures.json").read_text())["rules"]
+    assert figures[model.decision_]["iou"] == pytest.approx(model.score(test.images, test.masks))
+    assert main(["masks", "picture", "model", "set", "--images", "[0,3]", "--out", "grid.png"]) == 0
+    with Image.open(files / "grid.png") as picture:
+        assert picture.size[1] > 100
+
+
+def test_a_folder_without_parts(files, capsys):
+    assert (
+        main(["masks", "train", "set/train", "--out", "model", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"])
+        == 0
+    )
+    assert main(["masks", "predict", "model", "set", "--part", "test", "--out", "found"]) == 0
+    assert len(list((files / "found").iterdir())) == 8
+    assert main(["masks", "picture", "model", "set/test", "--images", "[50]"]) == 2
+    assert "numbered from 0" in capsys.readouterr().err
+
+
+def test_compare_goes_on_where_it_stopped(files, capsys):
+    arguments = ["masks", "compare", "set", "--seeds", "2", "--json", "masks-x.json", *FAST]
+    assert main([*arguments, "--methods", "cross-entropy"]) == 0
+    first = json.loads((files / "masks-x.json").read_text())
+    assert main([*arguments, "--methods", "cross-entropy,seal-margin"]) == 0
+    content = json.loads((files / "masks-x.json").read_text())
+    assert content["runs"][:2] == first["runs"]
+    assert len(content["runs"]) == 4
+    row = content["summary"][1]
+    runs = [run for run in content["runs"] if run["method"] == "seal-margin"]
+    assert row["chosen"] == pytest.approx(100 * np.mean([run["score"]["chosen"] for run in runs]))
+    assert row["difference"][1] <= row["difference"][0] <= row["difference"][2]
+    section = mask_section(files / "masks-x.json")
+    assert "| seal-margin |" in section
+    assert "near-duplicate" in section
+    assert main([*arguments, "--methods", "cross-entropy,nothing"]) == 2
+    assert main([*arguments, "--methods", "cross-entropy", "--model.crop", "12"]) == 2
+    assert "another model" in capsys.readouterr().err
+
+
+def test_near_duplicates(files, capsys):
+    assert main(["masks", "duplicates", "set"]) == 0
+    assert "0 pairs" in capsys.readouterr().out
+    source = sorted((files / "set" / "train" / "images").iterdir())[0]
+    target = sorted((files / "set" / "test" / "images").iterdir())[0]
+    target.write_bytes(source.read_bytes())
+    assert main(["masks", "duplicates", "set"]) == 0
+    out = capsys.readouterr().out
+    assert "1 pairs, 1 of them across parts" in out
+    assert source.stem in out
+    assert main(["masks", "compare", "set", "--methods", "cross-entropy", "--seeds", "1", "--json", "m.json", *FAST]) == 0
+    content = json.loads((files / "m.json").read_text())
+    assert content["setting"]["duplicates"] == [target.stem]
+    run = content["runs"][0]
+    rows = np.load(files / "m.rows.npz")["cross-entropy/0/chosen"]
+    assert run["without"] == pytest.approx(rows[1:, 0].mean(), abs=1e-6)
+
+
+def test_errors(files, capsys):
+    assert main(["masks", "train", "nowhere", "--out", "m"]) == 2
+    assert "no folder nowhere" in capsys.readouterr().err
+    (files / "set" / "train" / "masks" / "0-03.png").unlink()
+    assert main(["masks", "train", "set", "--out", "m"]) == 2
+    assert "no mask of their name: 0-03" in capsys.readouterr().err
+    assert not (files / "m").exists()

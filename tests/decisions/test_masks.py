@@ -1,0 +1,22 @@
+"""Decisions about pixels."""
+
+import numpy as np
+import pytest
+
+from enstruct.decisions.masks import GRID, at_threshold, best_threshold, greedy
+
+
+def test_greedy_takes_the_most_probable_class():
+    p = np.array([[[[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]]])
+    assert greedy(p).tolist() == [[[1, 0]]]
+
+
+def test_the_best_threshold_is_the_best_of_the_grid_and_in_the_middle_of_equals():
+    p = np.zeros((1, 2, 2, 2))
+    p[0, ..., 1] = [[0.1, 0.3], [0.6, 0.9]]
+    p[..., 0] = 1 - p[..., 1]
+    truth = np.array([[[0, 1], [1, 1]]])
+    found = best_threshold(p, truth, "iou")
+    perfect = [t for t in GRID if (at_threshold(p, t) == truth).all()]
+    assert found == pytest.approx(perfect[len(perfect) // 2])
+    assert 0.15 < found < 0.25

@@ -1,0 +1,205 @@
+"""The segmenter on generated pictures: every method, both protocols, several classes, ignored pixels, saving, errors."""
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct import EnergySegmenter
+from enstruct.data.synthetic import ellipses
+from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.mask_methods import MASK_METHODS
+from enstruct.spaces import MaskSpace
+from enstruct.training.batches import to_batch
+
+FAST = {"width": 4, "levels": 2, "batch_size": 8, "random_state": 0, "learning_rate": 0.01}
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return ellipses(24, 16, noise=0.3, seed=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(pictures):
+    return EnergySegmenter("seal-margin", max_iter=3, **FAST).fit(*pictures)
+
+
+@pytest.mark.parametrize("method", MASK_METHODS)
+def test_every_method_trains_and_answers(method, pictures):
+    model = EnergySegmenter(method, max_iter=1, **FAST).fit(*pictures)
+    p = model.predict_proba(pictures[0][:3])
+    assert p.shape == (3, 16, 16, 2)
+    assert np.allclose(p.sum(-1), 1, atol=1e-4)
+    assert set(np.unique(model.predict(pictures[0]))) <= {0, 1}
+    if model.energy_ is not None:
+        assert np.isfinite(model.energy(*pictures)).all()
+
+
+def test_it_learns_and_is_deterministic():
+    train, test = ellipses(60, 16, noise=0.2, seed=1), ellipses(30, 16, noise=0.2, seed=2)
+    models = [EnergySegmenter("cross-entropy", max_iter=25, **FAST).fit(*train) for _ in range(2)]
+    assert models[0].score(*test) > 0.7
+    assert np.array_equal(*(model.predict_proba(test[0]) for model in models))
+
+
+def test_the_crop_protocol(pictures):
+    model = EnergySegmenter("seal-regression-s", crop=12, max_iter=2, **FAST).fit(*pictures)
+    steps = -(-19 // FAST["batch_size"])  # 24 images, 5 of them held out; each once an epoch
+    assert model.updates_["predictor"] == 2 * steps
+    assert model.predict(pictures[0]).shape == pictures[1].shape
+    assert model.energy(*pictures).shape == (24,)
+    with pytest.raises(DataError, match="smaller than the crops"):
+        model.predict(np.zeros((1, 8, 8)))
+
+
+def test_answers_do_not_depend_on_the_other_images(fitted, pictures):
+    alone = np.concatenate([fitted.predict_proba(image[None]) for image in pictures[0][:4]])
+    assert np.allclose(fitted.predict_proba(pictures[0][:4]), alone, atol=1e-5)
+
+
+def test_images_of_other_sizes_are_answered_in_their_own(fitted):
+    mixed = [np.random.default_rng(0).random((20, 13)), np.random.default_rng(1).random((16, 16))]
+    assert [mask.shape for mask in fitted.predict(mixed)] == [(20, 13), (16, 16)]
+    assert [p.shape for p in fitted.predict_proba(mixed)] == [(20, 13, 2), (16, 16, 2)]
+
+
+def test_images_are_resized_where_asked():
+    images, masks = ellipses(20, 30, seed=0)
+    model = EnergySegmenter("cross-entropy", size=(10, 10), max_iter=2, **FAST).fit(images, masks)
+    assert model.predict(images).shape == (20, 30, 30)
+    assert 0 <= model.score(images, masks) <= 1
+
+
+def test_several_classes_ignored_pixels_and_colour():
+    images, masks = ellipses(20, 16, noise=0.1, seed=0)
+    colour = np.stack([images, 1 - images, images], axis=-1)
+    three = np.where(masks == 1, 7, 3)
+    three[:, :5] = 9
+    three[:, -1] = 200
+    model = EnergySegmenter("seal-margin", ignore=200, max_iter=2, **FAST).fit(colour, three)
+    assert model.classes_.tolist() == [3, 7, 9]
+    assert model.threshold_ is None
+    assert set(np.unique(model.predict(colour))) <= {3, 7, 9}
+    hidden = three.copy()
+    hidden[:, -1] = 200
+    assert model.score(colour, three) == model.score(colour, hidden)
+    with pytest.raises(ConfigError, match="two classes"):
+        model.predict(colour, decision="threshold")
+    with pytest.raises(ConfigError, match="needs two classes"):
+        EnergySegmenter("cross-entropy", ignore=200, decision="threshold", max_iter=1, **FAST).fit(colour, three)
+
+
+def test_ignored_pixels_teach_nothing(pictures):
+    images, masks = pictures
+    hidden = masks.copy()
+    hidden[:, :4] = 5
+    model = EnergySegmenter("seal-margin", ignore=5, max_iter=2, **FAST).fit(images, hidden)
+    numbers = model.masks_.encode(list(hidden))
+    assert (numbers[:, :4] == -1).all()
+    rows = model._rows_of([image[:, :, None] for image in images], list(hidden), None)
+    batch = to_batch(rows)
+    space, logits = MaskSpace(2, "soft-iou"), torch.randn(24, 16, 16, 2)
+    other = logits.clone()
+    other[:, :4] += 3.0
+    assert torch.allclose(space.supervised_loss(logits, batch.y, batch.mask), space.supervised_loss(other, batch.y, batch.mask))
+    state = model.energy_.prepare(batch.x, batch.mask)
+    relaxed = [space.relax(z).unsqueeze(1) for z in (logits, other)]
+    assert torch.allclose(*(model.energy_(state, y) for y in relaxed))
+    assert torch.allclose(*(space.cost(y, batch.y, batch.mask) for y in relaxed))
+
+
+def test_the_decision_is_the_better_one_on_validation_images(fitted, pictures):
+    best = max(fitted.decision_scores_, key=fitted.decision_scores_.get)
+    assert fitted.decision_ == best
+    assert set(fitted.decision_scores_) == set(fitted.rules_) == {"greedy", "threshold"}
+    p = fitted.predict_proba(pictures[0])
+    assert np.array_equal(fitted.predict(pictures[0], decision="threshold"), p[..., 1] >= fitted.threshold_)
+
+
+def test_refinement_and_inference(fitted, pictures):
+    images = pictures[0][:4]
+    refined = fitted.predict_proba(images, refine=3)
+    assert refined.shape == (4, 16, 16, 2)
+    assert not np.allclose(refined, fitted.predict_proba(images))
+    found = fitted.infer(images)
+    assert found.y.shape == (4, 16, 16, 2)
+    plain = EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(*pictures)
+    with pytest.raises(ConfigError, match="no energy"):
+        plain.predict(images, refine=1)
+    with pytest.raises(ConfigError, match="no energy"):
+        plain.energy(*pictures)
+
+
+def test_one_s_own_encoder_and_energy(pictures):
+    class Pixels(torch.nn.Module):
+        out_features = 3
+
+        def __init__(self, channels):
+            super().__init__()
+            self.linear = torch.nn.Linear(channels, 3)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    spec = EnergySpec(("local", "potts"), features="copied")
+    model = EnergySegmenter("seal-margin", encoder=Pixels, energy_network=spec, max_iter=2, **FAST).fit(*pictures)
+    assert model.predict(pictures[0]).shape == pictures[1].shape
+    with pytest.raises(ConfigError, match="out_features"):
+        EnergySegmenter("cross-entropy", encoder=torch.nn.Identity(), **FAST).fit(*pictures)
+
+
+def test_saving(fitted, pictures, tmp_path):
+    fitted.save(tmp_path / "m", {"note": 1})
+    again = EnergySegmenter.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(pictures[0]), fitted.predict_proba(pictures[0]))
+    assert np.array_equal(again.energy(*pictures), fitted.energy(*pictures))
+    assert np.array_equal(again.predict(pictures[0]), fitted.predict(pictures[0]))
+    assert again.notes_ == {"note": 1}
+    assert again.history_ == fitted.history_
+    sized = EnergySegmenter("cross-entropy", size=(8, 8), ignore=9, max_iter=1, **FAST).fit(*pictures)
+    sized.save(tmp_path / "s")
+    assert EnergySegmenter.load(tmp_path / "s").images_.size == (8, 8)
+    (tmp_path / "m" / "weights.safetensors").write_bytes(b"")
+    with pytest.raises(ModelFileError):
+        EnergySegmenter.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "what"),
+    [
+        ({"metric": "iuo"}, ConfigError, "pooled-iou"),
+        ({"decision": "best"}, ConfigError, "greedy"),
+        ({"network": "vgg"}, ConfigError, "unet"),
+        ({"size": (0, 3)}, ConfigError, "size="),
+        ({"crop": 0}, ConfigError, "crop="),
+        ({"crop": 20}, DataError, "smaller than the crops"),
+        ({"validation_fraction": 1.5}, ConfigError, "validation_fraction"),
+        ({"method": "spen"}, ConfigError, "seal"),
+        ({"energy_network": EnergySpec(("local", "chain"))}, ConfigError, "not for this kind"),
+    ],
+)
+def test_bad_settings(settings, error, what, pictures):
+    with pytest.raises(error, match=what):
+        EnergySegmenter(**{"method": "seal-margin", "max_iter": 1, **FAST, **settings}).fit(*pictures)
+
+
+def test_bad_data(pictures):
+    images, masks = pictures
+    with pytest.raises(DataError, match="24 images and 23 masks"):
+        EnergySegmenter().fit(images, masks[:-1])
+    with pytest.raises(DataError, match="0 everywhere"):
+        EnergySegmenter().fit(images, 0 * masks)
+    with pytest.raises(DataError, match="too few"):
+        EnergySegmenter().fit(images[:2], masks[:2])
+    with pytest.raises(ConfigError, match="both"):
+        EnergySegmenter().fit(images, masks, images)
+
+
+def test_some_masks_may_be_all_background(pictures):
+    images, masks = pictures
+    some = masks.copy()
+    some[:10] = 0
+    model = EnergySegmenter("seal-regression", max_iter=1, **FAST).fit(images, some, images[:4], some[:4])
+    assert np.isfinite(model.history_[-1]["energy_loss"])
+    assert 0 <= model.score(images[:4], some[:4]) <= 1

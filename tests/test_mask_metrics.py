@@ -1,0 +1,57 @@
+"""Scores of masks against sets of pixels, scikit-learn's Jaccard index, and empty or ignored pixels."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import jaccard_score
+
+from enstruct.errors import ConfigError, DataError
+from enstruct.mask_metrics import MASK_METRICS, class_iou, get_mask_metric
+from enstruct.tag_metrics import ratio
+
+
+@pytest.fixture
+def pairs():
+    rng = np.random.default_rng(0)
+    return rng.integers(3, size=(6, 5, 4)), rng.integers(3, size=(6, 5, 4))
+
+
+def test_two_classes_are_the_objects_jaccard_index(pairs):
+    truth, found = (grid == 1 for grid in pairs)
+    truth, found = truth.astype(int), found.astype(int)
+    per_image = [jaccard_score(t.ravel(), f.ravel()) for t, f in zip(truth, found, strict=True)]
+    assert ratio(MASK_METRICS["iou"](truth, found, 2)) == pytest.approx(np.mean(per_image))
+    assert ratio(MASK_METRICS["pooled-iou"](truth, found, 2)) == pytest.approx(jaccard_score(truth.ravel(), found.ravel()))
+    assert class_iou(truth, found, 2) == pytest.approx([jaccard_score(truth.ravel(), found.ravel())])
+    assert ratio(MASK_METRICS["accuracy"](truth, found, 2)) == pytest.approx((truth == found).mean())
+
+
+def test_more_classes_are_averaged(pairs):
+    truth, found = pairs
+    per_image = [jaccard_score(t.ravel(), f.ravel(), average="macro") for t, f in zip(truth, found, strict=True)]
+    assert ratio(MASK_METRICS["iou"](truth, found, 3)) == pytest.approx(np.mean(per_image))
+    assert class_iou(truth, found, 3) == pytest.approx(jaccard_score(truth.ravel(), found.ravel(), average=None))
+
+
+def test_empty_masks_agree_and_a_class_that_is_nowhere_has_no_score():
+    empty = np.zeros((2, 3, 3), dtype=int)
+    some = empty.copy()
+    some[1, 0, 0] = 1
+    assert MASK_METRICS["iou"](empty, some, 2)[:, 0].tolist() == [1.0, 0.0]
+    assert np.isnan(class_iou(empty, empty, 2)).all()
+
+
+def test_ignored_pixels_count_nowhere(pairs):
+    truth, found = (grid.copy() for grid in pairs)
+    hidden = np.random.default_rng(1).random(truth.shape) < 0.3
+    truth[hidden] = -1
+    for name, metric in MASK_METRICS.items():
+        one = metric(truth, found, 3)
+        found[hidden] = (found[hidden] + 1) % 3
+        assert np.array_equal(one, metric(truth, found, 3)), name
+
+
+def test_bad_input(pairs):
+    with pytest.raises(DataError, match="height"):
+        MASK_METRICS["iou"](pairs[0], pairs[1][:2], 3)
+    with pytest.raises(ConfigError, match="pooled-iou"):
+        get_mask_metric("pool-iou")
