@@ -42,6 +42,11 @@ def test_readme_commands_run_or_parse(tmp_path, monkeypatch, capsys):
     for line in lines:
         arguments = shlex.split(line, comments=True)[1:]
         build_parser().parse_args(arguments)
+        if line.startswith("enstruct data pictures"):
+            assert main([*arguments, "--images", "20", "--size", "12"]) == 0
+        elif "shape" in line:
+            small = ["--model.width", "4", "--model.levels", "2", "--model.max_iter", "1"]
+            assert main(arguments + (small if arguments[1] in ("train", "compare") else [])) == 0, capsys.readouterr().err
         if "mine.npz" in line:
             trains = arguments[0] in ("train", "compare") or arguments[:2] == ["analyse", "starts"]
             shorten = ["--model.max_iter", "2"] if trains else []

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from enstruct.energies import EnergySpec as EnergySpec
+from enstruct.estimators import AutoMultiLabelClassifier as AutoMultiLabelClassifier
 from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
 from enstruct.estimators import EnergySegmenter as EnergySegmenter
 from enstruct.estimators import EnergySequenceTagger as EnergySequenceTagger

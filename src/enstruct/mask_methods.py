@@ -1,8 +1,12 @@
 """The method table for masks: the rows of :mod:`enstruct.methods` by the same names, with what is different about masks.
 
-- Values in [0, 1] learn 1 - soft IoU, margins the squared difference over pixels or the same IoU.
+- The cost is 1 - soft IoU.
 - The energy is ``local`` + ``mask-conv`` (DVN's and SEAL's convolutions over [image, mask]) on features of its own.
-- Sampling is dear: few samples, one energy update a batch.
+- Weights are small and rise slowly: the supervised loss is a mean over pixels, and the first energies know no shapes.
+- Sampling is dear: at most eight samples, one energy update a batch. Perturbed samples vary in patches, and strongly: an energy
+  that has seen soft candidates only takes crispness for truth, and drives the predictor to be sure of nothing but background.
+- DVN's inference takes Adam's steps from the uniform distribution, since a gradient step on one number an image hardly moves a
+  pixel.
 """
 
 from __future__ import annotations
@@ -10,16 +14,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from enstruct.inference import Inference, ProjectedGradient
-from enstruct.methods import METHODS, Method, PredictorLoss
+from enstruct.hypergradients import Implicit, Neumann
+from enstruct.inference import AdamOnLogits, Inference
+from enstruct.methods import METHODS, SAMPLE_GRADIENT, Method, PredictorLoss
 from enstruct.negatives import PerturbedSamples, PredictorSamples, ValueTuples
-from enstruct.negatives.predictor import PredictorPoint
 
 IOU = "soft-iou"
 SHAPE: dict[str, Any] = {"terms": ("local", "mask-conv"), "units": 16, "nonlinearity": "relu"}
-GAME: dict[str, Any] = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.1, warmup=100), "cost": IOU}
-VALUE: dict[str, Any] = {**GAME, "predictor_loss": PredictorLoss(energy_weight=1.0, warmup=100)}
-CLIMB = ProjectedGradient(0.5)
+WARMUP = 300
+NATS = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.001, warmup=WARMUP), "cost": IOU}
+"""An energy that is a log-density counts pixels, the supervised loss is their mean: a weight of about one pixel of 32 x 32."""
+MARGIN = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.03, warmup=WARMUP), "cost": IOU}
+DIVERGENCE = {**MARGIN, "predictor_loss": PredictorLoss(energy_weight=0.003, warmup=WARMUP)}
+VALUE = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.5, warmup=WARMUP), "cost": IOU}
+CLIMB = AdamOnLogits(0.5)
+REACTION = Implicit(Neumann(2), hvp="finite-difference")
+"""Two terms by differences, as for tags: exact products through convolutions cost several times as much."""
 
 
 def _row(name: str, **changes: Any) -> Method:
@@ -34,18 +44,18 @@ MASK_METHODS: dict[str, Method] = {
             "dvn",
             energy=SHAPE,
             cost=IOU,
-            negatives=ValueTuples(Inference(CLIMB, starts=("zeros",), steps=10, as_value=True)),
-            inference=Inference(CLIMB, starts=("zeros",), steps=30, as_value=True),
+            negatives=ValueTuples(Inference(CLIMB, starts=("uniform",), steps=10, as_value=True), rate=50.0),
+            inference=Inference(CLIMB, starts=("uniform",), steps=20, as_value=True),
         ),
-        _row("seal-margin", **GAME),
+        _row("seal-margin", **MARGIN),
         _row("seal-regression", **VALUE),
-        _row("seal-regression-s", negatives=PerturbedSamples(6, 1.0), **VALUE),
-        _row("seal-nce", negatives=PredictorSamples(8), **GAME),
-        _row("seal-ranking", negatives=PredictorSamples(8), **GAME),
+        _row("seal-regression-s", negatives=PerturbedSamples(6, 3.0), **VALUE),
+        _row("seal-nce", negatives=PredictorSamples(8), **NATS),
+        _row("seal-ranking", negatives=PredictorSamples(8), **NATS),
         _row("infnet", energy=SHAPE, cost=IOU),
         _row("infnet+", energy=SHAPE, cost=IOU),
-        _row("implicit-cd", negatives=PredictorSamples(8, "straight-through"), **GAME),
-        _row("implicit-ssvm", negatives=PredictorPoint(), **GAME),
-        _row("implicit-dvn", **VALUE),
+        _row("implicit-cd", negatives=PredictorSamples(8, SAMPLE_GRADIENT), coupling=REACTION, **DIVERGENCE),
+        _row("implicit-ssvm", coupling=REACTION, **MARGIN),
+        _row("implicit-dvn", coupling=REACTION, **VALUE),
     )
 }

@@ -2,6 +2,7 @@
 
 Prints per method the example-F1 (with --model.metric hamming: the Hamming accuracy) at 0.5, at the tuned threshold and under
 the decision rule chosen on validation rows, and paired differences to the first method (or --reference) with 95% intervals.
+The method "auto" chooses and averages as `enstruct train --auto` does; "auto:cross-entropy" averages that method alone.
 With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
 on where it stopped.
 """
@@ -17,12 +18,11 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.comparison.run import Cell, ResultsFile, environment, imputed, run_cell, scored_by
+from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, imputed, run_cell, scored_by
 from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.methods import get_method
 
 
 def parser() -> ArgumentParser:
@@ -45,7 +45,7 @@ def run(options: Namespace) -> None:
     if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
         raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
     for name in methods:
-        get_method(name)
+        check_method(name)
     reference = options.reference or methods[0]
     if reference not in methods:
         raise unknown_name("reference", reference, methods)

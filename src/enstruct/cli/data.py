@@ -1,11 +1,13 @@
-"""Data sets: list the catalogue, describe one, or write a synthetic one."""
+"""Data sets: list the catalogue, describe one, or write a synthetic one (label sets, or pictures with masks)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
@@ -14,7 +16,7 @@ from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
-from enstruct.data.synthetic import block_exclusive
+from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.files import replace_file
 
 
@@ -34,10 +36,16 @@ def add_actions(p: ArgumentParser) -> None:
     synthetic.add_argument("--rows", type=int, default=1500)
     synthetic.add_argument("--seed", type=int, default=0)
     actions.add_subcommand("synthetic", synthetic)
+    pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
+    pictures.add_argument("out", type=Path)
+    pictures.add_argument("--images", type=int, default=100)
+    pictures.add_argument("--size", type=int, default=32)
+    pictures.add_argument("--seed", type=int, default=0)
+    actions.add_subcommand("pictures", pictures)
 
 
 def run(options: Namespace) -> None:
-    actions = {"list": _list, "describe": _describe, "synthetic": _synthetic}
+    actions = {"list": _list, "describe": _describe, "synthetic": _synthetic, "pictures": _pictures}
     actions[options.action](options[options.action])
 
 
@@ -68,6 +76,15 @@ def _describe(options: Namespace) -> None:
 def _synthetic(options: Namespace) -> None:
     data = block_exclusive(options.rows, options.seed)
     replace_file(options.out, lambda part: _write(part, data))
+
+
+def _pictures(options: Namespace) -> None:
+    images, masks = ellipses(options.images, options.size, seed=options.seed)
+    for kind, grids in (("images", images), ("masks", masks)):
+        for i, grid in enumerate(grids):
+            picture = Image.fromarray((255 * grid).round().astype(np.uint8))
+            path = options.out / kind / f"{i:04d}.png"
+            replace_file(path, lambda part, picture=picture: picture.save(part, format="PNG"))  # type: ignore[misc]
 
 
 def _write(part: Path, data: Any) -> None:

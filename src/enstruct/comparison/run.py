@@ -24,12 +24,15 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.splits import Splits
 from enstruct.errors import DataError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.files import replace_file
+from enstruct.methods import get_method
 from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
 from enstruct.training.callbacks import Callback
 
 RULES_SHOWN = ("fixed", "threshold", "chosen")
+MEMBERS, AUTO_MINUTES, SEED_STEP = 3, 10.0, 100
+"""Of automatic rows: nets a method, budget, and how far the seeds of one run are from those of the next."""
 
 
 @dataclass
@@ -57,7 +60,7 @@ def imputed(splits: Splits) -> Splits:
 
 def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
     """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``."""
-    estimator = EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
+    estimator = make_estimator(method, seed, model, callbacks)
     begin = time.perf_counter()
     estimator.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
     fit_seconds = time.perf_counter() - begin
@@ -90,6 +93,24 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
         "energy_updates": estimator.updates_["energy"],
     }
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
+
+
+def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Any:
+    """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages MEMBERS seeds."""
+    if method.partition(":")[0] != "auto":
+        return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
+    settings = {k: v for k, v in model.items() if k not in ("metric", "method", "random_state")}
+    given: dict[str, Any] = {"metric": scored_by(model), "settings": settings, "random_state": SEED_STEP * seed}
+    if ":" in method:
+        given["methods"] = tuple(method.partition(":")[2].split("+"))
+    return AutoMultiLabelClassifier(**given, members=MEMBERS, minutes=AUTO_MINUTES, callbacks=lambda title: list(callbacks))
+
+
+def check_method(name: str) -> None:
+    """ConfigError for a row that is neither in the table nor automatic."""
+    head, _, methods = name.partition(":")
+    for each in methods.split("+") if head == "auto" and methods else [] if head == "auto" else [name]:
+        get_method(each)
 
 
 def scored_by(model: dict[str, Any]) -> str:

@@ -45,6 +45,18 @@ class LabelFormat:
             return cls("single", np.unique(array if classes is None else np.asarray(classes)))
         return cls("indicator", np.arange(array.shape[1]))
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "classes": self.classes.tolist(),
+            "dtype": self.classes.dtype.str,
+            "sparse": self.sparse_output,
+        }
+
+    @classmethod
+    def from_json(cls, held: dict[str, Any]) -> LabelFormat:
+        return cls(held["kind"], np.array(held["classes"], dtype=held["dtype"]), held["sparse"])
+
     @property
     def n_labels(self) -> int:
         return len(self.classes)

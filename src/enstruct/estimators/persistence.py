@@ -79,13 +79,18 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, to
     if path.exists() and not (path / "model.json").is_file():
         raise ModelFileError(f"{path} exists and is not an enstruct model; choose another place.")
     header = {"format": FORMAT, "library": version("enstruct"), **header}
-    text = json.dumps(header, indent=1, default=_plain)
+    text = to_json(header)
 
     def fill(folder: Path) -> None:
         (folder / "model.json").write_text(text, encoding="utf-8")
         write_tensors(folder / "weights.safetensors", tensors, {})
 
     replace_folder(path, fill)
+
+
+def to_json(header: dict[str, Any]) -> str:
+    """With numpy's numbers and arrays as plain ones."""
+    return json.dumps(header, indent=1, default=_plain)
 
 
 def read_folder(path: Path | str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:

@@ -243,12 +243,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """
         self._check_fitted()
         held = {
-            "labels": {
-                "kind": self.labels_.kind,
-                "classes": self.labels_.classes.tolist(),
-                "dtype": self.labels_.classes.dtype.str,
-                "sparse": self.labels_.sparse_output,
-            },
+            "labels": self.labels_.to_json(),
             "input": {
                 "n_features": self.n_features_in_,
                 "names": list(getattr(self, "feature_names_in_", [])),
@@ -264,8 +259,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self._save(path, held, notes, tensors)
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
-        labels, given = header["labels"], header["input"]
-        self.labels_ = LabelFormat(labels["kind"], np.array(labels["classes"], dtype=labels["dtype"]), labels["sparse"])
+        given = header["input"]
+        self.labels_ = LabelFormat.from_json(header["labels"])
         self.classes_ = self.labels_.classes
         self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
         self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})

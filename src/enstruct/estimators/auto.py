@@ -1,0 +1,293 @@
+"""``AutoMultiLabelClassifier``: fits the candidates a time budget allows, and answers with what did best on validation rows.
+
+    members      each method with seeds 0, 1, ..., in rounds (every method once before any twice), until the budget is spent
+    candidates   the mean marginals of each method's members, of all networks together, and of everything
+    choice       the candidate whose best decision rule scores highest, cross-validated within the validation rows
+
+The simplest baselines are among the candidates, so the choice falls on them where an energy does not pay. Few candidates are
+compared, each by rules fitted on one half of the validation rows and scored on the other, so that the choice itself overfits
+little. What else was tried: docs/auto.md.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from enstruct.data.rows import as_indicator
+from enstruct.data.splits import holdout
+from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
+from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
+from enstruct.estimators import persistence
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.files import replace_folder
+from enstruct.methods import METHODS, get_method
+from enstruct.metrics import get_metric
+from enstruct.training.callbacks import Callback
+
+if TYPE_CHECKING:
+    from enstruct.training.loop import Loop
+
+log = logging.getLogger("enstruct")
+
+DEFAULT_METHODS = ("binary-relevance", "cross-entropy", "seal-nce")
+EVERYTHING, NETWORKS = "everything", "networks"
+AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
+"""Rules that need marginals only: minimum Bayes risk needs the samples of one energy."""
+
+
+class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Chooses methods, and averages nets, within a budget; never a model its own baselines beat on validation rows.
+
+    Parameters
+    ----------
+    methods : sequence of str, default=("binary-relevance", "cross-entropy", "seal-nce")
+        Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member, the others up to ``members``.
+    members : int, default=3
+        Seeds of each method at most.
+    minutes : float, default=10
+        Wall-clock budget. Each method is fitted once whatever it costs, but training of a network stops at the end of an epoch
+        once the budget is spent; later rounds start only what is likely to end in time.
+    metric : str, default="example-f1"
+        What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
+    settings : dict, default=None
+        Further parameters for every member, as {"hidden": 200, "max_iter": 50}.
+    validation_fraction : float, default=0.2
+        Part of the rows held out when ``fit`` gets no validation rows. All members share it.
+    random_state : int, default=None
+        Of the held-out part; member k of a method has the seed ``random_state`` + k.
+    callbacks : callable(title) -> list of callbacks, default=None
+        Asked before every fit; the command line shows progress by it.
+
+    Attributes
+    ----------
+    members_ : list of (name, EnergyMultiLabelClassifier)
+    candidates_ : dict
+        Candidate -> cross-validated score of each rule on the validation rows.
+    chosen_ : str
+        The candidate that answers: a method's name, "networks" or "everything".
+    decision_, decision_scores_, rules_
+        As in :class:`~enstruct.EnergyMultiLabelClassifier`, of the chosen candidate.
+    classes_ : ndarray of (labels,)
+    """
+
+    def __init__(
+        self,
+        methods: Sequence[str] = DEFAULT_METHODS,
+        *,
+        members: int = 3,
+        minutes: float = 10.0,
+        metric: str = "example-f1",
+        settings: dict[str, Any] | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        callbacks: Callable[[str], list[Callback]] | None = None,
+    ) -> None:
+        self.methods = methods
+        self.members = members
+        self.minutes = minutes
+        self.metric = metric
+        self.settings = settings
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
+        """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError."""
+        self._check()
+        if (X_val is None) != (Y_val is None):
+            raise ConfigError("Pass both X_val and Y_val, or neither.")
+        self.labels_ = LabelFormat.infer(y)
+        if self.labels_.kind == "single":
+            raise ConfigError("One label a row is decided by argmax: use EnergyMultiLabelClassifier.")
+        self._deadline = time.monotonic() + 60 * self.minutes
+        seed = (
+            int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is None else int(self.random_state)
+        )
+        Y = self.labels_.encode(y)
+        if X_val is None:
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            if X.shape[0] != Y.shape[0]:
+                raise DataError(f"X has {X.shape[0]} rows, y has {Y.shape[0]}.")
+            train, held = holdout(Y, self.validation_fraction, seed)
+            if not len(train) or not len(held):
+                raise DataError(f"{Y.shape[0]} rows are too few to hold out {self.validation_fraction:.0%} of them.")
+            rows = getattr(X, "iloc", X)
+            X, X_val, Y, held_Y = rows[train], rows[held], Y[train], Y[held]
+        else:
+            held_Y = self.labels_.encode(Y_val)
+        self._fit_members(X, Y, X_val, held_Y, seed)
+        self._choose(held_Y)
+        return self
+
+    def _check(self) -> None:
+        get_metric(self.metric)
+        for name in self.methods:
+            get_method(name, METHODS)
+        if not len(self.methods) or len(set(self.methods)) < len(self.methods):
+            raise ConfigError("methods= must be distinct names, one at least.")
+        if not (self.members >= 1 and self.minutes > 0):
+            raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
+
+    def _fit_members(self, X: Any, Y: Any, X_val: Any, Y_val: Any, seed: int) -> None:
+        self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
+        self._validation: list[NDArray[np.float64]] = []
+        took: dict[str, float] = {}
+        for number in range(self.members):
+            for name in self.methods:
+                if number and (METHODS[name].solver is not None or time.monotonic() + took[name] > self._deadline):
+                    continue
+                begin = time.monotonic()
+                model = self._member(name, seed + number)
+                model.fit(X, Y, X_val=X_val, Y_val=Y_val)
+                took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
+                self.members_.append((name, model))
+                self._validation.append(model.predict_proba(X_val))
+                log.info("member %s %d: %.1f s, validation %s", name, number, took[name], model.decision_scores_)
+        self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
+        players = ("predictor", "energy")
+        self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
+
+    def _member(self, name: str, seed: int) -> EnergyMultiLabelClassifier:
+        shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
+        budget = Budget(self._deadline)
+        given = {"metric": self.metric, **(self.settings or {}), "method": name, "random_state": seed}
+        return EnergyMultiLabelClassifier(**given, callbacks=[budget, *shown])
+
+    def _groups(self) -> dict[str, list[int]]:
+        """Candidate -> its members."""
+        names = [name for name, _ in self.members_]
+        groups = {method: [i for i, name in enumerate(names) if name == method] for method in self.methods}
+        networks = [i for i, name in enumerate(names) if METHODS[name].solver is None]
+        if len({names[i] for i in networks}) > 1:
+            groups[NETWORKS] = networks
+        if len(groups) > 1 and len(networks) < len(names):
+            groups[EVERYTHING] = list(range(len(names)))
+        return groups
+
+    def _mean(self, parts: Sequence[NDArray[np.float64]], members: list[int]) -> NDArray[np.float64]:
+        """Mean marginals, each method with the same weight however many members it has."""
+        by_method: dict[str, list[NDArray[np.float64]]] = {}
+        for i, part in zip(members, parts, strict=True):
+            by_method.setdefault(self.members_[i][0], []).append(part)
+        return np.asarray(np.mean([np.mean(same, axis=0) for same in by_method.values()], axis=0))
+
+    def _choose(self, Y_val: sparse.csr_matrix) -> None:
+        Y = as_indicator(Y_val)
+        compared, marginals = {}, {}
+        for name, members in self._groups().items():
+            marginals[name] = self._mean([self._validation[i] for i in members], members)
+            compared[name] = cross_validate(AVERAGEABLE, marginals[name], Y, self.metric)
+        self.candidates_ = {name: found.scores for name, found in compared.items()}
+        self.chosen_ = max(compared, key=lambda name: max(compared[name].scores.values()))
+        p = marginals[self.chosen_]
+        self.rules_ = {name: fit_rule(make_rule(name), p, Y, self.metric, None) for name in AVERAGEABLE}
+        self.decision_, self.decision_scores_ = compared[self.chosen_].best(), compared[self.chosen_].scores
+        self.classes_ = self.labels_.classes
+        del self._validation
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Mean marginals (rows, labels) of the chosen candidate."""
+        check_is_fitted(self, "chosen_")
+        members = self._groups()[self.chosen_]
+        return self._mean([self.members_[i][1].predict_proba(X) for i in members], members)
+
+    def predict(self, X: Any, *, decision: str | None = None) -> Any:
+        """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule. ConfigError for an unknown one."""
+        p, rule = self.predict_proba(X), decision or self.decision_
+        if rule not in self.rules_:
+            raise unknown_name("decision rule", rule, self.rules_)
+        return self.labels_.decode(self.rules_[rule].predict(p))
+
+    def score(self, X: Any, y: Any) -> float:
+        """``metric`` of :meth:`predict`."""
+        return get_metric(self.metric)(self.labels_.encode(y), self.labels_.encode(self.predict(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
+        """A folder with auto.json and the model folders of the chosen members; whole or not at all."""
+        check_is_fitted(self, "chosen_")
+        path = Path(path)
+        if path.exists() and not (path / "auto.json").is_file():
+            raise ModelFileError(f"{path} exists and is not such a model; choose another place.")
+        kept = [self.members_[i] for i in self._groups()[self.chosen_]]
+        header = {
+            "format": persistence.FORMAT,
+            "estimator": type(self).__name__,
+            "parameters": {
+                "methods": list(self.methods),
+                "members": self.members,
+                "minutes": self.minutes,
+                "metric": self.metric,
+                "validation_fraction": self.validation_fraction,
+            },
+            "labels": self.labels_.to_json(),
+            "members": [name for name, _ in kept],
+            "chosen": self.chosen_,
+            "candidates": self.candidates_,
+            "decision": self.decision_,
+            "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
+            "updates": self.updates_,
+            "epochs": self.n_iter_,
+            "notes": notes if notes is not None else getattr(self, "notes_", {}),
+        }
+
+        def fill(folder: Path) -> None:
+            (folder / "auto.json").write_text(persistence.to_json(header), encoding="utf-8")
+            for i, (_, model) in enumerate(kept):
+                model.save(folder / f"member-{i}")
+
+        replace_folder(path, fill)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """A saved model, with the members that answer. Raises ModelFileError."""
+        path = Path(path)
+        try:
+            header = json.loads((path / "auto.json").read_text(encoding="utf-8"))
+            model = cls(**header["parameters"])
+            models = [EnergyMultiLabelClassifier.load(path / f"member-{i}") for i in range(len(header["members"]))]
+            model.members_ = list(zip(header["members"], models, strict=True))
+            model.labels_ = LabelFormat.from_json(header["labels"])
+            model.chosen_, model.candidates_ = header["chosen"], header["candidates"]
+            model.decision_, model.decision_scores_ = header["decision"], header["candidates"][header["chosen"]]
+            model.rules_ = {name: persistence.decode_rule(make_rule(name), held) for name, held in header["rules"].items()}
+            model.updates_, model.n_iter_, model.notes_ = header["updates"], header["epochs"], header["notes"]
+        except FileNotFoundError as error:
+            raise ModelFileError(f"{path} is not such a model folder: {error.filename} is missing.") from error
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            raise ModelFileError(f"{path} is damaged ({error}).") from error
+        model.classes_ = model.labels_.classes
+        return model
+
+
+class Budget(Callback):
+    """Stops training at the end of an epoch once ``deadline`` (``time.monotonic``) has passed."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
+        if time.monotonic() > self.deadline:
+            loop.stop()

@@ -1,0 +1,121 @@
+"""The automatic classifier: members, budget, choice, answers, saving."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import ConfigError, DataError, ModelFileError
+
+FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return block_exclusive(240, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    return AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3).fit(rows.X, rows.Y)
+
+
+def test_members_are_what_one_would_fit_alone(fitted, rows):
+    names = [name for name, _ in fitted.members_]
+    assert names == ["binary-relevance", "cross-entropy", "seal-nce", "cross-entropy", "seal-nce"]
+    alone = EnergyMultiLabelClassifier("seal-nce", **FAST, random_state=4)
+    again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
+    again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
+    alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], Y_val=rows.Y[160:])
+    assert np.array_equal(again.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
+
+
+def test_candidates_are_means_and_the_best_on_validation_rows_answers(fitted, rows):
+    assert set(fitted.candidates_) == {"binary-relevance", "cross-entropy", "seal-nce", "networks", "everything"}
+    best = max(max(scores.values()) for scores in fitted.candidates_.values())
+    assert max(fitted.candidates_[fitted.chosen_].values()) == best
+    p = {name: [m.predict_proba(rows.X) for n, m in fitted.members_ if n == name] for name in fitted.methods}
+    means = {name: np.mean(parts, axis=0) for name, parts in p.items()}
+    expected = means | {
+        "networks": (means["cross-entropy"] + means["seal-nce"]) / 2,
+        "everything": sum(means.values()) / 3,
+    }
+    for name, mean in expected.items():
+        fitted_to = fitted.chosen_
+        fitted.chosen_ = name
+        assert np.allclose(fitted.predict_proba(rows.X), mean)
+        fitted.chosen_ = fitted_to
+    predicted = fitted.predict(rows.X)
+    assert np.array_equal(predicted.toarray(), fitted.rules_[fitted.decision_].predict(fitted.predict_proba(rows.X)).toarray())
+    assert fitted.score(rows.X, rows.Y) > 0.5
+
+
+def test_a_baseline_wins_where_it_is_best(rows):
+    untrained = {**FAST, "max_iter": 1, "learning_rate": 1e-6}
+    model = AutoMultiLabelClassifier(members=1, settings=untrained, random_state=0).fit(rows.X, rows.Y)
+    assert model.chosen_ == "binary-relevance"
+
+
+def test_the_budget_is_kept(rows):
+    begin = time.monotonic()
+    slow = {**FAST, "max_iter": 100_000, "n_iter_no_change": 100_000}
+    model = AutoMultiLabelClassifier(("cross-entropy", "seal-nce"), members=5, minutes=0.05, settings=slow, random_state=0)
+    model.fit(rows.X, rows.Y)
+    assert time.monotonic() - begin < 30
+    assert [name for name, _ in model.members_] == ["cross-entropy", "seal-nce"]
+    assert model.updates_["predictor"] > 0
+
+
+def test_label_names_in_and_out(rows, tmp_path):
+    names = [[f"l{j}" for j in row.indices] for row in rows.Y]
+    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(rows.X, names)
+    assert set(model.predict(rows.X)[0]) <= {f"l{j}" for j in range(16)}
+    model.save(tmp_path / "m")
+    assert AutoMultiLabelClassifier.load(tmp_path / "m").predict(rows.X) == model.predict(rows.X)
+
+
+def test_saving(fitted, rows, tmp_path):
+    fitted.save(tmp_path / "m", {"a": 1})
+    again = AutoMultiLabelClassifier.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(rows.X), fitted.predict_proba(rows.X))
+    for rule in fitted.rules_:
+        assert np.array_equal(again.predict(rows.X, decision=rule).toarray(), fitted.predict(rows.X, decision=rule).toarray())
+    assert again.notes_ == {"a": 1}
+    assert (again.chosen_, again.candidates_) == (fitted.chosen_, fitted.candidates_)
+    with pytest.raises(ModelFileError, match=r"auto\.json"):
+        AutoMultiLabelClassifier.load(tmp_path)
+    (tmp_path / "m" / "auto.json").write_text("{")
+    with pytest.raises(ModelFileError, match="damaged"):
+        AutoMultiLabelClassifier.load(tmp_path / "m")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(ModelFileError, match="another place"):
+        fitted.save(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"methods": ("seal-nec",)}, "seal-nce"),
+        ({"methods": ()}, "distinct"),
+        ({"methods": ("mlp", "mlp")}, "distinct"),
+        ({"members": 0}, "members"),
+        ({"minutes": 0}, "minutes"),
+        ({"metric": "f1"}, "example-f1"),
+    ],
+)
+def test_bad_settings(settings, what, rows):
+    with pytest.raises(ConfigError, match=what):
+        AutoMultiLabelClassifier(**settings).fit(rows.X, rows.Y)
+
+
+def test_bad_data(rows):
+    with pytest.raises(ConfigError, match="argmax"):
+        AutoMultiLabelClassifier().fit(rows.X, np.arange(240) % 3)
+    with pytest.raises(DataError, match="rows"):
+        AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
+    with pytest.raises(ConfigError, match="both"):
+        AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
+    assert sparse.issparse(rows.Y)
