@@ -155,3 +155,21 @@ def test_demo_draws_and_reports(files, monkeypatch):
     results = json.loads((files / "d" / "results.json").read_text())
     assert [row["method"] for row in results["results"]] == ["binary-relevance", "mlp", "seal-nce"]
     assert (files / "d" / "measurement_matrix.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_training_automatically(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["data", "synthetic", "mine.npz", "--rows", "150"]) == 0
+    small = ["--model.max_iter", "2", "--model.hidden", "8"]
+    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", *small]) == 0
+    assert "members, answer:" in capsys.readouterr().out.replace("\n", " ")
+    assert main(["evaluate", "m", "mine.npz"]) == 0
+    assert "(in force)" in capsys.readouterr().out
+    assert main(["predict", "m", "mine.npz", "--top_k", "2", "--out", "found.jsonl"]) == 0
+    assert all(len(json.loads(line)["labels"]) == 2 for line in (tmp_path / "found.jsonl").read_text().splitlines())
+    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--resume"]) == 2
+    arguments = ["compare", "mine.npz", "--seeds", "1", *small, "--json", "a.json"]
+    assert main([*arguments, "--methods", "auto:cross-entropy,auto"]) == 0
+    runs = json.loads((tmp_path / "a.json").read_text())["runs"]
+    assert [run["method"] for run in runs] == ["auto:cross-entropy", "auto"]
+    assert main([*arguments, "--methods", "auto:nothing"]) == 2

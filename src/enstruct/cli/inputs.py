@@ -13,19 +13,23 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing
 from enstruct.data.load import load, read_file
 from enstruct.errors import DataError, ModelFileError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+
+Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier
 
 
-def load_model(path: Path) -> EnergyMultiLabelClassifier:
-    model = EnergyMultiLabelClassifier.load(path)
+def load_model(path: Path) -> Model:
+    model: Model
+    if (path / "auto.json").is_file():
+        model = AutoMultiLabelClassifier.load(path)
+    else:
+        model = EnergyMultiLabelClassifier.load(path)
     if "label_names" not in model.notes_:
         raise ModelFileError(f"{path} was not written by `enstruct train`; use it from Python, or train it with the command.")
     return model
 
 
-def read_rows(
-    model: EnergyMultiLabelClassifier, source: str, labels: Any, drop: list[str], labelled: bool
-) -> tuple[Any, Dataset]:
+def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:
     """(X for the model, the data set); DataError if a feature of the model is not there."""
     known = model.notes_
     if Path(source).is_file():

@@ -1,4 +1,6 @@
-"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags, masks. ``enstruct COMMAND --help`` describes each.
+"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags, masks; reproduce, tune.
+
+``enstruct COMMAND --help`` describes each.
 
 Every command takes ``--config FILE.yaml`` with any of its options; what stands on the command line wins.
 """
@@ -13,7 +15,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from enstruct import __version__
-from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, tags, train
+from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, reproduce, tags, train, tune
 from enstruct.errors import EnstructError
 
 COMMANDS: dict[str, Any] = {
@@ -26,6 +28,8 @@ COMMANDS: dict[str, Any] = {
     "data": data,
     "tags": tags,
     "masks": masks,
+    "reproduce": reproduce,
+    "tune": tune,
 }
 
 

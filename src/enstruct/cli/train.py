@@ -1,22 +1,25 @@
 """Train a classifier on a file or a named data set and save it.
 
 Ctrl-C leaves the checkpoint of the last finished epoch in OUT.checkpoint; --resume goes on from there and
-ends at the same model as an uninterrupted run.
+ends at the same model as an uninterrupted run. With --auto MINUTES methods are tried and nets averaged within that time, and what
+does best on held-out rows is saved (:class:`enstruct.AutoMultiLabelClassifier`).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from enstruct.cli import options as shared
-from enstruct.cli.progress import EpochBar
+from enstruct.cli.progress import EpochBar, successive_bars
+from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
-from enstruct.errors import ModelFileError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.errors import ConfigError, ModelFileError
+from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.training.checkpoint import Checkpoint
 
 
@@ -26,6 +29,7 @@ def parser() -> ArgumentParser:
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--auto", type=float, default=None, help="minutes to choose and average in; --model.method is left aside")
     shared.add_model(p, skip={"random_state"})
     return p
 
@@ -37,17 +41,7 @@ def run(options: Namespace) -> None:
         raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
     means = training_means(data.X) if data.has_missing else None
     X = data.X if means is None else fill_missing(data.X, means)
-    bar = EpochBar("training")
-    model = EnergyMultiLabelClassifier(
-        **shared.model_parameters(options),
-        random_state=options.seed,
-        hierarchy=data.hierarchy,
-        callbacks=[Checkpoint(checkpoint, resume=options.resume), bar],
-    )
-    try:
-        model.fit(X, data.Y)
-    finally:
-        bar.close()
+    model = _automatic(options, X, data) if options.auto is not None else _single(options, X, data, checkpoint)
     notes = {
         "source": str(options.data),
         "feature_names": list(data.feature_names),
@@ -57,9 +51,34 @@ def run(options: Namespace) -> None:
     model.save(options.out, notes)
     checkpoint.unlink(missing_ok=True)
     scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}
+    chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if options.auto is not None else ""
     Console().print(
-        f"{len(data)} rows, {data.X.shape[1]} features, {data.Y.shape[1]} labels; {model.n_iter_} epochs; "
+        f"{len(data)} rows, {data.X.shape[1]} features, {data.Y.shape[1]} labels; {chosen}{model.n_iter_} epochs; "
         f"decision {model.decision_}; validation {model.metric} {scores or '(no validation rows)'}; saved to {options.out}",
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _single(options: Namespace, X: Any, data: Dataset, checkpoint: Path) -> EnergyMultiLabelClassifier:
+    bar = EpochBar("training")
+    model = EnergyMultiLabelClassifier(
+        **shared.model_parameters(options),
+        random_state=options.seed,
+        hierarchy=data.hierarchy,
+        callbacks=[Checkpoint(checkpoint, resume=options.resume), bar],
+    )
+    try:
+        return model.fit(X, data.Y)
+    finally:
+        bar.close()
+
+
+def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClassifier:
+    if options.resume:
+        raise ConfigError("--resume goes on with one network; --auto trains several.")
+    settings = {k: v for k, v in shared.model_parameters(options).items() if k not in ("method", "metric", "decision")}
+    given = {"minutes": options.auto, "metric": options.model.metric, "random_state": options.seed}
+    with successive_bars() as bar:
+        settings |= {"hierarchy": data.hierarchy}
+        return AutoMultiLabelClassifier(**given, settings=settings, callbacks=bar).fit(X, data.Y)

@@ -177,10 +177,11 @@ class ResultsFile:
     def write(self, summary: list[dict[str, Any]] | None = None) -> None:
         rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
         content = {"setting": self.setting, "summary": summary or [], "runs": [c.record for c in self.cells.values()]}
-        replace_file(self.rows_path, lambda part: _savez(part, rows))
+        replace_file(self.rows_path, lambda part: save_arrays(part, rows))
         replace_file(self.path, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 
-def _savez(path: Path, arrays: dict[str, Any]) -> None:
+def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """``np.savez_compressed`` to exactly this path."""
     with open(path, "wb") as file:  # a name would get .npz appended
         np.savez_compressed(file, **arrays)

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from enstruct.data.rows import as_indicator
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
+from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.label_format import LabelFormat
@@ -206,12 +207,23 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         members = self._groups()[self.chosen_]
         return self._mean([self.members_[i][1].predict_proba(X) for i in members], members)
 
-    def predict(self, X: Any, *, decision: str | None = None) -> Any:
-        """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule. ConfigError for an unknown one."""
+    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None) -> Any:
+        """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule, ``top_k`` takes the k most probable.
+
+        ConfigError for a rule that is not known, or no label at all.
+        """
         p, rule = self.predict_proba(X), decision or self.decision_
+        if top_k is not None:
+            if top_k < 1:
+                raise ConfigError(f"top_k must be at least 1, not {top_k}.")
+            return self._decoded(most_probable(p, top_k))
         if rule not in self.rules_:
             raise unknown_name("decision rule", rule, self.rules_)
-        return self.labels_.decode(self.rules_[rule].predict(p))
+        return self._decoded(self.rules_[rule].predict(p))
+
+    def _decoded(self, chosen: sparse.csr_matrix) -> Any:
+        hierarchy = self.members_[0][1].hierarchy
+        return self.labels_.decode(chosen if hierarchy is None else hierarchy.close(chosen))
 
     def score(self, X: Any, y: Any) -> float:
         """``metric`` of :meth:`predict`."""

@@ -16,6 +16,7 @@ from enstruct.comparison.run import ResultsFile, scored_by
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.masks import mask_section
+from enstruct.reports.reproduced import reproduced_page
 from enstruct.reports.searches import cost_section, search_section
 from enstruct.reports.tagging import light_section, tag_section
 
@@ -23,8 +24,9 @@ HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote, from
 `results/tags-*.json`, `light-*.json` and `masks-*.json`, which `enstruct tags compare`, `tags light` and `masks compare` wrote,
-and at the end from
-`results/search-*.json` and `results/benchmark-bilevel.json`, which `benchmarks/search_implicit.py` and `bilevel_step.py` wrote.
+from
+`results/search-*.json` and `results/benchmark-bilevel.json`, which `benchmarks/search_implicit.py` and `bilevel_step.py` wrote, and from
+`results/reproduce/*.jsonl`, which `enstruct reproduce` wrote.
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -42,6 +44,7 @@ def page(folder: Path) -> str:
     parts += [light_section(path) for path in sorted(folder.glob("light-*.json"))]
     parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
     parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
+    parts += reproduced_page(folder / "reproduce")
     return "\n".join(parts)
 
 

@@ -1,0 +1,117 @@
+"""The papers' tables, under one protocol: list them, run them, go on with them.
+
+Tables of label sets are run here cell by cell; finished runs are kept in --results, one JSON line each, and are never made twice.
+Tables that other commands make are handed to those commands, with a file in --results for their figures.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table as Grid
+
+from enstruct.cli import options as shared
+from enstruct.cli.progress import successive_bars
+from enstruct.data.catalogue import data_root
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct.reports.reproduced import reproduced_section
+from enstruct.reproduce.runner import adopt, check_choice, plan
+from enstruct.reproduce.runner import run as run_cells
+from enstruct.reproduce.store import Store
+from enstruct.reproduce.tables import RESOURCES, TABLES, CommandTable, LabelTable, get_table
+
+
+def parser() -> ArgumentParser:
+    p = shared.new_parser(__doc__ or "")
+    p.add_argument("table", type=str, nargs="?", default=None, help="name of a table; see --list")
+    p.add_argument("--list", type=bool, nargs="?", const=True, default=False, help="the tables, and what is finished of each")
+    p.add_argument("--datasets", type=str, default="", help="names joined by commas (default: all that can run here)")
+    p.add_argument("--methods", type=str, default="", help="names joined by commas (default: the table's and the baselines)")
+    p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
+    p.add_argument("--seeds", type=int, default=5, help="number of seeds, 0 .. N-1, or of folds")
+    p.add_argument("--budget", type=float, default=None, help="minutes; runs that do not fit are left for the next call")
+    p.add_argument("--results", type=Path, default=Path("results/reproduce"), help="folder of finished runs")
+    p.add_argument(
+        "--adopt", type=Path, default=None, help="take finished cells of a file of `enstruct compare` instead of running"
+    )
+    return p
+
+
+def run(options: Namespace) -> None:
+    if options.list or options.table is None:
+        _list(options.results)
+        return
+    table = get_table(options.table)
+    if isinstance(table, CommandTable):
+        _hand_over(table, options)
+        return
+    store = Store(options.results, table.name)
+    if options.adopt is not None:
+        Console().print(f"{adopt(table, store, options.adopt)} runs taken from {options.adopt}", highlight=False, soft_wrap=True)
+        return
+    datasets, protocols = check_choice(table, _names(options.datasets), _names(options.protocol))
+    methods = _names(options.methods) or list(table.methods())
+    console = Console()
+    with successive_bars() as bar:
+        keys = list(plan(table, datasets, protocols, methods, options.seeds))
+        if not keys:
+            raise ConfigError(f"{table.name} has no run of {', '.join(methods)} under {', '.join(protocols)}.")
+        made = run_cells(table, store, keys, options.budget, bar, console.print, bool(options.datasets))
+    console.print(f"{made} runs made, {len(store.runs)} in {store.path}", highlight=False, soft_wrap=True)
+    console.print(reproduced_section(table, store), highlight=False, soft_wrap=True, markup=False)
+
+
+def _names(joined: str) -> list[str]:
+    return [name.strip() for name in joined.split(",") if name.strip()]
+
+
+def _list(results: Path) -> None:
+    grid = Grid("table", "what", "published as", "data sets or parts", "finished runs")
+    for table in TABLES.values():
+        if isinstance(table, LabelTable):
+            parts = ", ".join(name + (" (absent)" if name in table.absent else "") for name in table.datasets)
+            finished = str(len(Store(results, table.name).runs))
+        else:
+            parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)
+            finished = ", ".join(p for p in table.parts if (results.parent / f"{p}.json").is_file()) or "–"
+        grid.add_row(table.name, table.title, table.published_as, parts, finished)
+    Console(width=200).print(grid)
+
+
+def _hand_over(table: CommandTable, options: Namespace) -> None:
+    """Run the commands of the table's parts, whose own files keep what is finished."""
+    from enstruct.cli.main import main  # this module is one of its commands
+
+    if not table.parts:
+        raise DataError(f"{table.name} cannot run here: " + "; ".join(f"{name}: {why}" for name, why in table.absent.items()))
+    wanted = _names(options.datasets) or list(table.parts)
+    check_parts(table, wanted)
+    for part in wanted:
+        command = [_resource(word) for word in table.parts[part]]
+        missing = [word for word in command if word in table.absent]
+        if missing or command[0] == "benchmark":
+            why = table.absent.get(missing[0], "") if missing else "run `make bench`"
+            raise DataError(f"{table.name}, {part}: {why}. Then: enstruct {' '.join(command)}.")
+        if command[0] in ("compare", "tags", "masks") and "picture" not in command:
+            command += ["--json", str(options.results.parent / f"{part}.json")]
+        Console().print(f"enstruct {' '.join(command)}", highlight=False, soft_wrap=True)
+        if main(command):
+            raise DataError(f"{table.name}, {part}: its command failed; what it finished is kept.")
+
+
+def _resource(word: str) -> str:
+    """A file of ``RESOURCES`` where it lies; other words as they are."""
+    if word not in RESOURCES:
+        return word
+    path = (data_root() or Path()) / RESOURCES[word]
+    if not path.is_file():
+        raise DatasetNotFoundError(f"This table needs {RESOURCES[word]} below the folder ENSTRUCT_DATA points at.")
+    return str(path)
+
+
+def check_parts(table: CommandTable, wanted: list[str]) -> None:
+    for part in wanted:
+        if part not in table.parts:
+            raise DataError(f"{table.name} has the parts {', '.join(table.parts)}, not {part}.")

@@ -1,0 +1,71 @@
+"""Search for settings of one method or several, on validation rows only, with equal trials for each.
+
+Trials are kept in a journal file (--storage), which several processes may share: start the command twice to use two cores.
+Running it again goes on until every method has --trials. The best settings are printed and written to --json.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from enstruct.cli import options as shared
+from enstruct.cli.progress import successive_bars
+from enstruct.comparison.run import environment, imputed
+from enstruct.data.load import load_splits
+from enstruct.errors import ConfigError
+from enstruct.files import replace_file
+from enstruct.methods import get_method
+from enstruct.tuning.study import Task, open_study, tune
+
+SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
+SEARCHED_WHERE_THERE = ("negatives", "n_samples")
+
+
+def parser() -> ArgumentParser:
+    p = shared.new_parser(__doc__ or "")
+    shared.add_data(p)
+    p.add_argument("--method", type=str, default="seal-nce", help="names joined by commas")
+    p.add_argument("--trials", type=int, default=20, help="for each method")
+    p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
+    p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
+    p.add_argument("--json", type=Path, default=None, help="write the best settings to this file")
+    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split; its test rows are not looked at")
+    p.add_argument("--seed", type=int, default=0, help="of the networks and of the search")
+    shared.add_model(p, skip={"method", "random_state", "decision", "n_samples", "negatives", *SEARCHED})
+    return p
+
+
+def run(options: Namespace) -> None:
+    methods = [name.strip() for name in options.method.split(",") if name.strip()]
+    if not methods:
+        raise ConfigError("Name at least one method.")
+    for name in methods:
+        get_method(name)
+    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
+    fixed = shared.model_parameters(options)
+    task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
+    found = []
+    with successive_bars() as bar:
+        for name in methods:
+            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, options.seed)
+            found.append(tune(name, task, study, options.trials, bar))
+    _show(found)
+    if options.json is not None:
+        content = {"data": options.data, "split_seed": options.split_seed, "environment": environment(), "best": found}
+        replace_file(options.json, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+
+
+def _show(found: list[dict[str, Any]]) -> None:
+    table = Table("method", "validation", "trials", "searched settings")
+    for best in found:
+        searched = {k: v for k, v in best["settings"].items() if k in SEARCHED or k in SEARCHED_WHERE_THERE}
+        text = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in searched.items())
+        counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
+        table.add_row(best["method"], f"{100 * best['value']:.2f}", counts, text)
+    Console(width=160).print(table)

@@ -1,0 +1,150 @@
+"""Sections of the results page for the papers' tables: published, published protocol here, fair protocol here, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from enstruct.comparison.bootstrap import paired_difference
+from enstruct.comparison.summary import interval
+from enstruct.reports.tagging import markdown_table
+from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
+from enstruct.reproduce.runner import has_settings
+from enstruct.reproduce.store import Key, Run, Store
+from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
+
+NOT_RUN = "not run"
+TITLES = (
+    "method",
+    "published",
+    "published protocol here, 0.5",
+    "fair: 0.5",
+    "tuned",
+    "best rule",
+    "Δ {} [95%]",
+    "Δ {} [95%]",
+    "runs",
+)
+
+
+def reproduced_page(folder: Path) -> list[str]:
+    """Every declared table, in the order of their declaration; ``folder`` holds their files of runs."""
+    lines = [
+        "## The papers' tables",
+        "",
+        "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
+        "budget, the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
+        "hierarchical bootstrap over runs and test rows. Published protocol: the papers' settings and data handling, updates a "
+        "batch capped at "
+        f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
+        "",
+    ]
+    for table in TABLES.values():
+        if isinstance(table, LabelTable):
+            found = _whereabouts(folder, table.name)
+            stores = [Store(folder, table.name, where) for where in found] or [Store(folder, table.name)]
+            lines += [reproduced_section(table, store) for store in stores]
+        else:
+            lines.append(command_section(table, folder.parent))
+    return lines
+
+
+def _whereabouts(folder: Path, name: str) -> list[tuple[str, ...]]:
+    """Versions and machines that runs of the table come from."""
+    store = Store(folder, name)
+    return list(dict.fromkeys(run.where for run in (*store.runs.values(), *store.elsewhere)))
+
+
+def reproduced_section(table: LabelTable, store: Store) -> str:
+    """The runs of one version and machine."""
+    lines = [f"### {table.name}: {table.title}", "", f"{table.published_as}. " + _where(store), ""]
+    for dataset in table.datasets:
+        lines += _dataset(table, store, dataset)
+    return "\n".join(lines)
+
+
+def _where(store: Store) -> str:
+    if not store.runs:
+        return ""
+    run = next(iter(store.runs.values()))
+    versions = ", ".join(f"{name} {run.line['environment'][name]}" for name in ("enstruct", "torch", "machine"))
+    threads = sorted({str(r.line["environment"].get("threads")) for r in store.runs.values()})
+    return f"Runs of {versions}, {' or '.join(threads)} threads."
+
+
+def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
+    if dataset in table.absent:
+        return [f"#### {dataset}", "", f"Not run: {table.absent[dataset]}.", ""]
+    extra = {key.method for key in store.runs if key.dataset == dataset} - set(table.methods())
+    rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
+    lines = [f"#### {dataset}", "", *markdown_table([title.format(b) for title, b in _titles()], rows)]
+    if any(NOT_RUN in cell for row in rows for cell in row):
+        lines += [f"Cells not run: `enstruct reproduce {table.name} --datasets {dataset}`.", ""]
+    return lines
+
+
+def _titles() -> list[tuple[str, str]]:
+    baselines = iter(BASELINES)
+    return [(title, next(baselines) if "{}" in title else "") for title in TITLES]
+
+
+def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str]:
+    published = table.rows.get(method, {}).get(dataset)
+    theirs, ours = (_runs(store, dataset, protocol, method) for protocol in ("published", "fair"))
+    asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
+    cells = [method, "–" if published is None else f"{published:.2f}", _mean(table, theirs, "fixed") if asked else "–"]
+    cells += [_mean(table, ours, rule) for rule in ("fixed", "threshold", "chosen")]
+    cells += [_difference(store, dataset, baseline, method) for baseline in BASELINES]
+    return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
+
+
+def _runs(store: Store, dataset: str, protocol: str, method: str) -> list[Run]:
+    found = [run for key, run in store.runs.items() if key[:3] == (dataset, protocol, method)]
+    return sorted(found, key=lambda run: int(run.line["seed"]))
+
+
+def _mean(table: LabelTable, runs: Sequence[Run], rule: str) -> str:
+    if not runs:
+        return NOT_RUN
+    values = [
+        100 * run.line[table.metric.replace("-", "_")][rule] for run in runs if rule in run.line[table.metric.replace("-", "_")]
+    ]
+    if not values:
+        return "–"
+    spread = f" ±{np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.2f}{spread}"
+
+
+def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
+    """Paired over the seeds that both have, each under its best rule."""
+    if method == reference:
+        return "–"
+    seeds = [run.line["seed"] for run in _runs(store, dataset, "fair", method)]
+    pairs = [
+        (store.runs[Key(dataset, "fair", reference, seed)], store.runs[Key(dataset, "fair", method, seed)])
+        for seed in seeds
+        if Key(dataset, "fair", reference, seed) in store.runs
+    ]
+    if not pairs:
+        return NOT_RUN
+    a, b = ([pair[side].rows["chosen"].astype(np.float64) for pair in pairs] for side in (0, 1))
+    if len({len(rows) for rows in (*a, *b)}) > 1:  # folds: one pass over the rows
+        a, b = [np.concatenate(a)], [np.concatenate(b)]
+    return interval([100 * v for v in paired_difference(np.stack(a), np.stack(b))])
+
+
+def command_section(table: CommandTable, results: Path) -> str:
+    """What makes the table, and where its figures stand."""
+    lines = [
+        f"### {table.name}: {table.title}",
+        "",
+        f"{table.published_as}." + (f" Published: {table.published}." if table.published else ""),
+    ]
+    for part, command in table.parts.items():
+        done = (results / f"{part}.json").is_file()
+        where = f"figures in `results/{part}.json`, on this page if a section is named after it" if done else NOT_RUN
+        lines.append(f"- {part}: {where}; `enstruct {' '.join(command)}`")
+    lines += [f"- {name}: {why}" for name, why in table.absent.items()]
+    return "\n".join([*lines, ""])

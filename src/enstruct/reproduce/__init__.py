@@ -1,0 +1,1 @@
+"""The papers' tables as declarations, and the one runner that makes them."""

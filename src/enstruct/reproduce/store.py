@@ -1,0 +1,132 @@
+"""Finished runs of a table: ``TABLE.jsonl``, one JSON line a run, and ``TABLE.rows.npz``, the score of each of its test rows.
+
+A line holds table, dataset, protocol, method, seed, settings, environment (versions, machine, threads), commit, updates, epochs,
+seconds and every metric under every decision rule. Lines of other versions or machines stay in the file and are never averaged
+with those of this one. A line cut short by an interruption is dropped, with a warning, and its run made again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.comparison.run import Cell, environment, save_arrays
+from enstruct.errors import DataError
+from enstruct.files import replace_file
+
+log = logging.getLogger("enstruct")
+SAME = ("enstruct", "torch", "machine")
+"""What runs must share to stand in one table. Seconds are compared by nobody, so the number of cores may differ."""
+
+
+class Key(NamedTuple):
+    dataset: str
+    protocol: str
+    method: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.protocol} {self.method} seed {self.seed}"
+
+
+@dataclass
+class Run:
+    line: dict[str, Any]
+    rows: dict[str, NDArray[np.float64]]
+
+    @property
+    def key(self) -> Key:
+        return Key(*(self.line[name] for name in Key._fields))
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        return tuple(str(self.line["environment"].get(name)) for name in SAME)
+
+
+class Store:
+    """``runs`` of this version and machine, ``elsewhere`` those of others."""
+
+    def __init__(self, folder: Path, table: str, where: tuple[str, ...] | None = None) -> None:
+        self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
+        self.table = table
+        here = environment()
+        self.where = where or tuple(str(here[name]) for name in SAME)
+        self.runs: dict[Key, Run] = {}
+        self.elsewhere: list[Run] = []
+        if self.path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.rows_path.exists():
+            try:
+                arrays = dict(np.load(self.rows_path, allow_pickle=False))
+            except (OSError, ValueError) as error:
+                raise DataError(f"{self.rows_path} is damaged ({error}); move it and {self.path.name} away.") from error
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        for number, text in enumerate(lines, 1):
+            try:
+                line = json.loads(text)
+                prefix = _prefix(line)
+            except (ValueError, KeyError, TypeError) as error:
+                if number == len(lines):
+                    log.warning("%s, line %d was cut short: that run is made again", self.path, number)
+                    continue
+                raise DataError(f"{self.path}, line {number} is no run of enstruct reproduce ({error}); move it away.") from error
+            rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
+            if not rows:
+                log.warning("%s, line %d has no test rows in %s: that run is made again", self.path, number, self.rows_path.name)
+                continue
+            self._keep(Run(line, rows))
+
+    def _keep(self, run: Run) -> None:
+        if run.where == self.where:
+            self.runs[run.key] = run
+        else:
+            self.elsewhere.append(run)
+
+    def add(
+        self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None, write: bool = True
+    ) -> None:
+        """One more finished run, on disk before this returns; ``write=False`` leaves that to the caller."""
+        line = {"table": self.table, **key._asdict(), "settings": settings, "environment": env, "commit": commit, **cell.record}
+        line |= key._asdict()  # the record names its seed and method, too
+        self._keep(Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()}))
+        if write:
+            self.write()
+
+    def write(self) -> None:
+        """Rows first: a line without its rows would be a finished run that nobody can compare."""
+        every = [*self.runs.values(), *self.elsewhere]
+        arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
+        text = "".join(json.dumps(run.line) + "\n" for run in every)
+        replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
+        replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _prefix(line: dict[str, Any]) -> str:
+    where = "/".join(str(line["environment"].get(name)) for name in SAME)
+    return "/".join(str(line[name]) for name in Key._fields) + f"/{where}/"
+
+
+def present_commit() -> str | None:
+    """Of the checkout the library runs from; None outside of one."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,322 @@
+"""The papers' tables and figures as declarations: what was published, where, and what here makes it again.
+
+A :class:`LabelTable` is run cell by cell (data set, protocol, method, seed) by :mod:`enstruct.reproduce.runner`. A
+:class:`CommandTable` is what another command of the library prints and keeps, with its arguments. ``absent`` names what cannot
+run here and what would provide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from enstruct.errors import unknown_name
+
+Protocol = Literal["fair", "published"]
+PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
+BASELINES = ("binary-relevance", "cross-entropy")
+NO_COPY = "there is no public copy of it in the catalogue"
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """``rows``: our method -> data set -> the published figure (percent), None where the paper has none."""
+
+    name: str
+    title: str
+    published_as: str
+    datasets: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, float | None]]
+    metric: str = "example-f1"
+    split: str = "auto"
+    protocols: tuple[Protocol, ...] = ("fair",)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # data set, or "" for all -> parameters
+
+    def methods(self) -> tuple[str, ...]:
+        """Baselines first, then the table's own."""
+        return (*BASELINES, *(name for name in self.rows if name not in BASELINES))
+
+
+@dataclass(frozen=True)
+class CommandTable:
+    """``parts``: part -> the arguments of ``enstruct``; a file of that name in the results folder goes with ``--json``."""
+
+    name: str
+    title: str
+    published_as: str
+    parts: Mapping[str, tuple[str, ...]]
+    published: str = ""
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+Table = LabelTable | CommandTable
+DATA = ("bibtex", "delicious", "genbase", "cal500", "eurlex-ev", "expr_FUN", "spo_FUN")
+
+
+def _row(*figures: float | None, datasets: Sequence[str] = DATA) -> dict[str, float | None]:
+    return dict(zip(datasets, figures, strict=True))
+
+
+SPEN_DATA = ("bibtex", "bookmarks", "delicious")
+IMPLICIT_DATA = ("bibtex", "delicious", "eurlex-ev", "bookmarks")
+
+
+def _spen(*figures: float | None) -> dict[str, float | None]:
+    return _row(*figures, datasets=SPEN_DATA)
+
+
+def _implicit(*figures: float | None) -> dict[str, float | None]:
+    return _row(*figures, datasets=IMPLICIT_DATA)
+
+
+RESOURCES = {
+    "glove.6B.50d.conll_cora_twitter.txt.xz": "embeddings/glove.6B.50d.conll_cora_twitter.txt.xz",
+    "6mpaths.xz": "sequences/twitter_pos/6mpaths.xz",
+}
+"""Files that commands name, and where they lie below ENSTRUCT_DATA."""
+GLOVE = "glove.6B.50d.conll_cora_twitter.txt.xz"
+ABSENT = {"expr_FUN": f"{NO_COPY}; convert your own and pass its .arff file", "spo_GO": "it is in none of the tables"}
+SEAL_ABSENT = {"expr_FUN": ABSENT["expr_FUN"]}
+
+SEAL_2 = LabelTable(
+    "seal-2",
+    "SEAL against feed-forward and energy-only training",
+    "SEAL (ICLR 2022 submission), Table 2: example-F1 at 0.5",
+    DATA,
+    {
+        "cross-entropy": _row(42.40, 30.16, 47.37, 33.58, 42.19, 37.48, 27.97),
+        "spen": _row(42.99, 26.76, 32.50, 39.36, 41.75, 36.43, 27.20),
+        "dvn": _row(42.73, 29.59, 78.43, 48.21, 28.90, 32.19, 29.97),
+        "nce": _row(17.93, 16.78, 20.64, 38.87, 0.19, 27.12, 19.33),
+        "seal-margin": _row(42.86, 29.75, 96.53, 36.69, 41.83, 37.91, 28.43),
+        "seal-regression": _row(43.74, 29.79, 96.95, 37.97, 41.65, 38.12, 28.89),
+        "seal-regression-s": _row(44.53, 29.87, 96.81, 38.95, 42.32, 37.84, 28.02),
+        "seal-nce": _row(44.76, 34.79, 97.32, 41.62, 42.78, 38.21, 28.70),
+        "seal-ranking": _row(44.20, 36.04, 96.60, 40.71, 42.78, 38.03, 29.68),
+    },
+    protocols=PROTOCOLS,
+    absent=SEAL_ABSENT,
+)
+SPEN_1 = LabelTable(
+    "spen-1",
+    "SPEN against multi-label baselines",
+    "SPEN (ICML 2016), Table 1: example-F1, threshold tuned",
+    SPEN_DATA,
+    {
+        "binary-relevance": _spen(37.2, 30.7, 26.5),
+        "mlp": _spen(38.9, 33.8, 37.8),
+        "deep-mean-field": _spen(40.0, 33.1, 34.2),
+        "spen": _spen(42.2, 34.4, None),
+        "spen-entropy": _spen(None, None, 37.5),
+    },
+)
+SPEN_2 = LabelTable(
+    "spen-2",
+    "Exact and approximate prediction of a pairwise model",
+    "SPEN (ICML 2016), Table 2: Hamming error, 10 folds",
+    ("yeast",),
+    {
+        "crf": {"yeast": 79.8},
+        "crf-lp": {"yeast": 79.5},
+        "crf-lbp": {"yeast": 75.7},
+        "deep-mean-field": {"yeast": 77.0},
+        "spen": {"yeast": 80.0},
+    },
+    metric="hamming",
+    split="10-fold",
+    settings={
+        "": {
+            "layers": 0,
+            "energy_learning_rate": 0.01,
+            "weight_decay": 1.0,
+            "n_iter_no_change": 8,
+        }
+    },
+)
+SPEN_3 = LabelTable(
+    "spen-3",
+    "Block-exclusive labels from 1,500 and 15,000 rows",
+    "SPEN (ICML 2016), Table 3: example-F1",
+    ("synthetic-1500", "synthetic-15000"),
+    {
+        "mlp": {"synthetic-1500": 81.6, "synthetic-15000": 96.3},
+        "spen": {"synthetic-1500": 91.5, "synthetic-15000": 96.7},
+    },
+    settings={"": {"layers": 0, "energy_learning_rate": 0.01}, "synthetic-15000": {"batch_size": 128}},
+)
+IMPLICIT_1 = LabelTable(
+    "implicit-1",
+    "Implicit bilevel training on label sets",
+    "Implicit training, Table 1: example-F1 (0.5 and tuned thresholds mixed, see REFERENCE.md)",
+    IMPLICIT_DATA,
+    {
+        "cross-entropy": _implicit(42.47, 30.12, 43.25, 33.8),
+        "spen": _implicit(43.12, 26.56, 41.75, 34.4),
+        "nce": _implicit(20.12, 16.97, 19.50, None),
+        "dvn": _implicit(42.73, 29.71, 31.90, 37.1),
+        "implicit-ssvm": _implicit(44.55, 30.34, 42.50, 37.9),
+        "implicit-dvn": _implicit(44.94, 28.87, 42.35, 38.1),
+        "implicit-cd": _implicit(46.21, 35.12, 43.49, 38.5),
+    },
+)
+TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
+NER = ("--epochs", "4", "--seeds", "3", "--model.max_iter", "20", "--model.embeddings", GLOVE)
+TEXT = "the texts are not in the catalogue: vectorise them and use `enstruct compare FILE.npz`"
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        SPEN_1,
+        SPEN_2,
+        SPEN_3,
+        CommandTable(
+            "spen-figures",
+            "Convergence, accuracy against convergence, measurement matrices",
+            "SPEN (ICML 2016), Figures 1-5",
+            {
+                "figures-2-4": ("analyse", "convergence", "MODEL", "bibtex"),
+                "figures-1-5": ("analyse", "measurements", "MODEL", "synthetic-1500.npz"),
+            },
+            absent={"MODEL": "first `enstruct train DATA --model.method spen --out MODEL`"},
+        ),
+        CommandTable(
+            "seal-1",
+            "Statistics of the data sets",
+            "SEAL, Table 1",
+            {name: ("data", "describe", name) for name in DATA if name not in SEAL_ABSENT},
+            absent=SEAL_ABSENT,
+        ),
+        SEAL_2,
+        CommandTable(
+            "seal-3",
+            "Text classification",
+            "SEAL, Table 3",
+            {},
+            "CE 81.15/87.18/77.4, margin 81.14/87.01/78.13, NCE ranking 81.64/87.82/78.87",
+            {"bgc, rcv1, nyt": TEXT},
+        ),
+        CommandTable(
+            "seal-figure-2",
+            "Energies as predictors and as losses; training without cross-entropy",
+            "SEAL, Figures 2a and 2b",
+            {
+                "2b": ("analyse", "objectives", "cal500", "--seeds", "3"),
+                "2a": (
+                    "compare",
+                    "cal500",
+                    "--methods",
+                    "seal-nce,seal-margin,seal-regression",
+                    "--model.supervised_weight",
+                    "0",
+                ),
+            },
+        ),
+        CommandTable(
+            "seal-ablations",
+            "The ranking loss straight on the predictor; discrete against continuous samples",
+            "SEAL, section 5",
+            {
+                "ranking-loss": ("compare", "cal500", "--methods", "cross-entropy", "--model.supervised", "ranking"),
+                "discrete": ("compare", "cal500", "--methods", "seal-nce,seal-regression-s"),
+                "continuous": ("compare", "cal500", "--methods", "seal-regression", "--model.negatives", "perturbed"),
+            },
+        ),
+        CommandTable(
+            "seal-figures-3-5",
+            "Inference started from the predictor and from random points while training",
+            "SEAL, Figures 3-5",
+            {
+                name: ("analyse", "starts", "cal500", "--model.method", name)
+                for name in ("seal-regression", "seal-nce", "seal-margin")
+            },
+        ),
+        IMPLICIT_1,
+        CommandTable("implicit-2", "Large-scale text", "Implicit training, Table 2", {}, absent={"rcv1, aapd": TEXT}),
+        CommandTable(
+            "implicit-3",
+            "Named entities",
+            "Implicit training, Table 3: span F1, NER and NER+",
+            {
+                "tags-conll2003": ("tags", "compare", "conll2003", "--methods", TAGGERS, *NER),
+                "tags-conll2003-plus": (
+                    *("tags", "compare", "conll2003", "--columns", "[1,2]"),
+                    *("--methods", "cross-entropy,crf,infnet+,implicit-cd", *NER),
+                ),
+            },
+            "BiLSTM 84.9/89.1, SPEN 85.1/88.6, InfNet 85.2/89.3, InfNet+ 85.3/89.7, CD 85.7/90.4",
+        ),
+        CommandTable(
+            "implicit-4",
+            "Citation fields from 5, 10 and 50 labelled references",
+            "Implicit training, Table 4: token accuracy",
+            {
+                "light-cora": (
+                    *("tags", "light", "cora", "--draws", "5", "--epochs", "4", "--model.n_iter_no_change", "100"),
+                    *("--model.embeddings", GLOVE),
+                )
+            },
+            "GE 54.7/57.9/68.0, R-SPEN 55.0/65.0/81.5, DVN 57.4/60.9/79.4, SG-SPEN 53.0/62.4/82.6, CD 55.9/67.8/82.9",
+        ),
+        CommandTable(
+            "implicit-5",
+            "Seconds of training and inference",
+            "Implicit training, Table 5; SEAL, Tables 11-13 (parameters, inference, training)",
+            {"tables": ("benchmark",)},
+            "bibtex, s/epoch: SPEN 28.2, DVN 32.1, CD 27.7; inference 3.8, 3.8, 1.8. SEAL: CE 22.7, SPEN 28, DVN 32, NCE 14, "
+            "regression 27.8, NCE ranking 131.7",
+        ),
+        CommandTable(
+            "implicit-9",
+            "Parts of speech on Twitter",
+            "Implicit training, Table 9: accuracy",
+            {
+                "tags-twitter_pos": (
+                    *("tags", "compare", "twitter_pos", "--methods", TAGGERS, "--epochs", "10", "--seeds", "3"),
+                    *("--model.embeddings", GLOVE, "--model.clusters", "6mpaths.xz", "--model.characters", "30"),
+                )
+            },
+            "BiLSTM 88.7, SPEN 88.6, CRF 89.3, InfNet 89.7, CD 90.1",
+        ),
+        CommandTable(
+            "implicit-10",
+            "Weizmann horses",
+            "Implicit training, Table 10; DVN (Gygli et al. 2017): mean IoU",
+            {
+                "masks-weizmann32": (
+                    *("masks", "compare", "weizmann32", "--seeds", "5"),
+                    *("--methods", "cross-entropy,dvn,seal-regression-s,seal-nce,implicit-cd"),
+                    *("--model.width", "8", "--model.crop", "24", "--model.max_iter", "100", "--model.n_iter_no_change", "100"),
+                )
+            },
+            "DVN 83.9, cGLOW 81.2, ALEN 85.7, CD 89.4",
+        ),
+        CommandTable(
+            "implicit-figure-1",
+            "Learnt interactions beside co-occurrence",
+            "Implicit training, Figure 1",
+            {"figure-1": ("analyse", "interactions", "MODEL", "bibtex")},
+            absent={"MODEL": "first `enstruct train bibtex --model.method implicit-cd --out MODEL`"},
+        ),
+        CommandTable(
+            "implicit-figure-2",
+            "Learnt energies of tag pairs",
+            "Implicit training, Figure 2",
+            {"figure-2": ("tags", "picture", "MODEL", "twitter_pos")},
+            absent={"MODEL": "first `enstruct tags train twitter_pos --model.method implicit-cd --out MODEL`"},
+        ),
+        CommandTable(
+            "implicit-appendix-d",
+            "A nearly singular inner Hessian",
+            "Implicit training, Appendix D",
+            {"analyse-singular": ("analyse", "singular")},
+        ),
+    )
+}
+
+
+def get_table(name: str) -> Table:
+    if name not in TABLES:
+        raise unknown_name("table", name, TABLES)
+    return TABLES[name]

@@ -1,0 +1,61 @@
+"""What is searched for each method: the ranges of the published searches (REFERENCE.md, section 4), one table of dimensions.
+
+learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
+energy_weight                         log-uniform in e^[-6.9, 2.3]
+n_samples                             20, 40, 60, 80 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
+energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow
+layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError
+from enstruct.methods import Method
+from enstruct.negatives import PerturbedSamples, PredictorSamples
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+RATES = (math.exp(-11.5), math.exp(-4.5))
+WEIGHTS = (math.exp(-6.9), math.exp(2.3))
+SPREADS = (math.exp(-6.9), math.exp(1.6))
+ENERGY_STEPS, REPEATS = (1, 3, 6, 9, 12), (1, 5, 10)
+
+
+def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, Any]:
+    """Parameters of the estimator for one trial. ConfigError for methods that a solver fits, which have nothing to search."""
+    if method.solver is not None:
+        raise ConfigError(
+            f"{method.name!r} is fitted by a convex solver that chooses its own settings: there is nothing to tune."
+        )
+    if most_updates < 1:
+        raise ConfigError(f"most_updates must be at least 1, not {most_updates}.")
+    given: dict[str, Any] = {
+        "layers": trial.suggest_int("layers", 1, 5),
+        "hidden": trial.suggest_int("hidden", 200, 500, step=100),
+        "dropout": trial.suggest_float("dropout", 0.0, 0.5, step=0.1),
+        "learning_rate": trial.suggest_float("learning_rate", *RATES, log=True),
+    }
+    if not method.has_energy:
+        return given
+    given["energy_learning_rate"] = trial.suggest_float("energy_learning_rate", *RATES, log=True)
+    units = trial.suggest_int("units", 200, 400, step=100)
+    given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
+    plays = any(stage.predictor and stage.energy_in_loss for stage in method.stages)
+    if plays:
+        given["energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
+    if isinstance(method.negatives, PredictorSamples):
+        given["n_samples"] = trial.suggest_int("n_samples", 20, 80, step=20)
+    elif isinstance(method.negatives, PerturbedSamples):
+        std = trial.suggest_float("std", *SPREADS, log=True)
+        given["negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
+    if plays and any(stage.energy and stage.predictor for stage in method.stages) and not method.coupling.through_predictor:
+        given["repeats"] = trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])
+        wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))
+        given["energy_steps"] = max(1, min(wished, most_updates // given["repeats"]))
+    return given

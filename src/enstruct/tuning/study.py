@@ -1,0 +1,147 @@
+"""One study a method: trials in a journal file that several processes may share, each judged on the validation rows.
+
+The value of a trial is the best cross-validated score of any decision rule within the validation rows, what ``decision="auto"``
+goes by. Trials that fall behind the median of the others at the same epoch are cut short; trials that diverge count as failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enstruct.data.splits import Splits
+from enstruct.errors import ConfigError, DivergenceError, MissingExtraError
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.persistence import encode_parameter
+from enstruct.methods import get_method
+from enstruct.training.callbacks import Callback
+from enstruct.tuning.search_spaces import suggest
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+    from enstruct.training.loop import Loop
+
+log = logging.getLogger("enstruct")
+FIRST_CUT = 20
+"""Epochs that every trial may have."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all trials of a comparison share. ``fixed``: parameters that are not searched."""
+
+    splits: Splits
+    metric: str = "example-f1"
+    fixed: dict[str, Any] | None = None
+    most_updates: int = 10
+    seed: int = 0
+
+
+def open_study(name: str, storage: Path, seed: int = 0) -> Study:
+    """The study of that name in the journal file, new or to go on with. MissingExtraError without Optuna."""
+    optuna = _optuna()
+    storage.parent.mkdir(parents=True, exist_ok=True)
+    backend = optuna.storages.journal.JournalFileBackend(str(storage))
+    return optuna.create_study(
+        study_name=name,
+        storage=optuna.storages.JournalStorage(backend),
+        sampler=optuna.samplers.TPESampler(seed=seed),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT),
+        direction="maximize",
+        load_if_exists=True,
+    )
+
+
+def tune(
+    method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []
+) -> dict[str, Any]:
+    """Until the study holds ``trials`` that ended, whoever made them. Returns the best: number, value, settings, and the counts.
+
+    ConfigError if not one of them came to an end.
+    """
+    optuna = _optuna()
+    if trials < 1:
+        raise ConfigError(f"Give at least one trial, not {trials}.")
+    suggest(optuna.trial.FixedTrial(_middle()), get_method(method), task.most_updates)  # objects to methods without a search
+    while len(ended(study)) < trials:
+        trial = study.ask()
+        title = f"{method} trial {trial.number}"
+        try:
+            value = _value(method, task, trial, bar(title))
+        except optuna.TrialPruned:
+            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        except DivergenceError as error:
+            log.warning("%s: %s", title, error)
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        else:
+            study.tell(trial, value)
+    return summary(method, task, study)
+
+
+def ended(study: Study) -> list[Any]:
+    """Trials that are complete, cut short or failed."""
+    return [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
+
+
+def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
+    """The best trial's settings as JSON, and how many trials ended how."""
+    optuna = _optuna()
+    states = [trial.state.name.lower() for trial in ended(study)]
+    counts = {name: states.count(name) for name in sorted(set(states))}
+    if "complete" not in counts:
+        raise ConfigError(f"No trial of {method} came to an end ({counts}): allow more of them.")
+    best = study.best_trial
+    given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
+    settings = {name: encode_parameter(name, value) for name, value in {**(task.fixed or {}), **given}.items()}
+    return {
+        "method": method,
+        "metric": task.metric,
+        "trials": counts,
+        "best": best.number,
+        "value": best.value,
+        "settings": settings,
+    }
+
+
+def _value(method: str, task: Task, trial: Trial, callbacks: list[Callback]) -> float:
+    given = suggest(trial, get_method(method), task.most_updates)
+    settings = {**(task.fixed or {}), **given, "method": method, "metric": task.metric, "random_state": task.seed}
+    model = EnergyMultiLabelClassifier(**settings, callbacks=[Report(trial), *callbacks])
+    train, validation = task.splits.train, task.splits.validation
+    model.fit(train.X, train.Y, X_val=validation.X, Y_val=validation.Y)
+    return float(max(model.decision_scores_.values()))
+
+
+class Report(Callback):
+    """Tells the study each epoch's leading score, and stops where it says so."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.epochs = 0
+
+    def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
+        if record["stage"] + 1 < len(loop.game.method.stages):
+            return  # what leads in an early stage says little of the last
+        self.epochs += 1
+        self.trial.report(record["score"], self.epochs)
+        if self.trial.should_prune():
+            raise _optuna().TrialPruned
+
+
+def _middle() -> dict[str, Any]:
+    """One point of every space."""
+    rates = {"learning_rate": 1e-3, "energy_learning_rate": 1e-3, "energy_weight": 1.0, "std": 1.0}
+    return {**rates, "layers": 2, "hidden": 400, "dropout": 0.5, "units": 200, "n_samples": 20, "repeats": 1, "energy_steps": 1}
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise MissingExtraError("Tuning needs Optuna: pip install 'enstruct[tune]'.") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

@@ -1,0 +1,261 @@
+"""Reproducing tables: declarations, published settings and faults, the store of runs, the runner, the page."""
+
+import json
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from enstruct.cli.main import build_parser, main
+from enstruct.comparison.run import Cell, environment
+from enstruct.data.load import load_protocol
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.methods import METHODS
+from enstruct.reports.reproduced import reproduced_page, reproduced_section
+from enstruct.reproduce import runner
+from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
+from enstruct.reproduce.runner import adopt, check_choice, plan, run
+from enstruct.reproduce.seal_settings import SEAL_SETTINGS
+from enstruct.reproduce.store import Key, Store
+from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable
+
+LABEL_TABLES = [table for table in TABLES.values() if isinstance(table, LabelTable)]
+SMALL = LabelTable(
+    "small",
+    "A small table",
+    "nowhere",
+    ("synthetic-90", "lost"),
+    {"seal-nce": {"synthetic-90": 50.0}},
+    absent={"lost": "nobody has it"},
+    settings={"": {"max_iter": 2, "hidden": 8}},
+)
+
+
+def test_every_method_of_a_table_exists():
+    for table in LABEL_TABLES:
+        assert set(table.methods()) <= set(METHODS), table.name
+        for figures in table.rows.values():
+            assert set(figures) <= set(table.datasets), table.name
+
+
+def test_commands_of_tables_are_understood():
+    parser = build_parser()
+    for table in TABLES.values():
+        if isinstance(table, CommandTable):
+            for command in table.parts.values():
+                if command[0] != "benchmark":
+                    parser.parse_args(shlex.split(shlex.join(command)))
+
+
+@pytest.mark.parametrize("dataset", SEAL_SETTINGS)
+def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
+    table = TABLES["seal-2"]
+    for method in SEAL_SETTINGS[dataset]:
+        given = settings(table, dataset, "published", method)
+        row = EnergyMultiLabelClassifier(method, **given)._method()
+        assert given["decision"] == "fixed"
+        if row.has_energy and row.stages[0].predictor and row.stages[0].energy:
+            steps = row.coupling
+            assert steps.repeats * steps.energy_steps <= MOST_ENERGY
+            assert steps.repeats * steps.predictor_steps <= MOST_PREDICTOR
+
+
+def test_the_caps():
+    assert capped("seal-nce", 12, 5) == {"repeats": 5, "energy_steps": 2}
+    assert capped("seal-ranking", 9, 10) == {"repeats": 5, "energy_steps": 2}
+    assert capped("seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
+    assert capped("seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
+    assert capped("dvn", 1, 0) == {}
+
+
+def test_published_faults_of_genbase(real_data):
+    right = load_protocol("genbase", "auto")[0]
+    wrong = load_rows(TABLES["seal-2"], "genbase", "published")[0]
+    assert wrong.train.X.shape[1] == right.train.X.shape[1] + 1 == 1186
+    numbers = np.concatenate([part.X[:, 0] for part in wrong.parts().values()])
+    assert sorted(numbers) == list(range(662))
+    assert wrong.train.X[:, 1:].mean() > 0.99  # YES counts as 0
+    assert wrong.train.Y.shape == right.train.Y.shape
+
+
+def test_published_faults_of_fun_sets(real_data):
+    wrong = load_rows(TABLES["seal-2"], "spo_FUN", "published")[0]
+    assert wrong.train.Y.shape[1] == 500
+    assert (wrong.test.Y[:, 0].toarray() == 1).all()
+    every = np.vstack([part.X for part in wrong.parts().values()])
+    assert every.min() == 0
+    assert every.max() == 1
+
+
+def make(store, tmp_path=None, seeds=2, minutes=None, table=SMALL):
+    keys = list(plan(table, ["synthetic-90"], ["fair"], ["binary-relevance", "cross-entropy", "seal-nce"], seeds))
+    return run(table, store, keys, minutes, lambda title: [])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reproduce")
+    assert make(Store(path, "small")) == 6
+    return path
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_finished_runs_are_never_made_again(copy):
+    before = (copy / "small.jsonl").read_text()
+    assert make(Store(copy, "small")) == 0
+    assert (copy / "small.jsonl").read_text() == before
+    assert make(Store(copy, "small"), seeds=3) == 3
+    assert (copy / "small.jsonl").read_text().startswith(before)
+
+
+def test_a_line_says_all_that_is_needed(folder):
+    lines = [json.loads(text) for text in (folder / "small.jsonl").read_text().splitlines()]
+    assert len(lines) == 6
+    for line in lines:
+        assert line["settings"] == {"max_iter": 2, "hidden": 8}
+        assert {"enstruct", "torch", "machine", "threads"} <= set(line["environment"])
+        assert {"fixed", "threshold", "chosen"} <= set(line["example_f1"])
+        assert line["seconds"] > 0
+        assert "commit" in line
+        assert {"predictor_updates", "energy_updates", "epochs", "micro_f1", "macro_f1"} <= set(line)
+
+
+def test_a_line_cut_short_is_made_again_and_nothing_else(copy, caplog):
+    text = (copy / "small.jsonl").read_text()
+    (copy / "small.jsonl").write_text(text[:-40])
+    store = Store(copy, "small")
+    assert len(store.runs) == 5
+    assert "line 6 was cut short" in caplog.text
+    assert make(store) == 1
+    assert len(Store(copy, "small").runs) == 6
+
+
+def test_a_damaged_file_is_not_written_over(copy):
+    lines = (copy / "small.jsonl").read_text().splitlines()
+    (copy / "small.jsonl").write_text("\n".join(["{broken", *lines[1:]]) + "\n")
+    with pytest.raises(DataError, match="line 1"):
+        Store(copy, "small")
+    (copy / "small.jsonl").write_text("\n".join(lines) + "\n")
+    (copy / "small.rows.npz").write_bytes(b"no archive")
+    with pytest.raises(DataError, match="damaged"):
+        Store(copy, "small")
+
+
+def test_runs_of_another_version_are_kept_apart(copy):
+    text = (copy / "small.jsonl").read_text()
+    (copy / "small.jsonl").write_text(text.replace(f'"torch": "{environment()["torch"]}"', '"torch": "1.0"', 2))
+    arrays = dict(np.load(copy / "small.rows.npz"))
+    moved = {}
+    for name, scores in arrays.items():
+        old = any(part in name for part in ("binary-relevance/0/", "cross-entropy/0/"))
+        moved[name.replace(environment()["torch"], "1.0") if old else name] = scores
+    np.savez_compressed(copy / "small.rows.npz", **moved)
+    store = Store(copy, "small")
+    assert (len(store.runs), len(store.elsewhere)) == (4, 2)
+    assert make(store) == 2
+    again = Store(copy, "small")
+    assert (len(again.runs), len(again.elsewhere)) == (6, 2)
+    other = Store(copy, "small", again.elsewhere[0].where)
+    assert len(other.runs) == 2
+
+
+def test_a_budget_too_small_for_one_run(copy):
+    store = Store(copy, "small")
+    with pytest.raises(ConfigError, match=r"too small for one run.*nothing is lost"):
+        make(store, seeds=3, minutes=1e-7)
+    assert len(Store(copy, "small").runs) == 6
+
+
+def test_a_budget_ends_between_runs(tmp_path, monkeypatch):
+    said, clock = [], iter(range(0, 10_000, 70))
+    monkeypatch.setattr(runner.time, "monotonic", lambda: next(clock))
+    keys = list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance", "cross-entropy"], 2))
+    store = Store(tmp_path, "small")
+    assert run(SMALL, store, keys, 3.0, lambda title: [], said.append) == 2
+    assert "2 runs are left" in said[0]
+
+
+def test_what_is_asked_for_must_exist():
+    with pytest.raises(ConfigError, match="synthetic-90"):
+        check_choice(SMALL, ["synthetic-9"], [])
+    with pytest.raises(DataError, match="nobody has it"):
+        check_choice(SMALL, ["lost"], [])
+    with pytest.raises(ConfigError, match="fair"):
+        check_choice(SMALL, [], ["published"])
+    assert check_choice(SMALL, [], []) == (["synthetic-90"], ["fair"])
+
+
+def test_a_set_that_is_not_there_is_an_error_only_if_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    table, said = replace(SMALL, datasets=("rcv1", "synthetic-90")), []
+    keys = list(plan(table, ["rcv1", "synthetic-90"], ["fair"], ["binary-relevance"], 1))
+    with pytest.raises(DataError, match="rcv1"):
+        run(table, Store(tmp_path, "small"), keys, None, lambda title: [])
+    assert run(table, Store(tmp_path, "small"), keys, None, lambda title: [], said.append, needed=False) == 1
+    assert "rcv1 is passed over" in said[0]
+
+
+def test_the_section_shows_published_and_measured_figures(folder):
+    text = reproduced_section(SMALL, Store(folder, "small"))
+    row = next(line for line in text.splitlines() if line.startswith("| seal-nce"))
+    runs = [json.loads(line) for line in (folder / "small.jsonl").read_text().splitlines()]
+    mine = [100 * line["example_f1"]["chosen"] for line in runs if line["method"] == "seal-nce"]
+    assert "| 50.00 | – | " in row
+    assert f"{np.mean(mine):.2f} ±{np.std(mine, ddof=1):.2f}" in row
+    assert row.rstrip(" |").endswith("| 2")
+    assert "Not run: nobody has it." in text
+
+
+def test_adopting_a_comparison(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["data", "synthetic", "synthetic-90.npz", "--rows", "150"]) == 0
+    compare = ["compare", "synthetic-90.npz", "--methods", "binary-relevance,cross-entropy", "--seeds", "1", "--json", "c.json"]
+    assert main([*compare, "--model.max_iter", "2", "--model.hidden", "8"]) == 0
+    store = Store(tmp_path, "small")
+    assert adopt(SMALL, store, tmp_path / "c.json") == 2
+    assert adopt(SMALL, store, tmp_path / "c.json") == 0
+    made = Store(tmp_path / "own", "small")
+    run(SMALL, made, list(store.runs), None, lambda title: [])
+    for key, taken in store.runs.items():
+        assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
+    with pytest.raises(DataError, match="another hidden"):
+        adopt(replace(SMALL, settings={"": {"max_iter": 2, "hidden": 9}}), store, tmp_path / "c.json")
+
+
+def test_the_page_holds_every_table(folder):
+    text = "\n".join(reproduced_page(folder))
+    for name in TABLES:
+        assert f"### {name}:" in text
+    assert "not run" in text
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(TABLES, "small", SMALL)
+    assert main(["reproduce", "--list"]) == 0
+    assert "seal-2" in capsys.readouterr().out
+    assert main(["reproduce", "small", "--seeds", "1", "--methods", "binary-relevance", "--results", "r"]) == 0
+    assert "1 runs made" in capsys.readouterr().out
+    assert main(["reproduce", "smal"]) == 2
+    assert main(["reproduce", "seal-3"]) == 2
+    assert "cannot run here" in capsys.readouterr().err
+    assert main(["reproduce", "implicit-appendix-d", "--datasets", "b"]) == 2
+    assert main(["reproduce", "spen-figures"]) == 2
+    assert "first `enstruct train" in capsys.readouterr().err
+
+
+def test_a_store_keeps_what_it_is_given(tmp_path):
+    store = Store(tmp_path, "t")
+    cell = Cell({"example_f1": {"chosen": 0.5}, "seconds": 1.0}, {"chosen": np.array([0.25, 0.75])})
+    store.add(Key("d", "fair", "m", 3), cell, {"hidden": 3}, environment(), "abc")
+    again = Store(tmp_path, "t").runs[Key("d", "fair", "m", 3)]
+    assert again.rows["chosen"].tolist() == [0.25, 0.75]
+    assert again.line["commit"] == "abc"

@@ -1,0 +1,98 @@
+"""Tuning: what is suggested fits the method, studies go on and are shared, equal trials, failures are counted."""
+
+import json
+
+import pytest
+from optuna import TrialPruned
+from optuna.trial import FixedTrial, TrialState, create_trial
+
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.cli.main import main
+from enstruct.data.splits import split_60_20_20
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import ConfigError, DivergenceError
+from enstruct.methods import METHODS
+from enstruct.negatives import PerturbedSamples
+from enstruct.tuning import study as tuning
+from enstruct.tuning.search_spaces import suggest
+from enstruct.tuning.study import Task, _middle, ended, open_study, tune
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Task(split_60_20_20(block_exclusive(120, seed=0)), fixed={"max_iter": 2, "batch_size": 64})
+
+
+@pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
+def test_every_network_method_takes_what_is_suggested_for_it(method):
+    given = suggest(FixedTrial(_middle()), METHODS[method], 10)
+    row = EnergyMultiLabelClassifier(method, **given)._method()
+    assert row.has_energy == ("energy_network" in given)
+
+
+def test_updates_a_batch_are_capped():
+    wished = {**_middle(), "repeats": 5, "energy_steps": 12}
+    given = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
+    assert given["repeats"] * given["energy_steps"] <= 10
+    given = suggest(FixedTrial(wished), METHODS["seal-regression-s"], 100)
+    assert (given["repeats"], given["energy_steps"]) == (5, 12)
+    assert isinstance(given["negatives"], PerturbedSamples)
+    with pytest.raises(ConfigError, match="solver"):
+        suggest(FixedTrial(_middle()), METHODS["binary-relevance"])
+    with pytest.raises(ConfigError, match="most_updates"):
+        suggest(FixedTrial(_middle()), METHODS["seal-nce"], 0)
+
+
+def test_a_study_goes_on_where_it_stopped_and_counts_others_trials(task, tmp_path):
+    first = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 2)
+    again = open_study("s", tmp_path / "j")
+    assert len(ended(again)) == 2
+    other = open_study("s", tmp_path / "j")  # another process
+    tune("cross-entropy", task, other, 3)
+    third = tune("cross-entropy", task, again, 3)
+    assert sum(third["trials"].values()) == 3
+    assert third["value"] >= first["value"]
+    assert third["value"] == max(trial.value for trial in ended(again) if trial.value is not None)
+
+
+def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
+    found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
+    model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], random_state=0)
+    model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, Y_val=task.splits.validation.Y)
+    assert max(model.decision_scores_.values()) == pytest.approx(found["value"])
+
+
+def test_trials_that_diverge_are_counted_as_failed(task, tmp_path, monkeypatch):
+    def diverge(*arguments):
+        raise DivergenceError("too fast")
+
+    monkeypatch.setattr(tuning, "_value", diverge)
+    study = open_study("s", tmp_path / "j")
+    with pytest.raises(ConfigError, match="No trial of cross-entropy"):
+        tune("cross-entropy", task, study, 2)
+    assert [trial.state for trial in ended(study)] == [TrialState.FAIL] * 2
+
+
+def test_trials_that_fall_behind_are_cut_short(task, tmp_path):
+    study = open_study("s", tmp_path / "j")
+    steps = dict.fromkeys(range(1, 60), 0.99)
+    for _ in range(5):
+        study.add_trial(create_trial(value=0.99, params={}, distributions={}, intermediate_values=steps))
+    slow = Task(task.splits, fixed={"max_iter": 40, "n_iter_no_change": 40, "batch_size": 64})
+    with pytest.raises(TrialPruned):
+        tuning._value("cross-entropy", slow, study.ask(), [])
+
+
+def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["data", "synthetic", "mine.npz", "--rows", "120"]) == 0
+    arguments = ["tune", "mine.npz", "--method", "cross-entropy,seal-nce", "--trials", "2", "--json", "best.json"]
+    assert main([*arguments, "--model.max_iter", "2"]) == 0
+    best = json.loads((tmp_path / "best.json").read_text())["best"]
+    assert [found["method"] for found in best] == ["cross-entropy", "seal-nce"]
+    assert all(sum(found["trials"].values()) == 2 for found in best)
+    assert "energy_weight" in best[1]["settings"]
+    assert main(["tune", "mine.npz", "--method", "binary-relevance"]) == 2
+    assert "nothing to tune" in capsys.readouterr().err
+    assert main(["tune", "nothing.npz"]) == 2
+    assert main(["tune", "mine.npz", "--trials", "0"]) == 2
