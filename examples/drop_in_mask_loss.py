@@ -44,7 +44,7 @@ def train(epochs: int, with_energy: bool) -> float:
     torch.manual_seed(0)
     model = Network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    criterion = EnergyLoss(features_dim=WIDTH, n_labels=CLASSES, method="seal-regression-s", outputs="masks")
+    criterion = EnergyLoss(features_dim=WIDTH, n_labels=CLASSES, method="seal-nce", outputs="masks")
     images, masks = tensors(200, seed=1)
     for _ in range(epochs):
         for rows in torch.randperm(len(images)).split(16):
@@ -65,6 +65,5 @@ def train(epochs: int, with_energy: bool) -> float:
 
 if __name__ == "__main__":
     epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    print(
-        f"cross-entropy {train(epochs, with_energy=False):.3f}   with an energy {train(epochs, with_energy=True):.3f}   (mean IoU)"
-    )
+    plain, learned = train(epochs, with_energy=False), train(epochs, with_energy=True)
+    print(f"mean IoU: cross-entropy {plain:.3f}   with an energy {learned:.3f}")

@@ -49,5 +49,6 @@ def test_readme_commands_run_or_parse(tmp_path, monkeypatch, capsys):
             assert main(arguments + (small if arguments[1] in ("train", "compare") else [])) == 0, capsys.readouterr().err
         if "mine.npz" in line:
             trains = arguments[0] in ("train", "compare") or arguments[:2] == ["analyse", "starts"]
+            trains = trains or arguments[0] == "tune"
             shorten = ["--model.max_iter", "2"] if trains else []
             assert main(arguments + shorten) == 0, capsys.readouterr().err

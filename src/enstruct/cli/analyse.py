@@ -165,6 +165,8 @@ def _couplings(options: Namespace) -> None:
 
 def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, list[str]]:
     model = load_model(options.model)
+    if not isinstance(model, EnergyMultiLabelClassifier):
+        raise ConfigError(f"{options.model} averages several networks; an analysis looks into one: train it without --auto.")
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
     names = model.notes_["label_names"]
     return model, X, data.Y[:, label_columns(names, data)], names

@@ -22,11 +22,9 @@ from enstruct.reports.tagging import light_section, tag_section
 
 HEAD = """# Results
 
-Printed by `python -m enstruct.reports.results` from `results/compare-*.json`, which `enstruct compare` wrote, from
-`results/tags-*.json`, `light-*.json` and `masks-*.json`, which `enstruct tags compare`, `tags light` and `masks compare` wrote,
-from
-`results/search-*.json` and `results/benchmark-bilevel.json`, which `benchmarks/search_implicit.py` and `bilevel_step.py` wrote, and from
-`results/reproduce/*.jsonl`, which `enstruct reproduce` wrote.
+Printed by `python -m enstruct.reports.results` from what the commands left in `results/`: `compare-*.json` (`enstruct compare`),
+`tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `search-*.json` and
+`benchmark-bilevel.json` (`benchmarks/search_implicit.py`, `bilevel_step.py`), and `reproduce/*.jsonl` (`enstruct reproduce`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
