@@ -77,6 +77,10 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert main([*arguments, "--methods", "cross-entropy,nothing"]) == 2
     assert main([*arguments, "--methods", "cross-entropy", "--model.crop", "12"]) == 2
     assert "another model" in capsys.readouterr().err
+    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "whole"]) == 0
+    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "hole"]) == 2
+    assert "whole" in capsys.readouterr().err
+    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "dvn"]) == 2  # another crop than the file's
 
 
 def test_near_duplicates(files, capsys):

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
-from enstruct.comparison.masks import PERCENTS, formatted_mask_row, leaked, mask_titles, run_mask_cell
+from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.data.image_folders import load_picture_parts
@@ -41,6 +41,7 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--protocol", type=str, default=None, help="dvn (24x24 crops) or whole; default: as --model.crop says")
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
     add_segmenter(p, skip={"method", "random_state"})
 
@@ -56,6 +57,10 @@ def run(options: Namespace) -> None:
         raise unknown_name("reference", reference, methods)
     parts = load_picture_parts(options.data, options.split_seed)
     model = shared.model_parameters(options)
+    if options.protocol is not None:
+        if options.protocol not in PROTOCOLS:
+            raise unknown_name("protocol", options.protocol, PROTOCOLS)
+        model |= PROTOCOLS[options.protocol]
     setting: dict[str, Any] = {"data": options.data, "split_seed": options.split_seed, "model": model}
     setting |= {"environment": environment(), "duplicates": leaked(parts)}
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
