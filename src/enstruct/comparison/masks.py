@@ -17,7 +17,7 @@ from enstruct.tag_metrics import ratio
 from enstruct.training.callbacks import Callback
 
 PROTOCOLS: dict[str, dict[str, Any]] = {"dvn": {"crop": 24}, "whole": {"crop": None}}
-"""Of the horses: DVN's (random 24 x 24 crops in training, 36 averaged ones at test); whole images, as the implicit paper has them."""
+"""Of the horses: DVN's (random 24 x 24 crops in training, 36 averaged ones at test); whole images, as the implicit paper."""
 PERCENTS = ("pooled", "without")
 COLUMNS = {
     "method": "method",

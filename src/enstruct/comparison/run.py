@@ -92,6 +92,9 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
         "predictor_updates": estimator.updates_["predictor"],
         "energy_updates": estimator.updates_["energy"],
     }
+    if isinstance(estimator, AutoMultiLabelClassifier):
+        best = {name: max(found.values()) for name, found in estimator.candidates_.items()}
+        record |= {"answer": estimator.chosen_, "candidates": best, "members": [name for name, _ in estimator.members_]}
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
 
 

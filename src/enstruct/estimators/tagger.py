@@ -81,8 +81,8 @@ class EnergySequenceTagger(TagPredictions):
     initial : EnergySequenceTagger, default=None
         A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped. It
         does not survive scikit-learn's ``clone``.
-    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost,
-    hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
+    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
+hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, batch_size, optimizer, max_iter, n_iter_no_change, tol
         As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data).

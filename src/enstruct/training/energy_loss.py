@@ -62,8 +62,7 @@ class EnergyLoss(nn.Module):
     """``criterion(logits, y, features) -> scalar``.
 
     features_dim, n_labels : widths of ``features`` (batch, features_dim) and of ``logits`` and ``y`` (batch, n_labels).
-    method : a row of ``METHODS`` with an energy, or a :class:`Method`, in one stage; for tags and masks one of ``TAG_METHODS`` or
-        ``MASK_METHODS`` in which predictor and energy learn together.
+    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`; for tags and masks a row of their tables.
     energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last.
     outputs : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
     learning_rate, weight_decay, clip : of the energy's AdamW.
