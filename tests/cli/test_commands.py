@@ -168,6 +168,11 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert main(["predict", "m", "mine.npz", "--top_k", "2", "--out", "found.jsonl"]) == 0
     assert all(len(json.loads(line)["labels"]) == 2 for line in (tmp_path / "found.jsonl").read_text().splitlines())
     assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--resume"]) == 2
+    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--model.decision", "fixed"]) == 2
+    (tmp_path / "other").mkdir()
+    assert main(["train", "mine.npz", "--out", "other", "--auto", "1"]) == 2
+    assert main(["analyse", "answers", "m", "mine.npz"]) == 2
+    assert "averages several" in capsys.readouterr().err
     arguments = ["compare", "mine.npz", "--seeds", "1", *small, "--json", "a.json"]
     assert main([*arguments, "--methods", "auto:cross-entropy,auto"]) == 0
     runs = json.loads((tmp_path / "a.json").read_text())["runs"]

@@ -43,6 +43,9 @@ def test_train_predict_evaluate_picture(files, capsys):
     assert main(["masks", "evaluate", "model", "set", "--json", "figures.json"]) == 0
     figures = json.loads((files / "figures.json").read_text())["rules"]
     assert figures[model.decision_]["iou"] == pytest.approx(model.score(test.images, test.masks))
+    assert main(["masks", "predict", "model", "set/test/images", "--out", "set/test/images"]) == 2
+    assert "over the images themselves" in capsys.readouterr().err
+    assert main(["masks", "picture", "model", "set", "--images", "[0,99]", "--out", "grid.png"]) == 2
     assert main(["masks", "picture", "model", "set", "--images", "[0,3]", "--out", "grid.png"]) == 0
     with Image.open(files / "grid.png") as picture:
         assert picture.size[1] > 100
@@ -55,6 +58,8 @@ def test_a_folder_without_parts(files, capsys):
     )
     assert main(["masks", "predict", "model", "set", "--part", "test", "--out", "found"]) == 0
     assert len(list((files / "found").iterdir())) == 8
+    assert main(["masks", "evaluate", "model", "set/train"]) == 0
+    assert "this is no test" in capsys.readouterr().out
     assert main(["masks", "picture", "model", "set/test", "--images", "[50]"]) == 2
     assert "numbered from 0" in capsys.readouterr().err
 

@@ -84,6 +84,10 @@ def test_masks_are_numbers(tmp_path):
     assert np.array_equal(read_mask(tmp_path / "rgb.png"), numbers)
     write(tmp_path / "rgba.png", np.concatenate([grey, np.full((2, 2, 1), 255)], axis=2))
     assert np.array_equal(read_mask(tmp_path / "rgba.png"), numbers)
+    seen = np.concatenate([grey, np.arange(4).reshape(2, 2, 1)], axis=2)
+    write(tmp_path / "clear.png", seen)
+    with pytest.raises(ParseError, match="transparent parts"):
+        read_mask(tmp_path / "clear.png")
     write(tmp_path / "colours.png", RNG.integers(256, size=(2, 2, 3)))
     with pytest.raises(ParseError, match="4 colours"):
         read_mask(tmp_path / "colours.png")
@@ -108,6 +112,10 @@ def test_files_that_do_not_fit(tmp_path):
     write(folder / "images" / "001.jpg", np.zeros((8, 10, 3)))
     with pytest.raises(DataError, match=r"both 001\.jpg and 001\.png"):
         read_pictures(folder)
+    twice = make_folder(tmp_path / "twice")
+    write(twice / "masks" / "001_mask.png", np.zeros((8, 10)))
+    with pytest.raises(DataError, match=r"two masks of the image 001"):
+        read_pictures(twice)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no images"):
         read_pictures(tmp_path / "empty")

@@ -29,6 +29,7 @@ def test_members_are_what_one_would_fit_alone(fitted, rows):
     alone = EnergyMultiLabelClassifier("seal-nce", **FAST, random_state=4)
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
     again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
+    assert again.n_features_in_ == rows.X.shape[1]
     alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], Y_val=rows.Y[160:])
     assert np.array_equal(again.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
 
@@ -104,6 +105,8 @@ def test_saving(fitted, rows, tmp_path):
         ({"members": 0}, "members"),
         ({"minutes": 0}, "minutes"),
         ({"metric": "f1"}, "example-f1"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"settings": {"hiden": 3}}, "hidden"),
     ],
 )
 def test_bad_settings(settings, what, rows):
@@ -118,4 +121,34 @@ def test_bad_data(rows):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
     with pytest.raises(ConfigError, match="both"):
         AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
-    assert sparse.issparse(rows.Y)
+    with pytest.raises(DataError, match="features"):
+        AutoMultiLabelClassifier(members=1, settings=FAST).fit(rows.X, rows.Y).predict(rows.X[:, :5])
+
+
+def test_forms_of_rows(rows):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows.X, columns=[f"x{i}" for i in range(rows.X.shape[1])])
+    made = [
+        AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(X, rows.Y)
+        for X in (rows.X, frame, sparse.coo_matrix(rows.X))
+    ]
+    assert np.array_equal(made[0].predict_proba(rows.X), made[1].predict_proba(frame))
+    assert list(made[1].feature_names_in_) == list(frame.columns)
+    assert made[2].predict(sparse.coo_matrix(rows.X)).shape == rows.Y.shape
+    drawn = AutoMultiLabelClassifier(("binary-relevance",), random_state=np.random.RandomState(0)).fit(rows.X, rows.Y)
+    assert drawn.chosen_ == "binary-relevance"
+
+
+def test_no_copy_of_a_training_row_is_a_validation_row(rows, monkeypatch):
+    seen = {}
+
+    def keep(self, train, held, seed):
+        seen.update(train=train, held=held)
+        raise DataError("enough")
+
+    monkeypatch.setattr(AutoMultiLabelClassifier, "_fit_members", keep)
+    with pytest.raises(DataError, match="enough"):
+        AutoMultiLabelClassifier(random_state=0).fit(np.vstack([rows.X, rows.X]), sparse.vstack([rows.Y, rows.Y]))
+    train = {row.tobytes() for row in seen["train"].X}
+    assert not any(row.tobytes() in train for row in seen["held"].X)
+    assert len(seen["train"]) + len(seen["held"]) == len(rows)

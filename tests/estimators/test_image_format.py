@@ -26,7 +26,7 @@ def test_a_constant_channel_does_no_harm():
 
 def test_sizes():
     images = as_images([np.zeros((4, 6)), np.zeros((5, 6))])
-    with pytest.raises(DataError, match=r"2 different sizes \(4x6, 5x6\): pass size="):
+    with pytest.raises(DataError, match=r"2 different sizes \(4x6, 5x6\).*size="):
         ImageFormat.fit(images, None).encode(images)
     assert ImageFormat.fit(images, (8, 8)).encode(images).shape == (2, 8, 8, 1)
     giant = as_images([np.zeros((1000, 1000), dtype=np.uint8)])
@@ -97,6 +97,30 @@ def test_ignored_and_grey_pixels():
 def test_masks_of_one_class_teach_nothing():
     with pytest.raises(DataError, match="is 0 everywhere"):
         MaskFormat.fit([np.zeros((3, 3), dtype=int)], None, None, None)
+
+
+def test_statistics_of_many_pixels_are_right():
+    images = as_images([RNG.random((500, 500, 3)).astype(np.float32) for _ in range(80)])
+    form = ImageFormat.fit(images, None)
+    assert np.allclose(form.mean, 0.5, atol=1e-3)
+    assert np.allclose(form.std, np.sqrt(1 / 12), atol=1e-3)
+
+
+def test_another_scale_is_noticed():
+    form = ImageFormat.fit(as_images(RNG.integers(256, size=(2, 4, 4), dtype=np.uint8)), None)
+    with pytest.raises(DataError, match="one scale"):
+        form.encode(as_images([255.0 * RNG.random((4, 4))]))
+
+
+def test_training_masks_must_show_two_classes(caplog):
+    form = MaskFormat.fit([np.array([[0, 1, 2]])], None, None, 128)
+    with pytest.raises(DataError, match=r"No training mask.*largest value there is 2"):
+        form.check_training([np.array([[0, 1, 2]])])
+    three = MaskFormat((0, 1, 2))
+    three.check_training([np.array([[0, 1]])])
+    assert "no training mask has a pixel of the classes [2]" in caplog.text
+    with pytest.raises(ConfigError, match="without the ignored one"):
+        MaskFormat.fit([np.array([[0, 1]])], [0, 1, 255], 255, None)
 
 
 def test_masks_are_resized_by_the_nearest_pixel():

@@ -8,6 +8,7 @@ from enstruct import EnergySegmenter
 from enstruct.data.synthetic import ellipses
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators.mask_predictions import SHARES
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
@@ -86,8 +87,10 @@ def test_several_classes_ignored_pixels_and_colour():
     assert model.score(colour, three) == model.score(colour, hidden)
     with pytest.raises(ConfigError, match="two classes"):
         model.predict(colour, decision="threshold")
+    begin = EnergySegmenter("cross-entropy", ignore=200, decision="threshold", max_iter=1, **FAST)
     with pytest.raises(ConfigError, match="needs two classes"):
-        EnergySegmenter("cross-entropy", ignore=200, decision="threshold", max_iter=1, **FAST).fit(colour, three)
+        begin.fit(colour, three)
+    assert not hasattr(begin, "predictor_")  # before any training
 
 
 def test_ignored_pixels_teach_nothing(pictures):
@@ -172,6 +175,9 @@ def test_saving(fitted, pictures, tmp_path):
         ({"decision": "best"}, ConfigError, "greedy"),
         ({"network": "vgg"}, ConfigError, "unet"),
         ({"size": (0, 3)}, ConfigError, "size="),
+        ({"size": 16}, ConfigError, "size="),
+        ({"width": 0}, ConfigError, "width"),
+        ({"binarise": 128}, DataError, "No training mask"),
         ({"crop": 0}, ConfigError, "crop="),
         ({"crop": 20}, DataError, "smaller than the crops"),
         ({"validation_fraction": 1.5}, ConfigError, "validation_fraction"),
@@ -182,6 +188,19 @@ def test_saving(fitted, pictures, tmp_path):
 def test_bad_settings(settings, error, what, pictures):
     with pytest.raises(error, match=what):
         EnergySegmenter(**{"method": "seal-margin", "max_iter": 1, **FAST, **settings}).fit(*pictures)
+
+
+def test_larger_validation_images_are_watched_whole(pictures):
+    images, masks = ellipses(4, 40, seed=3)
+    model = EnergySegmenter("cross-entropy", crop=12, max_iter=1, **FAST).fit(*pictures, images, masks)
+    rows = model._rows_of([image[:, :, None] for image in images], list(masks), SHARES)
+    assert np.isfinite(model._answers(rows.X)).all()
+    assert np.isfinite(model.history_[0]["score"])
+
+
+def test_a_size_may_be_a_list(pictures):
+    model = EnergySegmenter("cross-entropy", size=[12, 12], max_iter=1, **FAST).fit(*pictures)
+    assert model.predict(pictures[0]).shape == pictures[1].shape
 
 
 def test_bad_data(pictures):

@@ -147,6 +147,12 @@ def test_a_damaged_file_is_not_written_over(copy):
     (copy / "small.rows.npz").write_bytes(b"no archive")
     with pytest.raises(DataError, match="damaged"):
         Store(copy, "small")
+    (copy / "small.rows.npz").write_bytes(b"PK")
+    with pytest.raises(DataError, match="damaged"):
+        Store(copy, "small")
+    (copy / "small.rows.npz").unlink()
+    with pytest.raises(DataError, match="put it back"):
+        Store(copy, "small")
 
 
 def test_runs_of_another_version_are_kept_apart(copy):
@@ -181,6 +187,31 @@ def test_a_budget_ends_between_runs(tmp_path, monkeypatch):
     store = Store(tmp_path, "small")
     assert run(SMALL, store, keys, 3.0, lambda title: [], said.append) == 2
     assert "2 runs are left" in said[0]
+
+
+def test_two_processes_add_to_one_table(tmp_path):
+    one, two = Store(tmp_path, "small"), Store(tmp_path, "small")
+    cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": np.array([0.5])})
+    one.add(Key("d", "fair", "m", 0), cell, {}, environment(), None)
+    two.add(Key("d", "fair", "m", 1), cell, {}, environment(), None)
+    assert sorted(key.seed for key in Store(tmp_path, "small").runs) == [0, 1]
+
+
+def test_runs_of_other_settings_are_not_mixed_in(copy):
+    changed = replace(SMALL, settings={"": {"max_iter": 3, "hidden": 8}})
+    with pytest.raises(DataError, match="other settings"):
+        make(Store(copy, "small"), seeds=3, table=changed)
+    assert len(Store(copy, "small").runs) == 6
+
+
+def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folds = replace(SMALL, split="10-fold")
+    assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 3))) == 10
+    with pytest.raises(ConfigError, match="at least 1"):
+        list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance"], 0))
+    with pytest.raises(ConfigError, match="seal-nce"):
+        list(plan(SMALL, ["synthetic-90"], ["fair"], ["seal-nec"], 1))
 
 
 def test_what_is_asked_for_must_exist():
@@ -227,7 +258,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     for key, taken in store.runs.items():
         assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
     with pytest.raises(DataError, match="another hidden"):
-        adopt(replace(SMALL, settings={"": {"max_iter": 2, "hidden": 9}}), store, tmp_path / "c.json")
+        adopt(replace(SMALL, settings={"": {"max_iter": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json")
 
 
 def test_the_page_holds_every_table(folder):
@@ -248,6 +279,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert main(["reproduce", "seal-3"]) == 2
     assert "cannot run here" in capsys.readouterr().err
     assert main(["reproduce", "implicit-appendix-d", "--datasets", "b"]) == 2
+    assert main(["reproduce", "seal-1", "--budget", "3"]) == 2
+    assert "made by other commands" in capsys.readouterr().err
+    (tmp_path / "c.json").write_text("[]")
+    assert main(["reproduce", "small", "--adopt", "c.json", "--results", "r"]) == 2
+    assert "no results file" in capsys.readouterr().err
     assert main(["reproduce", "spen-figures"]) == 2
     assert "first `enstruct train" in capsys.readouterr().err
 

@@ -51,7 +51,9 @@ def test_a_study_goes_on_where_it_stopped_and_counts_others_trials(task, tmp_pat
     tune("cross-entropy", task, other, 3)
     third = tune("cross-entropy", task, again, 3)
     assert sum(third["trials"].values()) == 3
-    assert third["value"] >= first["value"]
+    rates = [trial.params["learning_rate"] for trial in ended(again)]
+    assert len(set(rates)) == 3  # nobody draws another's trials again
+    assert first["value"] in [trial.value for trial in ended(again)]
     assert third["value"] == max(trial.value for trial in ended(again) if trial.value is not None)
 
 
@@ -95,4 +97,6 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert main(["tune", "mine.npz", "--method", "binary-relevance"]) == 2
     assert "nothing to tune" in capsys.readouterr().err
     assert main(["tune", "nothing.npz"]) == 2
+    assert main([*arguments, "--most_updates", "3", "--model.max_iter", "2"]) == 2
+    assert "another most_updates" in capsys.readouterr().err
     assert main(["tune", "mine.npz", "--trials", "0"]) == 2

@@ -20,7 +20,7 @@ from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.data.image_folders import NAMED, load_picture_parts, load_pictures, near_duplicate_pictures, read_pictures
-from enstruct.errors import DataError, ModelFileError
+from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import replace_file
 from enstruct.mask_metrics import MASK_METRICS, class_iou
@@ -62,7 +62,9 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("duplicates", duplicates)
     picture = shared.new_parser("Draw images with their true and predicted masks, and the energies of both.")
     _add_model(picture)
-    picture.add_argument("--images", type=list[int], default=[0, 1, 2, 3], help="numbers of the images to draw, as [0,5]")
+    picture.add_argument(
+        "--images", type=list[int], default=[], help="numbers of the images to draw, as [0,5] (default: the first four)"
+    )
     picture.add_argument("--out", type=Path, default=Path("pictures/masks.png"), help="the picture")
     actions.add_subcommand("picture", picture)
 
@@ -121,6 +123,12 @@ def _predict(options: Namespace) -> None:
         data = read_pictures(options.data, labelled=False)
     if segmenter.classes_.min() < 0 or segmenter.classes_.max() > 255:
         raise DataError(f"The classes {segmenter.classes_.tolist()} do not fit a PNG of 8 bits; use predict from Python.")
+    sources = {path.resolve() for folder in (Path(options.data), Path(options.data) / "images") for path in folder.glob("*.png")}
+    clash = next((name for name in data.names if (options.out / f"{name}.png").resolve() in sources), None)
+    if clash is not None:
+        raise ConfigError(
+            f"--out {options.out} would write masks over the images themselves ({clash}.png): choose another folder."
+        )
     for name, mask in zip(data.names, segmenter.predict(data.images, decision=options.decision), strict=True):
         picture = Image.fromarray(mask.astype(np.uint8))
         replace_file(options.out / f"{name}.png", lambda part, picture=picture: picture.save(part, format="PNG"))  # type: ignore[misc]
@@ -150,13 +158,17 @@ def _evaluate(options: Namespace) -> None:
         scores = {name: ratio(np.concatenate([metric(t, p, n) for t, p in pairs])) for name, metric in MASK_METRICS.items()}
         flat = [np.concatenate([grid.ravel() for grid in grids])[None, None] for grids in (truth, predicted)]
         by_class = class_iou(flat[0], flat[1], n)
-        figures[rule] = {**scores, "pooled IoU by class": by_class.tolist()}
+        figures[rule] = {**scores, "pooled IoU by class": [None if np.isnan(v) else float(v) for v in by_class]}
         in_force = " (in force)" if rule == segmenter.decision_ else ""
         shown = ", ".join(f"{100 * v:.2f}" for v in by_class)
         table.add_row(rule + in_force, *(f"{100 * score:.2f}" for score in scores.values()), shown)
     console = Console()
     console.print(table)
     console.print(f"{len(data)} images", highlight=False)
+    if segmenter.notes_.get("source") == options.data and _is_plain(options.data):
+        console.print(
+            "these are the images it was trained on, those held out among them: this is no test", highlight=False, soft_wrap=True
+        )
     if options.json is not None:
         text = json.dumps({"images": len(data), "rules": figures}, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
@@ -179,5 +191,5 @@ def _duplicates(options: Namespace) -> None:
 
 def _picture(options: Namespace) -> None:
     segmenter, data = EnergySegmenter.load(options.model), load_pictures(options.data, options.part)
-    segmentation_picture(segmenter, data, [i for i in options.images if i < len(data)], options.out)
+    segmentation_picture(segmenter, data, options.images or list(range(min(4, len(data)))), options.out)
     Console().print(f"picture in {options.out}", highlight=False, soft_wrap=True)

@@ -31,7 +31,9 @@ def parser() -> ArgumentParser:
     p.add_argument("--methods", type=str, default="", help="names joined by commas (default: the table's and the baselines)")
     p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
     p.add_argument("--seeds", type=int, default=5, help="number of seeds, 0 .. N-1, or of folds")
-    p.add_argument("--budget", type=float, default=None, help="minutes; runs that do not fit are left for the next call")
+    p.add_argument(
+        "--budget", type=float, default=None, help="minutes; no run begins that would not end in time (a first one is not known)"
+    )
     p.add_argument("--results", type=Path, default=Path("results/reproduce"), help="folder of finished runs")
     p.add_argument(
         "--adopt", type=Path, default=None, help="take finished cells of a file of `enstruct compare` instead of running"
@@ -84,6 +86,8 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts, whose own files keep what is finished."""
     from enstruct.cli.main import main  # this module is one of its commands
 
+    if options.methods or options.protocol or options.budget is not None or options.adopt is not None:
+        raise ConfigError(f"{table.name} is made by other commands: --methods, --protocol, --budget and --adopt are not for it.")
     if not table.parts:
         raise DataError(f"{table.name} cannot run here: " + "; ".join(f"{name}: {why}" for name, why in table.absent.items()))
     wanted = _names(options.datasets) or list(table.parts)
@@ -92,8 +96,8 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
         command = [_resource(word) for word in table.parts[part]]
         missing = [word for word in command if word in table.absent]
         if missing or command[0] == "benchmark":
-            why = table.absent.get(missing[0], "") if missing else "run `make bench`"
-            raise DataError(f"{table.name}, {part}: {why}. Then: enstruct {' '.join(command)}.")
+            first = f"{table.absent[missing[0]]}, then `enstruct {' '.join(command)}`" if missing else "run `make bench`"
+            raise DataError(f"{table.name}, {part}: {first}.")
         if command[0] in ("compare", "tags", "masks") and "picture" not in command:
             command += ["--json", str(options.results.parent / f"{part}.json")]
         Console().print(f"enstruct {' '.join(command)}", highlight=False, soft_wrap=True)

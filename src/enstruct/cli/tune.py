@@ -50,10 +50,13 @@ def run(options: Namespace) -> None:
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     fixed = shared.model_parameters(options)
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
+    about = {"split_seed": options.split_seed, "labels": options.labels, "drop": options.drop, "seed": options.seed}
+    about |= {"most_updates": options.most_updates, "fixed": fixed, "rows": [len(part) for part in splits.parts().values()]}
+    about = json.loads(json.dumps(about))
     found = []
     with successive_bars() as bar:
         for name in methods:
-            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, options.seed)
+            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, options.seed, about)
             found.append(tune(name, task, study, options.trials, bar))
     _show(found)
     if options.json is not None:

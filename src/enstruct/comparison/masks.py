@@ -11,6 +11,7 @@ import numpy as np
 from enstruct.comparison.run import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
+from enstruct.errors import DataError
 from enstruct.estimators import EnergySegmenter
 from enstruct.mask_metrics import get_mask_metric
 from enstruct.tag_metrics import ratio
@@ -44,6 +45,7 @@ def leaked(parts: PictureParts) -> list[str]:
 
 def run_mask_cell(method: str, parts: PictureParts, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
     """Train, choose epochs and the decision on the validation images, score on the test ones at their own size."""
+    _check_test_values(parts, model)
     segmenter = EnergySegmenter(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     begin = time.perf_counter()
     segmenter.fit(parts.train.images, parts.train.truth(), parts.validation.images, parts.validation.truth())
@@ -68,7 +70,7 @@ def run_mask_cell(method: str, parts: PictureParts, seed: int, model: dict[str, 
         "score": {rule: ratio(counts[rule]) for rule in ("greedy", "chosen")},
         "validation": segmenter.decision_scores_,
         "pooled": ratio(counts["pooled"]),
-        "without": ratio(counts["chosen"][new]),
+        "without": ratio(counts["chosen"][new]) if new.any() else None,
         "epochs": segmenter.n_iter_,
         "predictor_updates": segmenter.updates_["predictor"],
         "energy_updates": segmenter.updates_["energy"],
@@ -76,6 +78,17 @@ def run_mask_cell(method: str, parts: PictureParts, seed: int, model: dict[str, 
         "predict_seconds": predict_seconds,
     }
     return Cell(record, counts)
+
+
+def _check_test_values(parts: PictureParts, model: dict[str, Any]) -> None:
+    """DataError before any training for test masks with a value that no other mask has."""
+    if model.get("classes") is not None or model.get("binarise") is not None:
+        return
+    known = {int(v) for part in (parts.train, parts.validation) for mask in part.truth() for v in np.unique(mask)}
+    for name, mask in zip(parts.test.names, parts.test.truth(), strict=True):
+        new = {int(v) for v in np.unique(mask)} - known - {model.get("ignore")}
+        if new:
+            raise DataError(f"The test mask {name} holds {sorted(new)}, which no training or validation mask has: pass ignore=.")
 
 
 def image_counts(segmenter: EnergySegmenter, parts: PictureParts, predicted: Any, metric: str) -> np.ndarray:

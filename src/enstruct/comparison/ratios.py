@@ -38,7 +38,8 @@ def _row(
         row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     for key in percents:
-        row[key] = 100 * float(np.mean([record[key] for record in records]))
+        known = [record[key] for record in records if record[key] is not None]
+        row[key] = 100 * float(np.mean(known)) if known else None
     row["difference"] = None
     if method != reference:
         a, b = (np.stack([cells[m, seed].rows["chosen"] for seed in seeds]).astype(np.float64) for m in (reference, method))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.estimators.auto import CHOSEN_HERE
 from enstruct.files import replace_file
 from enstruct.methods import get_method
 from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
@@ -102,8 +104,9 @@ def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Seq
     """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages MEMBERS seeds."""
     if method.partition(":")[0] != "auto":
         return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
-    settings = {k: v for k, v in model.items() if k not in ("metric", "method", "random_state")}
-    given: dict[str, Any] = {"metric": scored_by(model), "settings": settings, "random_state": SEED_STEP * seed}
+    settings = {k: v for k, v in model.items() if k not in CHOSEN_HERE}
+    metric = model.get("metric", "example-f1")
+    given: dict[str, Any] = {"metric": metric, "settings": settings, "random_state": SEED_STEP * seed}
     if ":" in method:
         given["methods"] = tuple(method.partition(":")[2].split("+"))
     return AutoMultiLabelClassifier(**given, members=MEMBERS, minutes=AUTO_MINUTES, callbacks=lambda title: list(callbacks))
@@ -157,7 +160,7 @@ class ResultsFile:
             arrays = dict(np.load(self.rows_path, allow_pickle=False))
             found = content["setting"]
             records = content["runs"]
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
         if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
             young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}

@@ -109,7 +109,7 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
     masks = _files(folder / "masks") if labelled and (folder / "masks").is_dir() else None
     if masks is not None:
-        masks = {name.removesuffix("_mask") if name not in images else name: path for name, path in masks.items()}
+        masks = _without_suffix(masks, images, folder)
         _check_pairs(images, masks, folder)
     names = sorted(images)
     grids = [read_image(images[name]) for name in names]
@@ -137,7 +137,12 @@ def read_image(path: Path) -> NDArray[np.uint8]:
 
 def read_mask(path: Path) -> NDArray[np.int64]:
     """(height, width). ParseError for a mask in colours: which class each of them is, nobody has said."""
-    with _opened(path) as file:
+    with _opened(path) as opened:
+        file: Image.Image = ImageOps.exif_transpose(opened)
+        if "A" in file.getbands() and np.ptp(np.asarray(file.getchannel("A"))) > 0:
+            raise ParseError("is a mask with transparent parts: what they stand for is not said. Save it without.", path)
+        if file.mode == "F":
+            raise ParseError("is a mask of numbers with fractions. Save it as whole numbers, one for each class.", path)
         if file.mode in ("RGB", "RGBA", "LA", "PA", "CMYK", "YCbCr"):
             grid = np.asarray(file.convert("RGB"), dtype=np.int64)
             if (grid != grid[..., :1]).any():
@@ -167,6 +172,17 @@ def _files(folder: Path) -> dict[str, Path]:
             if path.stem in found:
                 raise DataError(f"{folder} has both {found[path.stem].name} and {path.name}: one name stands for one image.")
             found[path.stem] = path
+    return found
+
+
+def _without_suffix(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """NAME_mask goes with the image NAME; DataError where NAME is there as well."""
+    found: dict[str, Path] = {}
+    for name, path in masks.items():
+        key = name if name in images else name.removesuffix("_mask")
+        if key in found:
+            raise DataError(f"{folder} has two masks of the image {key}: {found[key].name} and {path.name}.")
+        found[key] = path
     return found
 
 

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from enstruct.data.rows import as_indicator
+from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
@@ -33,6 +33,7 @@ from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.preparation import merge_duplicates
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
@@ -45,6 +46,8 @@ log = logging.getLogger("enstruct")
 
 DEFAULT_METHODS = ("binary-relevance", "cross-entropy", "seal-nce")
 EVERYTHING, NETWORKS = "everything", "networks"
+CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
+"""Parameters of members that are this estimator's to set."""
 AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
 """Rules that need marginals only: minimum Bayes risk needs the samples of one energy."""
 
@@ -59,8 +62,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     members : int, default=3
         Seeds of each method at most.
     minutes : float, default=10
-        Wall-clock budget. Each method is fitted once whatever it costs, but training of a network stops at the end of an epoch
-        once the budget is spent; later rounds start only what is likely to end in time.
+        Wall-clock budget. In the first round each method has its part of what is left: training of a network stops at the end of
+        an epoch once that is spent (solvers are never stopped); later rounds start only what is likely to end in time.
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
@@ -114,24 +117,31 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if self.labels_.kind == "single":
             raise ConfigError("One label a row is decided by argmax: use EnergyMultiLabelClassifier.")
         self._deadline = time.monotonic() + 60 * self.minutes
-        seed = (
-            int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is None else int(self.random_state)
-        )
-        Y = self.labels_.encode(y)
+        whole = isinstance(self.random_state, (int, np.integer))
+        seed = int(self.random_state) if whole else int(check_random_state(self.random_state).randint(2**31 - 1))
+        train = Rows(self._validated(X, reset=True), self.labels_.encode(y))
+        if train.X.shape[0] != len(train):
+            raise DataError(f"X has {train.X.shape[0]} rows, y has {len(train)}.")
         if X_val is None:
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            if X.shape[0] != Y.shape[0]:
-                raise DataError(f"X has {X.shape[0]} rows, y has {Y.shape[0]}.")
-            train, held = holdout(Y, self.validation_fraction, seed)
-            if not len(train) or not len(held):
-                raise DataError(f"{Y.shape[0]} rows are too few to hold out {self.validation_fraction:.0%} of them.")
-            rows = getattr(X, "iloc", X)
-            X, X_val, Y, held_Y = rows[train], rows[held], Y[train], Y[held]
+            train, held = self._hold_out(merge_duplicates(train), seed)  # no copy of a training row is a validation row
         else:
-            held_Y = self.labels_.encode(Y_val)
-        self._fit_members(X, Y, X_val, held_Y, seed)
-        self._choose(held_Y)
+            held = Rows(self._validated(X_val, reset=False), self.labels_.encode(Y_val))
+        self._fit_members(train, held, seed)
+        self._choose(held.Y)
         return self
+
+    def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+        train, held = holdout(rows.Y, self.validation_fraction, seed)
+        if not len(train) or not len(held):
+            raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
+        return rows.take(train), rows.take(held)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        except ValueError as error:
+            raise DataError(str(error)) from error
 
     def _check(self) -> None:
         get_metric(self.metric)
@@ -141,8 +151,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError("methods= must be distinct names, one at least.")
         if not (self.members >= 1 and self.minutes > 0):
             raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
+        if not 0 < self.validation_fraction < 1:
+            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
+        for name in self.settings or {}:
+            if name not in known:
+                raise unknown_name("setting of members", name, known)
 
-    def _fit_members(self, X: Any, Y: Any, X_val: Any, Y_val: Any, seed: int) -> None:
+    def _fit_members(self, train: Rows, held: Rows, seed: int) -> None:
         self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
         self._validation: list[NDArray[np.float64]] = []
         took: dict[str, float] = {}
@@ -151,19 +167,21 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 if number and (METHODS[name].solver is not None or time.monotonic() + took[name] > self._deadline):
                     continue
                 begin = time.monotonic()
-                model = self._member(name, seed + number)
-                model.fit(X, Y, X_val=X_val, Y_val=Y_val)
+                waiting = len(self.methods) - list(self.methods).index(name) if number == 0 else 1
+                share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
+                model = self._member(name, seed + number, share)
+                model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
-                self._validation.append(model.predict_proba(X_val))
+                self._validation.append(model.predict_proba(held.X))
                 log.info("member %s %d: %.1f s, validation %s", name, number, took[name], model.decision_scores_)
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
         self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
 
-    def _member(self, name: str, seed: int) -> EnergyMultiLabelClassifier:
+    def _member(self, name: str, seed: int, deadline: float) -> EnergyMultiLabelClassifier:
         shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
-        budget = Budget(self._deadline)
+        budget = Budget(deadline)
         given = {"metric": self.metric, **(self.settings or {}), "method": name, "random_state": seed}
         return EnergyMultiLabelClassifier(**given, callbacks=[budget, *shown])
 
@@ -204,6 +222,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean marginals (rows, labels) of the chosen candidate."""
         check_is_fitted(self, "chosen_")
+        X = self._validated(X, reset=False)
         members = self._groups()[self.chosen_]
         return self._mean([self.members_[i][1].predict_proba(X) for i in members], members)
 
@@ -255,6 +274,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 "validation_fraction": self.validation_fraction,
             },
             "labels": self.labels_.to_json(),
+            "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
             "members": [name for name, _ in kept],
             "chosen": self.chosen_,
             "candidates": self.candidates_,
@@ -278,14 +298,24 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         path = Path(path)
         try:
             header = json.loads((path / "auto.json").read_text(encoding="utf-8"))
+            if header["format"] > persistence.FORMAT or header["estimator"] != cls.__name__:
+                raise ModelFileError(
+                    f"{path} holds a {header['estimator']} of format {header['format']}; this reads a {cls.__name__} up to "
+                    f"format {persistence.FORMAT}."
+                )
             model = cls(**header["parameters"])
             models = [EnergyMultiLabelClassifier.load(path / f"member-{i}") for i in range(len(header["members"]))]
             model.members_ = list(zip(header["members"], models, strict=True))
             model.labels_ = LabelFormat.from_json(header["labels"])
+            model.n_features_in_ = header["input"]["n_features"]
+            if header["input"]["names"]:
+                model.feature_names_in_ = np.array(header["input"]["names"], dtype=object)
             model.chosen_, model.candidates_ = header["chosen"], header["candidates"]
             model.decision_, model.decision_scores_ = header["decision"], header["candidates"][header["chosen"]]
             model.rules_ = {name: persistence.decode_rule(make_rule(name), held) for name, held in header["rules"].items()}
             model.updates_, model.n_iter_, model.notes_ = header["updates"], header["epochs"], header["notes"]
+        except ModelFileError:
+            raise
         except FileNotFoundError as error:
             raise ModelFileError(f"{path} is not such a model folder: {error.filename} is missing.") from error
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:

@@ -7,6 +7,7 @@ one for each class, in any numbering.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from enstruct.errors import ConfigError, DataError
 
+log = logging.getLogger("enstruct")
 Grid = NDArray[Any]
 MOST_PIXELS = 512 * 512
 """Of one image: beyond it training and prediction would fill the memory with feature maps."""
@@ -27,11 +29,12 @@ MOST_CLASSES = 64
 
 @dataclass(frozen=True)
 class ImageFormat:
-    """``mean`` and ``std`` (channels,) of the training images; ``size`` (height, width) they are resized to, or None."""
+    """``mean`` and ``std`` (channels,) of the training images, ``most`` their largest value; ``size`` to resize to, or None."""
 
     mean: NDArray[np.float32]
     std: NDArray[np.float32]
     size: tuple[int, int] | None
+    most: float = np.inf
 
     @classmethod
     def fit(cls, images: Sequence[Grid], size: tuple[int, int] | None) -> ImageFormat:
@@ -40,9 +43,14 @@ class ImageFormat:
         if len(channels) > 1:
             raise DataError(f"Images must have the same number of channels; these have {sorted(channels)}.")
         plain = cls(np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32), size)
-        pixels = np.concatenate([plain._resized(image).reshape(-1, image.shape[2]) for image in images])
-        std = pixels.std(0)
-        return cls(pixels.mean(0), np.where(std > 0, std, 1).astype(np.float32), size)
+        total, squares, count, most = 0.0, 0.0, 0, 0.0
+        for image in images:  # in double precision: sums of many pixels leave float32 behind
+            pixels = plain._resized(image).reshape(-1, image.shape[2]).astype(np.float64)
+            total, squares, count = total + pixels.sum(0), squares + np.square(pixels).sum(0), count + len(pixels)
+            most = max(most, float(pixels.max()))
+        mean = np.asarray(total / count)
+        std = np.sqrt(np.maximum(squares / count - mean**2, 0))
+        return cls(mean.astype(np.float32), np.where(std > 1e-6, std, 1).astype(np.float32), size, most)
 
     @property
     def channels(self) -> int:
@@ -52,12 +60,22 @@ class ImageFormat:
         """(images, height, width, channels). DataError if they differ in size, or from the training images in channels."""
         for i, image in enumerate(images):
             if image.shape[2] != self.channels:
-                raise DataError(f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}.")
+                raise DataError(
+                    f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}. (One image goes in a "
+                    "list: [image].)"
+                )
+            if image.dtype.kind == "f" and image.max() > 10 * max(self.most, 1.0):
+                raise DataError(
+                    f"Image {i} holds values up to {image.max():g}, training ones up to {self.most:g}: give both in one scale."
+                )
         ready = [(self._resized(image) - self.mean) / self.std for image in images]
         sizes = {image.shape[:2] for image in ready}
         if len(sizes) > 1:
             some = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
-            raise DataError(f"The images have {len(sizes)} different sizes ({some}): pass size=(height, width) to resize them.")
+            raise DataError(
+                f"The images have {len(sizes)} different sizes ({some}), and must be of one here: "
+                "EnergySegmenter(size=(height, width)) resizes them."
+            )
         return np.stack(ready)
 
     def _resized(self, image: Grid) -> NDArray[np.float32]:
@@ -86,15 +104,17 @@ class MaskFormat:
 
     @classmethod
     def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
-        """DataError for masks that hold one class only, or greys nobody has explained."""
+        """From training and validation masks. DataError for one class only, or greys nobody has explained."""
         if binarise is not None:
             if classes is not None:
                 raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
             return cls((0, 1), ignore, binarise)
         found = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
         if classes is not None:
-            if len(set(classes)) < 2 or len(set(classes)) < len(classes):
-                raise ConfigError(f"classes= must be at least two different values, not {list(classes)}.")
+            if len(set(classes)) < 2 or len(set(classes)) < len(classes) or ignore in classes:
+                raise ConfigError(
+                    f"classes= must be at least two different values, without the ignored one, not {list(classes)}."
+                )
             return cls(tuple(int(c) for c in classes), ignore)
         if len(found) > 2 and (len(found) > MOST_CLASSES or found[-1] >= MOST_CLASSES):
             some = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
@@ -105,6 +125,20 @@ class MaskFormat:
         if len(found) < 2:
             raise DataError(f"Every mask is {found[0] if found else 'unknown'} everywhere: there is nothing to learn.")
         return cls(tuple(found), ignore)
+
+    def check_training(self, masks: Sequence[Grid]) -> None:
+        """DataError unless two classes occur in these masks; a word about every class of several that does not."""
+        counts = np.zeros(len(self.classes), dtype=np.int64)
+        for i, mask in enumerate(masks):
+            numbers = self._numbers(mask, i)
+            counts += np.bincount(numbers[numbers >= 0], minlength=len(self.classes))
+        missing = [self.classes[k] for k in np.flatnonzero(counts == 0)]
+        if len(self.classes) - len(missing) < 2:
+            most = max(int(mask.max()) for mask in masks)
+            hint = f" The largest value there is {most}: choose binarise= below it." if self.binarise is not None else ""
+            raise DataError(f"No training mask has a pixel of {', '.join(map(str, missing))}: there is nothing to learn.{hint}")
+        if missing:
+            log.warning("no training mask has a pixel of the classes %s", missing)
 
     def encode(self, masks: Sequence[Grid], size: tuple[int, int] | None = None) -> NDArray[np.int64]:
         """(masks, height, width) class numbers, -1 where unknown; resized to ``size`` by the nearest pixel. DataError."""

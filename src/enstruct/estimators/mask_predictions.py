@@ -25,6 +25,8 @@ from enstruct.tag_metrics import ratio
 from enstruct.training.answers import inferred, probabilities, problem
 from enstruct.training.batches import in_order, to_batch
 
+PLACES = 33
+"""Places of training crops along a side at most: every crop is a row, and rows take memory."""
 SHARES = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 """Where crops lie in answers, as shares of the room there is: DVN's offsets {0, 2, 3, 4, 6, 8} of 24 x 24 in 32 x 32."""
 
@@ -111,7 +113,10 @@ class MaskPredictions(EnergyEstimator):
         return np.array(out)
 
     def infer(self, images: Any, settings: Solver | None = None) -> Solution:
-        """Minimise the fitted energy for these images, whole, as one batch; ``settings``: by default the method's own."""
+        """Minimise the fitted energy for these images, whole and of one size, as one batch.
+
+        ``settings``: by default the method's own.
+        """
         self._check_fitted()
         how = settings or self._method().inference or self._refinement(50)
         X = Images.whole(self.images_.encode(as_images(images)))
@@ -150,7 +155,7 @@ class MaskPredictions(EnergyEstimator):
         """
         self._check_fitted()
         held = {
-            "images": {"mean": self.images_.mean, "std": self.images_.std, "size": self.images_.size},
+            "images": {"mean": self.images_.mean, "std": self.images_.std, "size": self.images_.size, "most": self.images_.most},
             "masks": {"classes": self.masks_.classes, "ignore": self.masks_.ignore, "binarise": self.masks_.binarise},
             "threshold": self.threshold_,
         }
@@ -159,7 +164,7 @@ class MaskPredictions(EnergyEstimator):
     def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         images, masks = header["images"], header["masks"]
         mean, std = (np.array(images[name], dtype=np.float32) for name in ("mean", "std"))
-        self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]))
+        self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]), images["most"])
         self.masks_ = MaskFormat(tuple(masks["classes"]), masks["ignore"], masks["binarise"])
         self.classes_ = np.array(self.masks_.classes)
         self.threshold_ = header["threshold"]
@@ -183,13 +188,19 @@ class MaskPredictions(EnergyEstimator):
 
 
 def crops(whole: tuple[int, ...], crop: int, shares: tuple[float, ...] | None) -> tuple[tuple[int, int], list[tuple[int, int]]]:
-    """(size, offsets) of crops in an image; ``shares`` of the room, or None for every one. DataError if crops do not cover it."""
+    """(size, offsets) of crops in an image; ``shares`` of the room, or None for all, at most ``PLACES`` a side.
+
+    DataError if crops do not cover the image.
+    """
     room = [length - crop for length in whole]
     if min(room) < 0:
         raise DataError(f"An image of {whole[0]}x{whole[1]} is smaller than the crops of {crop}x{crop} the model looks at.")
     if max(whole) > 5 * crop:
         raise DataError(f"An image of {whole[0]}x{whole[1]} is more than five times a crop of {crop}: make crop= larger.")
-    steps = [range(r + 1) if shares is None else sorted({round(share * r) for share in shares}) for r in room]
+    every = [share / (PLACES - 1) for share in range(PLACES)]
+    steps = [
+        range(r + 1) if shares is None and r < PLACES else sorted({round(share * r) for share in shares or every}) for r in room
+    ]
     return (crop, crop), [(top, left) for top in steps[0] for left in steps[1]]
 
 

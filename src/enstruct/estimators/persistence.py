@@ -127,6 +127,8 @@ def encode_parameter(name: str, value: Any) -> Any:
     if is_dataclass(value) and type(value) in NAMES:
         held = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
         return {"value": NAMES[type(value)], "fields": held}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     if isinstance(value, (list, tuple)):
         return [encode_parameter(name, entry) for entry in value]
     if isinstance(value, np.random.RandomState):

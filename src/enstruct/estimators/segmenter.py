@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -49,7 +50,7 @@ class EnergySegmenter(MaskPredictions):
         "greedy" (each pixel's most probable class), "threshold" (two classes: the best on validation images), or "auto": the
         better of them there.
     classes : list of int, default=None
-        The values masks may hold; by default those of the training masks. With two, the second is the object.
+        The values masks may hold; by default those of the training and validation masks. With two, the second is the object.
     ignore : int, default=None
         The value of pixels whose class is not known: they count nowhere.
     binarise : int, default=None
@@ -152,7 +153,8 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         """Train on images and their masks: arrays (images, height, width[, channels]) and (images, height, width), or lists.
 
         ``images_val, masks_val`` serve early stopping and the decision; without them a part of the images is held out.
-        Raises DataError for unusable images or masks, ConfigError for unknown settings, DivergenceError.
+        Validation images must be of one size as well. Raises DataError for unusable images or masks, ConfigError for unknown
+        settings, DivergenceError.
         """
         self._check_choices()
         if (images_val is None) != (masks_val is None):
@@ -167,23 +169,22 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         else:
             validation = as_images(images_val)
             kept = validation, as_masks(masks_val, validation)
-        self.images_ = ImageFormat.fit(grids, self.size)
+        self.images_ = ImageFormat.fit(grids, None if self.size is None else (int(self.size[0]), int(self.size[1])))
         self.masks_ = MaskFormat.fit([*given, *kept[1]], self.classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
-        if self.metric == "iou" and not any((mask == self.classes_[-1]).any() for mask in given) and self.binarise is None:
-            raise DataError(f"No training mask has a pixel of the class {self.classes_[-1]}.")
+        self.masks_.check_training(given)
+        if self.decision == "threshold" and len(self.classes_) > 2:
+            raise ConfigError(f"decision='threshold' needs two classes; there are {len(self.classes_)}.")
         self._n_images = len(grids)
         rows = self._rows_of(grids, given, None)
-        watched = self._rows_of(*kept, CORNERS if self._corners_cover(rows) else SHARES)
+        watched = self._rows_of(*kept, SHARES)
+        if self.crop is not None and max(watched.X.grids.shape[1:3]) <= 2 * self.crop:
+            watched = self._rows_of(*kept, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
         self.history_ = self._train(rows, watched, MaskJudge(self.metric), None, seed)
         self.n_iter_ = max(1, len(self.history_))
         self.updates_ = dict(self.__dict__.pop("_game_").updates)
         self._choose_decision(self._rows_of(*kept, SHARES))
         return self
-
-    def _corners_cover(self, rows: Rows) -> bool:
-        """Whether four crops show every pixel: enough to watch training by, a ninth of the cost of an answer."""
-        return self.crop is not None and max(rows.X.grids.shape[1:3]) <= 2 * self.crop
 
     def _settings(self, n_rows: int) -> Settings:
         return super()._settings(self._n_images)  # an epoch takes each image once, however many crops it has
@@ -194,8 +195,10 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
             raise unknown_name("decision", self.decision, ("auto", *MASK_RULES))
         if self.network not in NETWORKS:
             raise unknown_name("network", self.network, NETWORKS)
-        if self.size is not None and not (len(tuple(self.size)) == 2 and min(self.size) >= 1):
+        if self.size is not None and not (isinstance(self.size, Sequence) and len(self.size) == 2 and min(self.size) >= 1):
             raise ConfigError(f"size= must be (height, width) of at least one pixel, not {self.size}.")
+        if self.width < 1 or self.levels < 0:
+            raise ConfigError(f"width must be at least 1 and levels at least 0, not {self.width} and {self.levels}.")
         if self.crop is not None and self.crop < 1:
             raise ConfigError(f"crop= must be at least one pixel, not {self.crop}.")
         if not 0 < self.validation_fraction < 1:
@@ -235,8 +238,6 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
     def _choose_decision(self, validation: Rows) -> None:
         p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)
         metric = MASK_METRICS[self.metric]
-        if self.decision == "threshold" and n_classes > 2:
-            raise ConfigError(f"decision='threshold' needs two classes; there are {n_classes}.")
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
         found = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
         self.decision_scores_ = {rule: ratio(metric(truth, numbers, n_classes)) for rule, numbers in found.items()}

@@ -36,7 +36,8 @@ def reproduced_page(folder: Path) -> list[str]:
         "",
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
         "budget, the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
-        "hierarchical bootstrap over runs and test rows. Published protocol: the papers' settings and data handling, updates a "
+        "hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an average of cross-entropy nets, "
+        "`auto:cross-entropy`). Published protocol: the papers' settings and data handling, updates a "
         "batch capped at "
         f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
         "",
@@ -96,7 +97,8 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
     cells = [method, "–" if published is None else f"{published:.2f}", _mean(table, theirs, "fixed") if asked else "–"]
     cells += [_mean(table, ours, rule) for rule in ("fixed", "threshold", "chosen")]
-    cells += [_difference(store, dataset, baseline, method) for baseline in BASELINES]
+    equals = [f"auto:{BASELINES[1]}" if method.startswith("auto") and b == BASELINES[1] else b for b in BASELINES]
+    cells += [_difference(store, dataset, baseline, method) for baseline in equals]
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
 
 
@@ -144,7 +146,11 @@ def command_section(table: CommandTable, results: Path) -> str:
     ]
     for part, command in table.parts.items():
         done = (results / f"{part}.json").is_file()
-        where = f"figures in `results/{part}.json`, on this page if a section is named after it" if done else NOT_RUN
-        lines.append(f"- {part}: {where}; `enstruct {' '.join(command)}`")
+        asked = command[0] in ("analyse", "data", "tags") and "compare" not in command and "light" not in command
+        where = "made when asked for" if asked else NOT_RUN
+        if done:
+            where = f"figures in `results/{part}.json`, on this page if a section is named after it"
+        what = "make bench" if command[0] == "benchmark" else f"enstruct {' '.join(command)}"
+        lines.append(f"- {part}: {where}; `{what}`")
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
     return "\n".join([*lines, ""])

@@ -6,8 +6,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, cast
 
-from enstruct.comparison.run import ResultsFile, environment, run_cell
+from enstruct.comparison.run import ResultsFile, check_method, environment, run_cell
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -24,9 +25,14 @@ def plan(
     table: LabelTable, datasets: Sequence[str], protocols: Sequence[Protocol], methods: Sequence[str], seeds: int
 ) -> Iterator[Key]:
     """The cells in the order in which they are run: all methods of a seed, then the next: an early end is a fair table."""
+    if seeds < 1:
+        raise ConfigError(f"--seeds must be at least 1, not {seeds}.")
+    number = int(table.split.partition("-")[0]) if table.split.endswith("-fold") else seeds
+    for method in methods:
+        check_method(method)
     for dataset in datasets:
         for protocol in protocols:
-            for seed in range(seeds):
+            for seed in range(number):
                 for method in methods:
                     if has_settings(table, dataset, protocol, method):
                         yield Key(dataset, protocol, method, seed)
@@ -68,6 +74,7 @@ def run(
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error if it is ``needed``, else passed over with a word.
     """
+    check_settings(table, store)
     missing = [key for key in keys if key not in store.runs]
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
@@ -78,9 +85,9 @@ def run(
         expected = _expected(store, key)
         if left is not None and (left <= 0 or expected > left):
             if not made:
+                took = f"{key} took {expected:.0f} s last time" if expected else f"{key} cannot even begin"
                 raise ConfigError(
-                    f"The budget of {minutes:g} minutes is too small for one run: {key} took {expected:.0f} s last time. "
-                    "Raise --budget; nothing is lost."
+                    f"The budget of {minutes:g} minutes is too small for one run: {took}. Raise --budget; nothing is lost."
                 )
             say(f"the budget is spent; {len(missing) - made} runs are left: run the command again to go on")
             break
@@ -96,6 +103,9 @@ def run(
                 absent.add(key.dataset)
                 continue
             loaded = (key.dataset, key.protocol)
+        store.refresh()
+        if key in store.runs:  # another process has made it meanwhile
+            continue
         _make(table, store, key, splits, bar, commit)
         made += 1
     return made
@@ -103,13 +113,28 @@ def run(
 
 def _make(table: LabelTable, store: Store, key: Key, splits: list[Splits], bar: Bar, commit: str | None) -> None:
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
-    if len(splits) > 1 and key.seed >= len(splits):
-        raise ConfigError(f"{table.name} has {len(splits)} folds; there is no fold {key.seed}.")
     begin = time.perf_counter()
     cell = run_cell(key.method, splits[key.seed if len(splits) > 1 else 0], key.seed, given, bar(str(key)))
     cell.record["seconds"] = time.perf_counter() - begin
-    cell.record["test_rows"] = len(splits[0].test)
-    store.add(key, cell, {name: encode_parameter(name, value) for name, value in given.items()}, environment(), commit)
+    cell.record["test_rows"] = len(splits[key.seed if len(splits) > 1 else 0].test)
+    store.add(key, cell, encoded(given), environment(), commit)
+
+
+def encoded(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings as a line keeps them."""
+    return cast(dict[str, Any], json.loads(json.dumps({name: encode_parameter(name, value) for name, value in given.items()})))
+
+
+def check_settings(table: LabelTable, store: Store) -> None:
+    """DataError if finished runs have other settings than the table declares now: they must not be averaged with new ones."""
+    for key, run in store.runs.items():
+        if key.dataset in table.datasets and has_settings(table, key.dataset, key.protocol, key.method):  # type: ignore[arg-type]
+            now = encoded(settings(table, key.dataset, key.protocol, key.method))  # type: ignore[arg-type]
+            if run.line["settings"] != now:
+                raise DataError(
+                    f"{store.path}: the run {key} has other settings ({run.line['settings']}) than {table.name} declares by now "
+                    f"({now}). Move the file away, or undo the change."
+                )
 
 
 def _expected(store: Store, key: Key) -> float:
@@ -123,8 +148,12 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
 
     DataError unless the file has the data set, the split and the settings of the table.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
-    setting = content["setting"]
+    check_settings(table, store)
+    try:
+        setting = json.loads(path.read_text(encoding="utf-8"))["setting"]
+        setting["data"], setting["model"], setting["split_seed"], setting["rows"]["test"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no results file of enstruct compare ({error}).") from error
     dataset = str(setting["data"]).removesuffix(".npz")
     if dataset not in table.datasets or setting.get("split", "auto") != table.split or setting["split_seed"] != 0:
         raise DataError(f"{path} has other data or another split than {table.name}: {dataset}, {setting.get('split', 'auto')}.")
@@ -133,15 +162,9 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     differs = [k for k, v in setting["model"].items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
     if differs:
         raise DataError(f"{path} was run with another {', '.join(differs)} than {table.name}'s fair protocol.")
-    cells, new = ResultsFile(path, setting, setting["model"]).cells, 0
-    for (method, seed), cell in cells.items():
-        key = Key(dataset, "fair", method, seed)
-        if key not in store.runs:
-            given = settings(table, dataset, "fair", method)
-            record = {**cell.record, "seconds": cell.record["fit_seconds"], "test_rows": setting["rows"]["test"]}
-            record["adopted_from"] = path.name
-            cell.record.update(record)
-            store.add(key, cell, given, setting["environment"], None, write=False)
-            new += 1
-    store.write()
-    return new
+    runs = []
+    for (method, seed), cell in ResultsFile(path, setting, setting["model"]).cells.items():
+        cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
+        key, given = Key(dataset, "fair", method, seed), encoded(settings(table, dataset, "fair", method))
+        runs.append(store.line(key, cell, given, setting["environment"], None))
+    return store.add_all(runs)

@@ -2,7 +2,8 @@
 
 A line holds table, dataset, protocol, method, seed, settings, environment (versions, machine, threads), commit, updates, epochs,
 seconds and every metric under every decision rule. Lines of other versions or machines stay in the file and are never averaged
-with those of this one. A line cut short by an interruption is dropped, with a warning, and its run made again.
+with those of this one. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and
+its run made again.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import json
 import logging
 import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +25,14 @@ from enstruct.comparison.run import Cell, environment, save_arrays
 from enstruct.errors import DataError
 from enstruct.files import replace_file
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 log = logging.getLogger("enstruct")
-SAME = ("enstruct", "torch", "machine")
-"""What runs must share to stand in one table. Seconds are compared by nobody, so the number of cores may differ."""
+SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
+"""What runs must share to stand in one table, since figures depend on it. The processor may differ: nobody compares seconds."""
 
 
 class Key(NamedTuple):
@@ -58,18 +67,25 @@ class Store:
         self.table = table
         here = environment()
         self.where = where or tuple(str(here[name]) for name in SAME)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the files again: another process may have finished runs. DataError for damaged ones."""
         self.runs: dict[Key, Run] = {}
         self.elsewhere: list[Run] = []
         if self.path.exists():
             self._read()
 
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        if not self.rows_path.exists():
+            raise DataError(f"{self.path.name} is there without {self.rows_path.name}, the scores of its test rows: put it back.")
+        try:
+            return dict(np.load(self.rows_path, allow_pickle=False))
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise DataError(f"{self.rows_path} is damaged ({error}); move it and {self.path.name} away.") from error
+
     def _read(self) -> None:
-        arrays: dict[str, NDArray[Any]] = {}
-        if self.rows_path.exists():
-            try:
-                arrays = dict(np.load(self.rows_path, allow_pickle=False))
-            except (OSError, ValueError) as error:
-                raise DataError(f"{self.rows_path} is damaged ({error}); move it and {self.path.name} away.") from error
+        arrays = self._arrays()
         lines = self.path.read_text(encoding="utf-8").splitlines()
         for number, text in enumerate(lines, 1):
             try:
@@ -82,8 +98,9 @@ class Store:
                 raise DataError(f"{self.path}, line {number} is no run of enstruct reproduce ({error}); move it away.") from error
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
             if not rows:
-                log.warning("%s, line %d has no test rows in %s: that run is made again", self.path, number, self.rows_path.name)
-                continue
+                raise DataError(
+                    f"{self.path}, line {number} has no scores in {self.rows_path.name}: the files are not of one time."
+                )
             self._keep(Run(line, rows))
 
     def _keep(self, run: Run) -> None:
@@ -92,23 +109,43 @@ class Store:
         else:
             self.elsewhere.append(run)
 
-    def add(
-        self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None, write: bool = True
-    ) -> None:
-        """One more finished run, on disk before this returns; ``write=False`` leaves that to the caller."""
-        line = {"table": self.table, **key._asdict(), "settings": settings, "environment": env, "commit": commit, **cell.record}
-        line |= key._asdict()  # the record names its seed and method, too
-        self._keep(Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()}))
-        if write:
-            self.write()
+    def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
+        """One more finished run, on disk before this returns."""
+        self.add_all([self.line(key, cell, settings, env, commit)])
 
-    def write(self) -> None:
+    def line(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> Run:
+        """A finished cell as a run of this table."""
+        line = {"table": self.table, "settings": settings, "environment": env, "commit": commit, **cell.record, **key._asdict()}
+        return Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()})
+
+    def add_all(self, runs: Iterable[Run]) -> int:
+        """Add what is not there yet to what the files hold by now; returns how many were new."""
+        with _locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            known = {(run.key, run.where) for run in (*self.runs.values(), *self.elsewhere)}
+            new = [run for run in runs if (run.key, run.where) not in known]
+            for run in new:
+                self._keep(run)
+            self._write()
+        return len(new)
+
+    def _write(self) -> None:
         """Rows first: a line without its rows would be a finished run that nobody can compare."""
         every = [*self.runs.values(), *self.elsewhere]
         arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
         text = "".join(json.dumps(run.line) + "\n" for run in every)
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
         replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One process at a time; where the system has no such locks, the file alone is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _prefix(line: dict[str, Any]) -> str:
@@ -129,4 +166,5 @@ def present_commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=Path(__file__).parent, check=False).returncode
+    return done.stdout.strip() + ("-dirty" if changed else "")

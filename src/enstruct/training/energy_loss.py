@@ -119,6 +119,7 @@ class EnergyLoss(nn.Module):
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
+        y = y.long()
         mask = (y != IGNORED).unsqueeze(-1).to(logits.dtype)  # (batch, *places, 1)
         truth = F.one_hot(y.clamp(min=0), self.n_labels).to(logits.dtype) * mask
         return Batch(features.detach(), truth, mask)

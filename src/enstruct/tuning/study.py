@@ -7,6 +7,8 @@ goes by. Trials that fall behind the median of the others at the same epoch are 
 from __future__ import annotations
 
 import logging
+import os
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,34 +43,49 @@ class Task:
     seed: int = 0
 
 
-def open_study(name: str, storage: Path, seed: int = 0) -> Study:
-    """The study of that name in the journal file, new or to go on with. MissingExtraError without Optuna."""
+def open_study(name: str, storage: Path, seed: int = 0, task: dict[str, Any] | None = None) -> Study:
+    """The study of that name in the journal file, new or to go on with.
+
+    ``task``: what its trials are about (JSON); ConfigError if the file's are about another. MissingExtraError without Optuna.
+    """
     optuna = _optuna()
     storage.parent.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(storage))
-    return optuna.create_study(
+    journal = optuna.storages.JournalStorage(backend)
+    names = optuna.study.get_all_study_names(journal)
+    begun = len(optuna.load_study(study_name=name, storage=journal).get_trials(deepcopy=False)) if name in names else 0
+    study = optuna.create_study(
         study_name=name,
-        storage=optuna.storages.JournalStorage(backend),
-        sampler=optuna.samplers.TPESampler(seed=seed),
+        storage=journal,
+        # a second process, or a second call, must not draw the first one's trials again
+        sampler=optuna.samplers.TPESampler(seed=seed + (begun * 7919 + os.getpid() if begun else 0)),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT),
         direction="maximize",
         load_if_exists=True,
     )
+    found = study.user_attrs.get("task")
+    if found is not None and task is not None and found != task:
+        differs = ", ".join(sorted(k for k in {*found, *task} if found.get(k) != task.get(k)))
+        raise ConfigError(f"{storage} holds trials of {name} with another {differs}: give another --storage.")
+    if found is None and task is not None:
+        study.set_user_attr("task", task)
+    return study
 
 
 def tune(
     method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []
 ) -> dict[str, Any]:
-    """Until the study holds ``trials`` that ended, whoever made them. Returns the best: number, value, settings, and the counts.
+    """Until ``trials`` of the study ended or are others' work, whoever made them.
 
-    ConfigError if not one of them came to an end.
+    Returns the best: number, value, settings, and how many ended how. ConfigError if not one of them came to an end.
     """
     optuna = _optuna()
     if trials < 1:
         raise ConfigError(f"Give at least one trial, not {trials}.")
     suggest(optuna.trial.FixedTrial(_middle()), get_method(method), task.most_updates)  # objects to methods without a search
-    while len(ended(study)) < trials:
+    while len(ended(study)) + at_work(study) < trials:
         trial = study.ask()
+        trial.set_user_attr("process", f"{platform.node()} {os.getpid()}")
         title = f"{method} trial {trial.number}"
         try:
             value = _value(method, task, trial, bar(title))
@@ -85,6 +102,28 @@ def tune(
 def ended(study: Study) -> list[Any]:
     """Trials that are complete, cut short or failed."""
     return [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
+
+
+def at_work(study: Study) -> int:
+    """Trials that other living processes are busy with; those of killed ones count for nothing."""
+    return sum(
+        _alive(trial.user_attrs.get("process", "")) for trial in study.get_trials(deepcopy=False) if not trial.state.is_finished()
+    )
+
+
+def _alive(process: str) -> bool:
+    node, _, number = process.rpartition(" ")
+    if not number or int(number) == os.getpid():
+        return False
+    if node != platform.node():
+        return True
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
