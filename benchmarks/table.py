@@ -145,7 +145,8 @@ def show(content: dict[str, Any]) -> None:
         )
     for row in (*content["peers"], *content["kept"]):
         taken = f"{1e3 * row['seconds']:10.3f} ms" if "seconds" in row else ""
-        print(f"{row['what']:75s} {taken:14s} {row.get('ratio', float('nan')):6.1f}")
+        ratio = f"{row['ratio']:6.1f}" if "ratio" in row else ""
+        print(f"{row['what']:75s} {taken:14s} {ratio}")
 
 
 def main() -> None:

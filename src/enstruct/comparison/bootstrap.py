@@ -7,6 +7,7 @@ their difficulty is common to all). The interval is the 2.5th to the 97.5th perc
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -51,11 +52,20 @@ def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates
     """Mean of ``b - a`` with its 95% interval; both (seeds, rows)."""
     difference = b - a
     n_seeds, n_rows = difference.shape
-    rng = np.random.default_rng(seed)
-    means = np.empty(replicates)
-    for r in range(replicates):
-        seeds = rng.integers(n_seeds, size=n_seeds)
-        rows = rng.integers(n_rows, size=n_rows)
-        means[r] = difference[seeds].mean(0)[rows].mean()
+    seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
+    of_seeds = weight @ difference.T / n_rows  # (replicates, seeds) mean over the rows drawn
+    means = np.take_along_axis(of_seeds, seeds, axis=1).mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(difference.mean()), float(low), float(high))
+
+
+@lru_cache(maxsize=4)
+def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Seeds drawn (replicates, seeds), and how often each row is (replicates, rows): tables of one shape share them."""
+    rng = np.random.default_rng(seed)
+    seeds = np.empty((replicates, n_seeds), dtype=np.int64)
+    weight = np.empty((replicates, n_rows))
+    for r in range(replicates):
+        seeds[r] = rng.integers(n_seeds, size=n_seeds)
+        weight[r] = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+    return seeds, weight
