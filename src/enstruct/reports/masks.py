@@ -10,7 +10,7 @@ from enstruct.estimators import EnergySegmenter
 from enstruct.reports.tagging import changed_and_where, differences, markdown_table
 
 PUBLISHED = {
-    "weizmann32": "Published, mean IoU over images: FCN 78.6 and DVN 83.9 (36 crops of 24x24, Gygli et al. 2017), cGLOW 81.2, "
+    "weizmann32": "Published, mean IoU over images: DVN 83.9 (36 crops of 24x24, Gygli et al. 2017), cGLOW 81.2, "
     "ALEN 85.7, implicit CD 89.4 (whole 32x32 images; no code is public). Their networks are wider, their budgets up to a "
     "thousand epochs."
 }
