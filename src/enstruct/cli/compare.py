@@ -21,7 +21,6 @@ from enstruct.cli.progress import EpochBar
 from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, imputed, run_cell, scored_by
 from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
 from enstruct.data.load import load_protocol
-from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 
@@ -41,14 +40,7 @@ def parser() -> ArgumentParser:
 
 
 def run(options: Namespace) -> None:
-    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
-    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
-        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
-    for name in methods:
-        check_method(name)
-    reference = options.reference or methods[0]
-    if reference not in methods:
-        raise unknown_name("reference", reference, methods)
+    methods, reference = shared.compared(options, check_method)
     model = shared.model_parameters(options)
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}

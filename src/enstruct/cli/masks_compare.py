@@ -18,7 +18,7 @@ from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, l
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.data.image_folders import load_picture_parts
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.methods import get_method
@@ -47,14 +47,7 @@ def add_options(p: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> None:
-    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
-    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
-        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
-    for name in methods:
-        get_method(name, MASK_METHODS)
-    reference = options.reference or methods[0]
-    if reference not in methods:
-        raise unknown_name("reference", reference, methods)
+    methods, reference = shared.compared(options, lambda name: get_method(name, MASK_METHODS))
     parts = load_picture_parts(options.data, options.split_seed)
     model = shared.model_parameters(options)
     if options.protocol is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace
 
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "callbacks", "hierarchy", "warm_start", "class_weight", "verbose"}
@@ -39,6 +41,19 @@ def label_argument(value: str | None) -> Any:
         return int(value)
     except ValueError:
         return Path(value)
+
+
+def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[str], str]:
+    """(methods, reference) of a comparison; ``check`` objects to a name that is no method. ConfigError."""
+    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
+    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
+        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
+    for name in methods:
+        check(name)
+    reference = options.reference or methods[0]
+    if reference not in methods:
+        raise unknown_name("reference", reference, methods)
+    return methods, reference
 
 
 def model_parameters(options: Namespace) -> dict[str, Any]:

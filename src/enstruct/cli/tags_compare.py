@@ -26,7 +26,6 @@ from enstruct.comparison.tagging import (
     tag_titles,
 )
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
-from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.tag_methods import TAG_METHODS
@@ -59,14 +58,7 @@ def add_options(p: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> None:
-    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
-    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
-        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
-    for name in methods:
-        get_method(name, TAG_METHODS)
-    reference = options.reference or methods[0]
-    if reference not in methods:
-        raise unknown_name("reference", reference, methods)
+    methods, reference = shared.compared(options, lambda name: get_method(name, TAG_METHODS))
     parts = load_tagged_parts(options.data, options.split_seed, options.columns)
     model = shared.model_parameters(options)
     setting: dict[str, Any] = {
