@@ -10,6 +10,7 @@ goes on.
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from enstruct.comparison.run import environment, imputed
@@ -27,7 +28,14 @@ from enstruct.hypergradients import (
     ShermanMorrison,
     Unrolled,
 )
+from enstruct.methods import METHODS, WARM_START_THEN_GAME
 from enstruct.metrics import example_f1
+
+
+def warm(name):
+    """The row from a predictor trained by cross-entropy, whose features and logits the energy begins with, as ``infnet+``."""
+    return replace(METHODS[name], stages=WARM_START_THEN_GAME, energy={"features": "copied", "units": 16})
+
 
 CD = {"method": "implicit-cd", "energy_weight": 3.0, "sample_gradient": "straight-through"}
 SETTINGS = {
@@ -37,7 +45,7 @@ SETTINGS = {
     "nce implicit": {"method": "seal-nce", "hypergradient": Implicit()},
     "cd score-function": {**CD, "sample_gradient": "score-function"},
     "cd alternating": {"method": "implicit-cd", "energy_weight": 3.0, "hypergradient": Alternating(first="predictor")},
-    **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (30, 10, 1)},
+    **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (100, 30, 10, 1)},
     "cd identity": {**CD, "hypergradient": Implicit(Identity(1.0))},
     "cd inner steps 3": {**CD, "predictor_steps": 3},
     "cd concrete": {**CD, "sample_gradient": "concrete"},
@@ -51,6 +59,9 @@ SETTINGS = {
     "cd cost hamming-sum": {**CD, "cost": "hamming-sum"},
     **{f"ssvm weight {w}": {"method": "implicit-ssvm", "energy_weight": float(w)} for w in (3, 30)},
     **{f"dvn weight {w}": {"method": "implicit-dvn", "energy_weight": float(w)} for w in (5, 50)},
+    "cd warm start": {"method": warm("implicit-cd")},
+    **{f"cd warm start weight {w}": {"method": warm("implicit-cd"), "energy_weight": float(w)} for w in (30, 10)},
+    "ssvm warm start": {"method": warm("implicit-ssvm")},
     "ranking implicit": {"method": "seal-ranking", "hypergradient": Implicit()},
 }
 

@@ -2,7 +2,7 @@
 
 import json
 
-from enstruct.reports.searches import cost_section, search_section
+from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
 
 WHERE = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "threads": 1, "cores": 2}
 
@@ -26,3 +26,27 @@ def test_costs(tmp_path):
     text = cost_section(tmp_path / "benchmark-bilevel.json")
     assert "| implicit-cd | neumann 5 | 80.0 | 3.75 |" in text
     assert "0.72 GFLOP" in text
+
+
+def test_an_ablation(tmp_path):
+    runs = [{"seconds": 2.0}, {"seconds": 4.0}]
+    alone = {name: {"test": 0.5, "sd": 0.01, "runs": runs} for name in ("cross-entropy", "seal-nce")}
+    averages = [
+        {"members": ["cross-entropy", "seal-nce"], "validation": 0.6, "test": 0.55, "gain": [1.0, -0.5, 2.5]},
+        {"members": ["cross-entropy"], "validation": 0.59, "test": 0.54, "gain": [0.0, 0.0, 0.0]},
+        {"members": ["seal-nce"], "validation": 0.58, "test": 0.53, "gain": None},
+    ]
+    content = {"environment": WHERE, "sets": {"yeast": {"rows": {"train": 3}, "alone": alone, "averages": averages}}}
+    (tmp_path / "ablation-x.json").write_text(json.dumps(content))
+    text = ablation_section(tmp_path / "ablation-x.json")
+    assert "### yeast: train 3" in text
+    assert "| cross-entropy | 2 | 50.00 ±1.00 | 54.00 | +0.00 [+0.00, +0.00] | 3 |" in text
+    assert "| seal-nce | 2 | 50.00 ±1.00 | 53.00 | – | 3 |" in text
+    assert "| cross-entropy, seal-nce | 60.00 | 55.00 | +1.00 [-0.50, +2.50] |" in text
+
+
+def test_peers(tmp_path):
+    line = {"fit_seconds": 12.34, "predict_seconds": 0.126, "f1_own_decision": 0.4, "f1_best_rule": 0.5, "rule": "threshold"}
+    content = {"environment": WHERE, "data": "bibtex", "lines": {"a library": line}}
+    (tmp_path / "benchmark-peers.json").write_text(json.dumps(content))
+    assert "| a library | 12.3 | 0.13 | 40.0 | 50.0 (threshold) |" in peers_section(tmp_path / "benchmark-peers.json")

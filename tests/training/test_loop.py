@@ -1,6 +1,7 @@
 """The loop: schedules, stages, stopping, determinism, checkpoints."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -136,6 +137,9 @@ def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
     fit(blocks, max_iter=1, callbacks=[Checkpoint(path)])
     with pytest.raises(ModelFileError, match="other settings"):
         fit(blocks, max_iter=1, learning_rate=0.1, callbacks=[Checkpoint(path, resume=True)])
+    other = replace(blocks, Y=blocks.Y[:, ::-1])
+    with pytest.raises(ModelFileError, match="other settings or data"):
+        fit(other, max_iter=1, callbacks=[Checkpoint(path, resume=True)])
     path.write_bytes(b"garbage")
     with pytest.raises(ModelFileError, match="not a readable"):
         fit(blocks, callbacks=[Checkpoint(path, resume=True)])

@@ -17,14 +17,15 @@ from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interva
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.masks import mask_section
 from enstruct.reports.reproduced import reproduced_page
-from enstruct.reports.searches import cost_section, search_section
+from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
 from enstruct.reports.tagging import light_section, tag_section
 
 HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from what the commands left in `results/`: `compare-*.json` (`enstruct compare`),
-`tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `search-*.json` and
-`benchmark-bilevel.json` (`benchmarks/search_implicit.py`, `bilevel_step.py`), and `reproduce/*.jsonl` (`enstruct reproduce`).
+`tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `search-*.json`,
+`ablation-*.json`, `benchmark-peers*.json` and `benchmark-bilevel.json` (`benchmarks/search_implicit.py`, `ablate_auto.py`,
+`peers.py`, `bilevel_step.py`), and `reproduce/*.jsonl` (`enstruct reproduce`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -41,6 +42,8 @@ def page(folder: Path) -> str:
     parts += [mask_section(path) for path in sorted(folder.glob("masks-*.json"))]
     parts += [light_section(path) for path in sorted(folder.glob("light-*.json"))]
     parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
+    parts += [ablation_section(path) for path in sorted(folder.glob("ablation-*.json"))]
+    parts += [peers_section(path) for path in sorted(folder.glob("benchmark-peers*.json"))]
     parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
     parts += reproduced_page(folder / "reproduce")
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Sections of the results page for searches on validation rows and for the cost of couplings."""
+"""Sections of the results page for searches on validation rows, the ablation behind `auto`, the peers, the cost of couplings."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ SEARCH_TITLES = (
     "solver failed",
     "fit s",
 )
+
+
+SHOWN_AVERAGES = 6
 
 
 def search_section(path: Path) -> str:
@@ -57,6 +60,68 @@ def cost_section(path: Path) -> str:
                 for row in content["rows"]
             ],
         ),
+    ]
+    return "\n".join(lines)
+
+
+def ablation_section(path: Path) -> str:
+    """The file of ``benchmarks/ablate_auto.py``: single settings, the average of their seeds, averages of several settings."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"## What raises F1: single settings and averages (`{path.name}`)",
+        "",
+        "Example-F1 on test rows under the rule chosen on validation rows. Averaged: mean marginals of a setting's fits. Δ: to "
+        f"the average of cross-entropy's, 95% by bootstrap over test rows. {_where(content)}",
+        "",
+    ]
+    for name, found in content["sets"].items():
+        averages = {tuple(line["members"]): line for line in found["averages"]}
+        sizes = ", ".join(f"{part} {n}" for part, n in found["rows"].items())
+        lines += [f"### {name}: {sizes}", ""]
+        alone = [_alone(setting, fits, averages[setting,]) for setting, fits in found["alone"].items()]
+        lines += _table(("setting", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
+        mixes = [line for line in found["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
+        lines += [f"The {len(mixes)} averages of several settings that score highest on validation rows:", ""]
+        lines += _table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
+    return "\n".join(lines)
+
+
+def _alone(name: str, fits: dict[str, Any], average: dict[str, Any]) -> tuple[str, ...]:
+    seconds = sum(run["seconds"] for run in fits["runs"]) / len(fits["runs"])
+    alone = f"{100 * fits['test']:.2f} ±{100 * fits['sd']:.2f}"
+    return (name, str(len(fits["runs"])), alone, f"{100 * average['test']:.2f}", _gain(average), f"{seconds:.0f}")
+
+
+def _mix(line: dict[str, Any]) -> tuple[str, ...]:
+    return (", ".join(line["members"]), f"{100 * line['validation']:.2f}", f"{100 * line['test']:.2f}", _gain(line))
+
+
+def _gain(line: dict[str, Any]) -> str:
+    if line["gain"] is None:
+        return "–"
+    mean, low, high = line["gain"]
+    return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+
+
+def peers_section(path: Path) -> str:
+    """A file of ``benchmarks/peers.py``."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (
+            name,
+            f"{found['fit_seconds']:.1f}",
+            f"{found['predict_seconds']:.2f}",
+            f"{100 * found['f1_own_decision']:.1f}",
+            f"{100 * found['f1_best_rule']:.1f} ({found['rule']})",
+        )
+        for name, found in content["lines"].items()
+    ]
+    lines = [
+        f"## Peers on {content['data']} (`{path.name}`)",
+        "",
+        f"One fit each, seed 0; best rule: our decision rules, fitted on validation rows for all alike. {_where(content)}",
+        "",
+        *_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
     ]
     return "\n".join(lines)
 

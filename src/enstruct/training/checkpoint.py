@@ -7,21 +7,26 @@ the weights of the best epochs so far, the learning rates and torch's random sta
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from enstruct.data.rows import Rows
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
+from enstruct.training.batches import to_targets
 from enstruct.training.callbacks import Callback
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
 FORMAT = 2
+SAMPLED = 64
 
 
 class Checkpoint(Callback):
@@ -117,9 +122,15 @@ def _split(tensors: dict[str, Tensor]) -> list[tuple[str, dict[str, Tensor]]]:
 
 
 def _fingerprint(loop: Loop) -> str:
-    """What must agree for a checkpoint to be this run's: method, settings, shapes of the data."""
+    """What must agree for a checkpoint to be this run's: method, settings, shapes of the data and a sample of the truth."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
     method = loop.game.method
     columns = (method.name, method.negatives, method.predictor_loss, method.coupling, method.stages, method.inference)
-    parts = (*columns, loop.game.settings, shapes)
+    parts = (*columns, loop.game.settings, shapes, _digest(loop.train))
     return repr(parts)
+
+
+def _digest(rows: Rows) -> int:
+    """Of the targets of some rows from all over the data: masks of one shape are told from others."""
+    index = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
+    return zlib.crc32(to_targets(rows.Y[index]).numpy().tobytes())

@@ -1,0 +1,174 @@
+"""What raises F1, and what `auto` should average: the ablation behind docs/auto.md.
+
+    python benchmarks/ablate_auto.py DATA... [--seeds 3] [--only NAME,...] [--store DIR] [--out results/ablation-auto.json]
+
+Every setting is fitted ``--seeds`` times on the training rows; validation rows serve early stopping and decision rules. The
+marginals of each fit are kept in ``--store`` (not for the repository), so that finished fits are never made again and averages of
+them cost nothing. The file says, for each data set: each setting alone (mean over seeds, the rule chosen on validation rows), the
+average of its seeds, and averages of several settings, by their cross-validated validation score and their test score.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from enstruct.comparison.bootstrap import paired_difference
+from enstruct.comparison.run import environment, imputed
+from enstruct.data.load import load_splits
+from enstruct.data.rows import as_indicator
+from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.files import replace_file
+from enstruct.methods import METHODS, NOISE_THEN_ENERGY, PREDICTOR_ALONE, TOGETHER
+from enstruct.metrics import rowwise_f1
+
+NCE = METHODS["seal-nce"]
+SETTINGS = {
+    "binary-relevance": {"method": "binary-relevance"},
+    "cross-entropy": {"method": "cross-entropy"},
+    "seal-nce": {"method": "seal-nce"},
+    "seal-ranking": {"method": "seal-ranking"},
+    "deep-mean-field": {"method": "deep-mean-field"},
+    "infnet+": {"method": "infnet+"},
+    "implicit-cd": {"method": "implicit-cd"},
+    "nce": {"method": "nce"},
+    "seal-nce implicit": {"method": "seal-nce", "sample_gradient": "straight-through", "hypergradient": "implicit"},
+    "seal-nce weight 1": {"method": "seal-nce", "energy_weight": 1.0},
+    "seal-nce weight 10": {"method": "seal-nce", "energy_weight": 10.0},
+    "seal-nce no warm-up": {"method": "seal-nce", "warmup": 0},
+    "seal-nce samples 5": {"method": "seal-nce", "n_samples": 5},
+    "seal-nce samples 100": {"method": "seal-nce", "n_samples": 100},
+    "seal-nce energy steps 3": {"method": "seal-nce", "energy_steps": 3},
+    "seal-nce energy first": {"method": replace(NCE, stages=(*NOISE_THEN_ENERGY, *TOGETHER))},
+    "seal-nce warm start": {"method": replace(NCE, stages=(*PREDICTOR_ALONE, *TOGETHER))},
+    "seal-nce patience": {"method": "seal-nce", "n_iter_no_change": 40, "max_iter": 200},
+    "cross-entropy patience": {"method": "cross-entropy", "n_iter_no_change": 40, "max_iter": 200},
+    "cross-entropy wide": {"method": "cross-entropy", "hidden": 1200},
+    "seal-nce wide": {"method": "seal-nce", "hidden": 1200},
+}
+AVERAGED = ("binary-relevance", "cross-entropy", "seal-nce", "seal-ranking", "deep-mean-field", "infnet+", "nce")
+"""What averages of two to four settings are made of."""
+BASELINE = "cross-entropy"
+
+
+def fit(splits, setting, seed):
+    """Record of one fit, and its marginals of the validation and the test rows."""
+    model = EnergyMultiLabelClassifier(**setting, random_state=seed)
+    begin = time.perf_counter()
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    seconds = time.perf_counter() - begin
+    test = {name: model.predict(splits.test.X, decision=name) for name in model.rules_}
+    record = {
+        "seed": seed,
+        "rule": model.decision_,
+        "validation_f1": model.decision_scores_,
+        "test_f1": {name: float(rowwise_f1(splits.test.Y, y).mean()) for name, y in test.items()},
+        "epochs": model.n_iter_,
+        "seconds": seconds,
+    }
+    return record, {"validation": model.predict_proba(splits.validation.X), "test": model.predict_proba(splits.test.X)}
+
+
+class Ablation:
+    """The fits of one data set, and averages of them."""
+
+    def __init__(self, data, store):
+        self.data, self.store = data, store / data
+        self.store.mkdir(parents=True, exist_ok=True)
+        self.splits = imputed(load_splits(data, 0, None, []))
+        self.truth = as_indicator(self.splits.validation.Y)
+        self.marginals = {}
+
+    def fits(self, name, seeds, allowed):
+        """Records of the finished fits, new ones made if ``allowed``."""
+        seeds = 1 if METHODS.get(name, NCE).solver is not None else seeds
+        records = []
+        for seed in range(seeds):
+            path = self.store / f"{name.replace(' ', '-')}-{seed}.npz"
+            if not path.exists():
+                if not allowed:
+                    continue
+                record, found = fit(self.splits, SETTINGS[name], seed)
+                halves = {part: p.astype(np.float32) for part, p in found.items()}
+                replace_file(path, lambda part, r=record, h=halves: save(part, r, h))
+                print(f"{self.data:10s} {name:24s} {seed}  {record['seconds']:.0f} s  {100 * best(record):.2f}", flush=True)
+            with np.load(path) as kept:
+                records.append(json.loads(str(kept["record"])))
+                self.marginals[name, seed] = {part: kept[part].astype(np.float64) for part in ("validation", "test")}
+        return records
+
+    def average(self, names):
+        """Mean over settings of their mean over seeds: (validation score, rule, F1 of each test row)."""
+        mean = {
+            part: np.mean([np.mean([p[part] for (n, _), p in self.marginals.items() if n == name], 0) for name in names], 0)
+            for part in ("validation", "test")
+        }
+        found = cross_validate(AVERAGEABLE, mean["validation"], self.truth)
+        rule = fit_rule(make_rule(found.best()), mean["validation"], self.truth, "example-f1", None)
+        return max(found.scores.values()), found.best(), rowwise_f1(self.splits.test.Y, rule.predict(mean["test"]))
+
+    def averages(self):
+        """All averages of up to four settings that are fitted, best validation score first, each against BASELINE's."""
+        fitted = [name for name in SETTINGS if any(n == name for n, _ in self.marginals)]
+        mixed = [name for name in AVERAGED if name in fitted]
+        groups = [(name,) for name in fitted] + [g for k in (2, 3, 4) for g in combinations(mixed, k)]
+        base = self.average((BASELINE,))[2] if BASELINE in fitted else None
+        out = []
+        for names in groups:
+            validation, rule, rows = self.average(names)
+            gain = None if base is None else [100 * x for x in paired_difference(base[None], rows[None])]
+            out.append({"members": list(names), "validation": validation, "rule": rule, "test": rows.mean(), "gain": gain})
+        return sorted(out, key=lambda line: -line["validation"])
+
+
+def best(record):
+    return record["test_f1"][record["rule"]]
+
+
+def save(path, record, halves):
+    with open(path, "wb") as file:
+        np.savez_compressed(file, record=json.dumps(record), **halves)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--store", type=Path, default=Path("ablation"))
+    parser.add_argument("--out", type=Path, default=Path("results/ablation-auto.json"))
+    options = parser.parse_args()
+    wanted = options.only.split(",") if options.only else list(SETTINGS)
+    for data in options.data:
+        ablation = Ablation(data, options.store)
+        records = {name: ablation.fits(name, options.seeds, name in wanted) for name in SETTINGS}
+        content = json.loads(options.out.read_text()) if options.out.exists() else {"sets": {}}
+        content["environment"] = environment()
+        content["sets"][data] = {
+            "rows": {name: len(part) for name, part in ablation.splits.parts().items()},
+            "alone": {
+                name: {
+                    "setting": {k: str(getattr(v, "name", v)) for k, v in SETTINGS[name].items()},
+                    "test": float(np.mean([best(r) for r in found])),
+                    "sd": float(np.std([best(r) for r in found])),
+                    "runs": found,
+                }
+                for name, found in records.items()
+                if found
+            },
+            "averages": ablation.averages(),
+        }
+        replace_file(options.out, lambda part, c=content: part.write_text(json.dumps(c, indent=1), encoding="utf-8"))
+        for line in content["sets"][data]["averages"][:12]:
+            scores = f"{100 * line['validation']:.2f} {100 * line['test']:.2f}"
+            print(f"{data:10s}", scores, f"{line['rule']:12s}", " + ".join(line["members"]))
+
+
+if __name__ == "__main__":
+    main()
