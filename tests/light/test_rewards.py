@@ -234,6 +234,9 @@ def test_what_is_missing_is_asked_for(light):
             EnergySequenceTagger(method, **SMALL).fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward(), **more)
     with pytest.raises(ConfigError, match="no expectations"):
         EnergySequenceTagger("seal-nce", **SMALL).fit(sentences * 5, tags * 5, expectations=CITATION_EXPECTATIONS)
+    ranked = EnergySequenceTagger("seal-nce", **SMALL, supervised="ranking")
+    with pytest.raises(ConfigError, match="ranks the truth"):
+        ranked.fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward())
     holed = [[None, *row[1:]] for row in tags]
     with pytest.raises(ConfigError, match="holes"):
         EnergySequenceTagger("seal-nce", **SMALL).fit(sentences, holed, unlabelled=unlabelled, reward=citation_reward())

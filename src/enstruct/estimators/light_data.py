@@ -70,6 +70,8 @@ class LightData:
                 f"Method {name!r} cannot learn from a reward. 'sg-spen', 'r-spen', 'spen', 'dvn', 'seal-margin', "
                 "'seal-regression', 'seal-nce', 'seal-ranking', 'implicit-cd', 'implicit-ssvm' and 'implicit-dvn' can."
             )
+        if self.reward is not None and method.predictor_loss.supervised == "ranking":
+            raise ConfigError("supervised='ranking' ranks the truth, which untagged sentences lack: leave it with reward=.")
         if self.reward is not None and any(tag is None for _, tags in pairs for tag in tags):
             raise ConfigError("Rewards read whole sentences: tags of None (holes) cannot be combined with reward=.")
 
