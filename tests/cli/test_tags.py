@@ -111,3 +111,7 @@ def test_light(files, capsys):
     assert set(json.loads((files / "figures.json").read_text())["rules"]) == {"greedy", "legal"}
     assert main(["tags", "predict", "m", "more.txt", "--unlabelled", "--out", "found.tagged"]) == 0
     assert read_references("found.tagged") == references(10, 3)[0]
+    assert main(["tags", "predict", "m", "more.txt"]) == 2  # a model of references reads no columns, whatever the file's name
+    assert "say that the file is unlabelled" in capsys.readouterr().err
+    (files / "refs.tagged").rename("refs.txt")
+    assert main(["tags", "evaluate", "m", "refs.txt"]) == 0

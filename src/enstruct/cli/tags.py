@@ -158,9 +158,7 @@ def _data(tagger: EnergySequenceTagger, options: Namespace, labelled: bool = Tru
     columns = tagger.notes_["columns"]
     if options.data in TAGGED:
         return load_tagged(options.data, options.part, columns)
-    if tagger.notes_["inline"] and not labelled:
-        return Tagged([list(words) for words in read_references(options.data)], None, options.data)
-    return read_tagged(options.data, columns, labelled)
+    return read_tagged(options.data, columns, labelled, inline=True if tagger.notes_["inline"] else None)
 
 
 def _predict(options: Namespace) -> None:

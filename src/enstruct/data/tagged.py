@@ -92,18 +92,20 @@ TAGGED: dict[str, TaggedEntry] = {
 }
 
 
-def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True) -> Tagged:
+def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True, inline: bool | None = None) -> Tagged:
     """A file of CoNLL columns, or of inline-tagged references (``.tagged`` or ``.cite`` in its name), compressed or not.
 
     columns : which further columns stand beside the word (0 is the word); only CoNLL files have them.
     labelled : whether the last column is the tag.
+    inline : whether references are tagged inline, whatever the file is called; None goes by the name.
     """
     path = Path(path)
+    inline = is_inline(path) if inline is None else inline
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
-    if is_inline(path) and not labelled:
+    if inline and not labelled:
         return Tagged([list(words) for words in read_references(path)], None, path.name)
-    if is_inline(path):
+    if inline:
         sentences, tags = read_citations(path)
         return Tagged(list(map(list, sentences)), tags, path.name)
     return Tagged(*read_conll(path, columns, labelled), path.name)
@@ -120,7 +122,7 @@ def load_tagged(source: str, part: str, columns: Sequence[int] = ()) -> Tagged:
         return read_tagged(source, columns)
     parts = TAGGED[source].parts
     if part not in parts:
-        raise unknown_name(f"part of {source}", part, parts)
+        raise unknown_name(f"part of {source} (--part)", part, parts)
     root = data_root()
     if root is None or not (root / parts[part]).is_file():
         where = os.environ.get("ENSTRUCT_DATA", "not set")

@@ -106,7 +106,7 @@ def _gain(line: dict[str, Any]) -> str:
 def peers_section(path: Path) -> str:
     """A file of ``benchmarks/peers.py``."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             name,
             f"{found['fit_seconds']:.1f}",
