@@ -301,7 +301,7 @@ TABLES: dict[str, Table] = {
                     *("--model.width", "8", "--model.max_iter", "100", "--model.n_iter_no_change", "100"),
                 ),
                 "masks-weizmann32-whole": (
-                    *("masks", "compare", "weizmann32", "--seeds", "3"),
+                    *("masks", "compare", "weizmann32", "--seeds", "5"),
                     *("--methods", "cross-entropy,seal-regression-s", "--protocol", "whole"),
                     *("--model.width", "8", "--model.max_iter", "100", "--model.n_iter_no_change", "100"),
                 ),
