@@ -145,6 +145,8 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("results/ablation-auto.json"))
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else list(SETTINGS)
+    if unknown := sorted(set(wanted) - set(SETTINGS)):
+        parser.error(f"unknown settings {unknown}; known: {', '.join(SETTINGS)}")
     for data in options.data:
         ablation = Ablation(data, options.store)
         records = {name: ablation.fits(name, options.seeds, name in wanted) for name in SETTINGS}

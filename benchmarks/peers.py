@@ -20,6 +20,7 @@ from enstruct.data.load import load_splits
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.files import replace_file
 from enstruct.metrics import example_f1
 
 
@@ -103,10 +104,13 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
+    wanted = options.only.split(",") if options.only else list(PEERS)
+    if unknown := sorted(set(wanted) - set(PEERS)):
+        parser.error(f"unknown peers {unknown}; known: {', '.join(PEERS)}")
     splits = imputed(load_splits(options.data, 0, None, []))
     lines = {}
     for name, (package, fit) in PEERS.items():
-        if options.only and name not in options.only.split(","):
+        if name not in wanted:
             continue
         if find_spec(package) is None:
             print(f"{name:40s} not installed: pip install --group peers")
@@ -115,7 +119,8 @@ def main():
         scores = f"F1 {100 * found['f1_own_decision']:.1f}, best rule {100 * found['f1_best_rule']:.1f} ({found['rule']})"
         print(f"{name:40s} fit {found['fit_seconds']:7.1f} s  predict {found['predict_seconds']:6.2f} s  {scores}", flush=True)
     if options.out is not None:
-        options.out.write_text(json.dumps({"data": options.data, "environment": environment(), "lines": lines}, indent=1))
+        content = {"data": options.data, "environment": environment(), "lines": lines}
+        replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 
 if __name__ == "__main__":
