@@ -11,6 +11,7 @@
 | ``energy`` | settings of the energy network that belong to the method |
 | ``inference`` | how answers come from minimising the energy; None: the predictor answers |
 | ``solver`` | a convex solver that fits the predictor instead of the loop (linear baselines) |
+| ``scaling`` | what ``standardize="auto"`` stands for where the method needs features of its own |
 
 Formulas: the SEAL paper's Table 2 rows, without the published code's loss errors.
 """
@@ -147,6 +148,7 @@ class Method:
     energy: dict[str, Any] = field(default_factory=dict)
     inference: Solver | None = None
     solver: Callable[..., Any] | None = None
+    scaling: str = "auto"
 
     def __post_init__(self) -> None:
         if self.has_energy and (self.objective is None or self.negatives is None):
@@ -193,6 +195,7 @@ class Method:
 
 
 CROSS_ENTROPY = Method("cross-entropy")
+BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
 SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
@@ -350,7 +353,8 @@ METHODS: dict[str, Method] = {
         crf("crf-mean-field", "mean-field"),
         replace(CROSS_ENTROPY, name="low-rank", encoder={"layers": 1, "hidden": 64, "nonlinearity": "identity"}),
         replace(CROSS_ENTROPY, name="mlp", encoder={"layers": 2, "hidden": 150, "nonlinearity": "relu"}),
-        replace(CROSS_ENTROPY, name="binary-relevance", solver=fit_one_vs_rest),
+        BINARY_RELEVANCE,
+        replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
     )
 }
 

@@ -8,7 +8,9 @@ from scipy import sparse
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.data.synthetic import block_exclusive
+from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators.auto import AVERAGEABLE, default_methods, pace
 
 FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
 
@@ -26,7 +28,7 @@ def fitted(rows):
 def test_members_are_what_one_would_fit_alone(fitted, rows):
     names = [name for name, _ in fitted.members_]
     assert names == ["binary-relevance", "cross-entropy", "seal-nce", "cross-entropy", "seal-nce"]
-    alone = EnergyMultiLabelClassifier("seal-nce", **FAST, random_state=4)
+    alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
     again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
     assert again.n_features_in_ == rows.X.shape[1]
@@ -38,17 +40,17 @@ def test_candidates_are_means_and_the_best_on_validation_rows_answers(fitted, ro
     assert set(fitted.candidates_) == {"binary-relevance", "cross-entropy", "seal-nce", "networks", "everything"}
     best = max(max(scores.values()) for scores in fitted.candidates_.values())
     assert max(fitted.candidates_[fitted.chosen_].values()) == best
-    p = {name: [m.predict_proba(rows.X) for n, m in fitted.members_ if n == name] for name in fitted.methods}
+    p = {name: [m.predict_proba(rows.X) for n, m in fitted.members_ if n == name] for name in fitted.methods_}
     means = {name: np.mean(parts, axis=0) for name, parts in p.items()}
     expected = means | {
         "networks": (means["cross-entropy"] + means["seal-nce"]) / 2,
         "everything": sum(means.values()) / 3,
     }
     for name, mean in expected.items():
-        fitted_to = fitted.chosen_
-        fitted.chosen_ = name
-        assert np.allclose(fitted.predict_proba(rows.X), mean)
-        fitted.chosen_ = fitted_to
+        assert np.allclose(fitted.predict_proba(rows.X, candidate=name), mean)
+    assert np.array_equal(fitted.predict_proba(rows.X), fitted.predict_proba(rows.X, candidate=fitted.chosen_))
+    with pytest.raises(ConfigError, match="everything"):
+        fitted.predict_proba(rows.X, candidate="everthing")
     predicted = fitted.predict(rows.X)
     assert np.array_equal(predicted.toarray(), fitted.rules_[fitted.decision_].predict(fitted.predict_proba(rows.X)).toarray())
     assert fitted.score(rows.X, rows.Y) > 0.5
@@ -58,6 +60,36 @@ def test_a_baseline_wins_where_it_is_best(rows):
     untrained = {**FAST, "max_iter": 1, "learning_rate": 1e-6}
     model = AutoMultiLabelClassifier(members=1, settings=untrained, random_state=0).fit(rows.X, rows.Y)
     assert model.chosen_ == "binary-relevance"
+
+
+def test_counts_also_get_a_linear_model_on_weighted_terms_and_an_average_has_the_better_one(rows):
+    counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
+    assert default_methods(counts) == ("binary-relevance", "binary-relevance-tfidf", "cross-entropy", "seal-nce")
+    assert default_methods(counts.toarray()) == default_methods(-counts) == ("binary-relevance", "cross-entropy", "seal-nce")
+    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(counts, rows.Y)
+    linear = ("binary-relevance", "binary-relevance-tfidf")
+    better = max(linear, key=lambda name: max(model.candidates_[name].values()))
+    averaged = [model.members_[i][0] for i in model.groups_["everything"]]
+    assert averaged == ["cross-entropy", "seal-nce", better]
+
+
+def test_batches_and_rates_grow_with_the_rows():
+    assert pace(500) == {"batch_size": 32, "learning_rate": 1e-3}
+    assert pace(4096) == {"batch_size": 64, "learning_rate": pytest.approx(1e-3 * np.sqrt(2))}
+    assert pace(10**6) == {"batch_size": 128, "learning_rate": pytest.approx(2e-3)}
+
+
+def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
+    model = AutoMultiLabelClassifier(("seal-nce",), members=3, settings=FAST, random_state=0)
+    model.fit(rows.X[80:], rows.Y[80:], rows.X[:80], rows.Y[:80])
+    weights = [member.energy_weight for _, member in model.members_]
+    alone = [
+        max(cross_validate(AVERAGEABLE, member.predict_proba(rows.X[:80]), rows.Y[:80]).scores.values())
+        for _, member in model.members_[:2]
+    ]
+    assert weights == [1.0, 3.0, [1.0, 3.0][int(np.argmax(alone))]]
+    given = AutoMultiLabelClassifier(("seal-nce",), members=2, settings={**FAST, "energy_weight": 0.5}, random_state=0)
+    assert [member.energy_weight for _, member in given.fit(rows.X, rows.Y).members_] == [0.5, 0.5]
 
 
 def test_the_budget_is_kept(rows):
@@ -81,6 +113,7 @@ def test_label_names_in_and_out(rows, tmp_path):
 def test_saving(fitted, rows, tmp_path):
     fitted.save(tmp_path / "m", {"a": 1})
     again = AutoMultiLabelClassifier.load(tmp_path / "m")
+    assert (again.methods_, list(again.groups_)) == (fitted.methods_, [fitted.chosen_])
     assert np.array_equal(again.predict_proba(rows.X), fitted.predict_proba(rows.X))
     for rule in fitted.rules_:
         assert np.array_equal(again.predict(rows.X, decision=rule).toarray(), fitted.predict(rows.X, decision=rule).toarray())

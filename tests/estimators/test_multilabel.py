@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
 from enstruct.data.synthetic import block_exclusive
@@ -20,12 +21,13 @@ def small(*args, **changes):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
-    model = small(method, max_iter=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(blocks.X, blocks.Y)
-    predicted = model.predict(blocks.X)
+    X = np.exp(blocks.X) if METHODS[method].scaling == "tfidf" else blocks.X
+    model = small(method, max_iter=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(X, blocks.Y)
+    predicted = model.predict(X)
     assert sparse.issparse(predicted)
     assert example_f1(blocks.Y, predicted) > 0.5  # every label on gives 0.4
-    assert model.score(blocks.X, blocks.Y) == example_f1(blocks.Y, predicted)
-    assert model.predict_proba(blocks.X).shape == (300, 16)
+    assert model.score(X, blocks.Y) == example_f1(blocks.Y, predicted)
+    assert model.predict_proba(X).shape == (300, 16)
 
 
 @pytest.mark.parametrize("terms", [("local",), ("global",), ("conditional",), ("pairwise",), ("local", "global", "pairwise")])
@@ -56,6 +58,23 @@ def test_dense_csr_and_float32_inputs_agree(blocks):
     validation["X_val"] = sparse.csr_matrix(binary[:100])
     b = small("binary-relevance").fit(sparse.csr_matrix(binary), blocks.Y, **validation).predict_proba(sparse.csr_matrix(binary))
     np.testing.assert_allclose(a, b, atol=1e-3)
+
+
+def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
+    counts = sparse.csr_matrix(np.abs(np.rint(3 * blocks.X)))
+    weighting = TfidfTransformer().fit(counts[100:])
+    own = EnergyMultiLabelClassifier("binary-relevance-tfidf").fit(
+        counts[100:], blocks.Y[100:], X_val=counts[:100], Y_val=blocks.Y[:100]
+    )
+    plain = EnergyMultiLabelClassifier("binary-relevance", standardize=False)
+    plain.fit(weighting.transform(counts[100:]), blocks.Y[100:], X_val=weighting.transform(counts[:100]), Y_val=blocks.Y[:100])
+    np.testing.assert_allclose(own.predict_proba(counts), plain.predict_proba(weighting.transform(counts)), atol=1e-4)
+    own.save(tmp_path / "m")
+    assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(counts), own.predict_proba(counts))
+    net = small("cross-entropy", standardize="tfidf").fit(counts.toarray(), blocks.Y)  # a network on dense counts
+    np.testing.assert_allclose(net.predict_proba(counts.toarray()), net.predict_proba(counts), atol=1e-6)
+    with pytest.raises(ConfigError, match="negative"):
+        small("binary-relevance-tfidf").fit(-counts, blocks.Y)
 
 
 def test_forms_of_y_come_back_as_they_went_in(blocks):

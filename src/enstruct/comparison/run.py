@@ -24,17 +24,18 @@ from numpy.typing import NDArray
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.splits import Splits
+from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
-from enstruct.estimators.auto import CHOSEN_HERE
+from enstruct.estimators.auto import AVERAGEABLE, CHOSEN_HERE, TRAINED
 from enstruct.files import replace_file
-from enstruct.methods import get_method
+from enstruct.methods import METHODS, get_method
 from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
 from enstruct.training.callbacks import Callback
 
 RULES_SHOWN = ("fixed", "threshold", "chosen")
-MEMBERS, AUTO_MINUTES, SEED_STEP = 3, 10.0, 100
-"""Of automatic rows: nets a method, budget, and how far the seeds of one run are from those of the next."""
+NETWORKS, AUTO_MINUTES, SEED_STEP = 6, 10.0, 100
+"""Of automatic rows: nets, budget, and how far the seeds of one run are from those of the next."""
 
 
 @dataclass
@@ -97,19 +98,34 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     if isinstance(estimator, AutoMultiLabelClassifier):
         best = {name: max(found.values()) for name, found in estimator.candidates_.items()}
         record |= {"answer": estimator.chosen_, "candidates": best, "members": [name for name, _ in estimator.members_]}
+        record["candidate_f1"] = {name: candidate_f1(estimator, name, splits) for name in estimator.groups_}
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
 
 
+def candidate_f1(estimator: AutoMultiLabelClassifier, candidate: str, splits: Splits) -> float:
+    """Test F1 of a candidate that was not chosen, say, by its own best rule."""
+    held, test = (estimator.predict_proba(part.X, candidate=candidate) for part in (splits.validation, splits.test))
+    found = cross_validate(AVERAGEABLE, held, splits.validation.Y, estimator.metric)
+    rule = fit_rule(make_rule(found.best()), held, splits.validation.Y, estimator.metric, None)
+    return float(rowwise_f1(splits.test.Y, rule.predict(test)).mean())
+
+
 def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Any:
-    """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages MEMBERS seeds."""
+    """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages NETWORKS nets.
+
+    "auto:cross-entropy" so has as many nets as "auto", all of them cross-entropy's.
+    """
     if method.partition(":")[0] != "auto":
         return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     settings = {k: v for k, v in model.items() if k not in CHOSEN_HERE}
     metric = model.get("metric", "example-f1")
     given: dict[str, Any] = {"metric": metric, "settings": settings, "random_state": SEED_STEP * seed}
+    trained = TRAINED
     if ":" in method:
         given["methods"] = tuple(method.partition(":")[2].split("+"))
-    return AutoMultiLabelClassifier(**given, members=MEMBERS, minutes=AUTO_MINUTES, callbacks=lambda title: list(callbacks))
+        trained = tuple(name for name in given["methods"] if METHODS[name].solver is None)
+    given |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
+    return AutoMultiLabelClassifier(**given, callbacks=lambda title: list(callbacks))
 
 
 def check_method(name: str) -> None:

@@ -30,7 +30,8 @@ from enstruct.decisions.thresholds import take_labels
 from enstruct.metrics import get_metric
 
 HEAD = 256
-CHUNK = 256
+TABLE = 2**15
+"""Numbers in the table of a chunk of rows at most, about: it stays in a core's cache."""
 FIT_ROWS = 1000
 SHARPNESS = (0.6, 0.8, 1.0, 1.25)
 SHIFTS = (-0.5, 0.0, 0.5)
@@ -70,8 +71,10 @@ def recalibrate(p: NDArray[Any], sharpness: float, shift: float) -> NDArray[Any]
 
 def decode(p: NDArray[Any], allow_empty: bool = True) -> sparse.csr_matrix:
     """The best set of every row: marginals (rows, labels) -> indicator (rows, labels)."""
-    parts = [_decode_chunk(p[i : i + CHUNK], allow_empty) for i in range(0, len(p), CHUNK)]
-    return sparse.vstack(parts, format="csr")
+    by_mass = np.argsort(p.sum(1), kind="stable")  # rows of a chunk then need sets of about the same largest size
+    rows = max(1, TABLE // (2 * min(p.shape[1], HEAD)))
+    parts = [_decode_chunk(p[by_mass[i : i + rows]], allow_empty) for i in range(0, len(p), rows)]
+    return sparse.vstack(parts, format="csr")[np.argsort(by_mass)] if parts else sparse.csr_matrix(p.shape, dtype=np.uint8)
 
 
 def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
@@ -94,34 +97,42 @@ def expected_f1_by_size(p: NDArray[np.float64], tail: NDArray[np.float64]) -> ND
     K is T, or fewer where larger sets cannot win: a set of k labels has E[F1] <= 2 min(1, E|Y| / k).
     """
     rows, T = p.shape
-    mass = p.sum(1) + tail
-    limit = int(min(T, np.ceil(4 * mass.max()) + 8))
-    inverse = _inverse_moments(p, tail, limit)  # yields s_k for k = limit .. 0, reversed below
+    limit = int(min(T, np.ceil(4 * (p.sum(1) + tail).max()) + 8))
+    by_rank = np.ascontiguousarray(p.T)  # rows last: every step below works on whole contiguous pieces, in place
+    inverse = _inverse_moments(by_rank, tail, limit)
     expected = np.empty((rows, limit + 1))
-    counts = np.zeros((rows, limit + 2))  # P(a successes among the k best)
-    counts[:, 0] = 1.0
     expected[:, 0] = np.exp(np.log1p(-np.minimum(p, 1 - 1e-12)).sum(1) - tail)
+    counts = np.zeros((limit + 1, rows))  # P(a successes among the k best)
+    counts[0] = 1.0
+    twice = 2.0 * np.arange(limit + 1)
+    step = np.empty_like(counts)
     for k in range(1, limit + 1):
-        q = p[:, k - 1 : k]
-        counts[:, 1 : k + 1] = counts[:, 1 : k + 1] * (1 - q) + counts[:, :k] * q
-        counts[:, 0:1] *= 1 - q
-        a = np.arange(1, k + 1)
-        expected[:, k] = (counts[:, 1 : k + 1] * 2 * a * inverse[k][:, k : 2 * k]).sum(1)
+        q, part = by_rank[k - 1], step[:k]
+        np.subtract(counts[:k], counts[1 : k + 1], out=part)
+        part *= q
+        counts[1 : k + 1] += part
+        counts[0] *= 1 - q
+        expected[:, k] = np.einsum("a,ar,ar->r", twice[1 : k + 1], counts[1 : k + 1], inverse[k])
     return expected
 
 
-def _inverse_moments(p: NDArray[np.float64], tail: NDArray[np.float64], limit: int) -> list[NDArray[np.float64]]:
-    """s_k(j) for k = 0..limit: entry k is (rows, 2 limit + 1) with column j - 1 holding s_k(j)."""
-    T = p.shape[1]
-    width = 2 * limit + 1
-    s = _tail_inverse(tail, width + T)  # column j - 1: E[1 / (j + tail)]
-    kept: list[NDArray[np.float64]] = [s] * (limit + 1)
-    for k in range(T, -1, -1):
+def _inverse_moments(by_rank: NDArray[np.float64], tail: NDArray[np.float64], limit: int) -> list[NDArray[np.float64]]:
+    """s_k(j) for k = 0..limit, from sorted marginals (T, rows): entry k is (k, rows), s_k(k + 1) to s_k(2k).
+
+    At size k nothing beyond j = k + min(k, limit) is needed by it or by a smaller one, so that the table shrinks as k does.
+    """
+    T = len(by_rank)
+    s = np.ascontiguousarray(_tail_inverse(tail, T + limit).T)  # entry j - 1: E[1 / (j + tail)]
+    step = np.empty_like(s)
+    kept: list[NDArray[np.float64]] = [s[:0]] * (limit + 1)
+    for k in range(T, 0, -1):
         if k <= limit:
-            kept[k] = s[:, :width].copy()
-        if k:
-            q = p[:, k - 1 : k]
-            s = q * s[:, 1:] + (1 - q) * s[:, :-1]
+            kept[k] = s[k : 2 * k].copy()
+        needed = k - 1 + min(k - 1, limit)
+        part = step[:needed]
+        np.subtract(s[1 : needed + 1], s[:needed], out=part)
+        part *= by_rank[k - 1]
+        s[:needed] += part
     return kept
 
 

@@ -1,7 +1,8 @@
 """``AutoMultiLabelClassifier``: fits the candidates a time budget allows, and answers with what did best on validation rows.
 
-    members      each method with seeds 0, 1, ..., in rounds (every method once before any twice), until the budget is spent
-    candidates   the mean marginals of each method's members, of all networks together, and of everything
+    members      each method with seeds 0, 1, ..., in rounds (every method once before any twice), until the budget is spent;
+                 energies with a third of the method's weight first, then with all of it, then with what did better
+    candidates   the mean marginals of each method's members, of all networks together, and of these with the best linear model
     choice       the candidate whose best decision rule scores highest, cross-validated within the validation rows
 
 The simplest baselines are among the candidates, so the choice falls on them where an energy does not pay. Few candidates are
@@ -33,7 +34,7 @@ from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.preparation import merge_duplicates
+from enstruct.estimators.preparation import merge_duplicates, weighable
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
@@ -44,8 +45,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("enstruct")
 
-DEFAULT_METHODS = ("binary-relevance", "cross-entropy", "seal-nce")
+LINEAR, LINEAR_ON_COUNTS = ("binary-relevance",), ("binary-relevance-tfidf",)
+TRAINED = ("cross-entropy", "seal-nce")
 EVERYTHING, NETWORKS = "everything", "networks"
+WEIGHTS = (1 / 3, 1.0)
+"""Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
+BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
+"""Members on more rows take larger batches (docs/auto.md): as good, in a third of the time."""
 CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
 """Parameters of members that are this estimator's to set."""
 AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
@@ -57,8 +63,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    methods : sequence of str, default=("binary-relevance", "cross-entropy", "seal-nce")
+    methods : sequence of str, default=None
         Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member, the others up to ``members``.
+        None: "binary-relevance", "cross-entropy", "seal-nce", and on CSR rows without a negative number, as counts are, also
+        "binary-relevance-tfidf".
     members : int, default=3
         Seeds of each method at most.
     minutes : float, default=10
@@ -67,7 +75,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
-        Further parameters for every member, as {"hidden": 200, "max_iter": 50}.
+        Further parameters for every member, as {"hidden": 200, "max_iter": 50}. By default batches grow with the rows,
+        to 128, and the learning rate with the batch's square root.
     validation_fraction : float, default=0.2
         Part of the rows held out when ``fit`` gets no validation rows. All members share it.
     random_state : int, default=None
@@ -78,6 +87,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     members_ : list of (name, EnergyMultiLabelClassifier)
+        They have no decision rules of their own but that at 0.5.
+    methods_ : tuple of str
+        The methods tried.
+    groups_ : dict
+        Candidate -> which of ``members_`` it averages; of a loaded model the chosen one alone, as the others are not kept.
     candidates_ : dict
         Candidate -> cross-validated score of each rule on the validation rows.
     chosen_ : str
@@ -89,7 +103,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        methods: Sequence[str] = DEFAULT_METHODS,
+        methods: Sequence[str] | None = None,
         *,
         members: int = 3,
         minutes: float = 10.0,
@@ -126,6 +140,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             train, held = self._hold_out(merge_duplicates(train), seed)  # no copy of a training row is a validation row
         else:
             held = Rows(self._validated(X_val, reset=False), self.labels_.encode(Y_val))
+        self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(train.X)
         self._fit_members(train, held, seed)
         self._choose(held.Y)
         return self
@@ -145,9 +160,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _check(self) -> None:
         get_metric(self.metric)
-        for name in self.methods:
+        named = ("cross-entropy",) if self.methods is None else tuple(self.methods)
+        for name in named:
             get_method(name, METHODS)
-        if not len(self.methods) or len(set(self.methods)) < len(self.methods):
+        if not named or len(set(named)) < len(named):
             raise ConfigError("methods= must be distinct names, one at least.")
         if not (self.members >= 1 and self.minutes > 0):
             raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
@@ -163,37 +179,53 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._validation: list[NDArray[np.float64]] = []
         took: dict[str, float] = {}
         for number in range(self.members):
-            for name in self.methods:
+            for position, name in enumerate(self.methods_):
                 if number and (METHODS[name].solver is not None or time.monotonic() + took[name] > self._deadline):
                     continue
                 begin = time.monotonic()
-                waiting = len(self.methods) - list(self.methods).index(name) if number == 0 else 1
+                waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                model = self._member(name, seed + number, share)
+                weight = self._energy_weight(name, held.Y)
+                model = self._member(name, seed + number, share, pace(len(train)) | weight)
                 model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
                 self._validation.append(model.predict_proba(held.X))
-                log.info("member %s %d: %.1f s, validation %s", name, number, took[name], model.decision_scores_)
+                log.info("member %s %d: %.1f s", name, number, took[name])
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
         self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
 
-    def _member(self, name: str, seed: int, deadline: float) -> EnergyMultiLabelClassifier:
+    def _energy_weight(self, name: str, Y_val: sparse.csr_matrix) -> dict[str, float]:
+        """The setting of the next member of an energy method; its best depends on the data, and an average holds several well."""
+        weight = METHODS[name].predictor_loss.energy_weight
+        if not weight:
+            return {}
+        tried = [i for i, (other, _) in enumerate(self.members_) if other == name]
+        if len(tried) < len(WEIGHTS):
+            return {"energy_weight": weight * WEIGHTS[len(tried)]}
+        best = max(tried[: len(WEIGHTS)], key=lambda i: self._score(i, Y_val))
+        return {"energy_weight": float(self.members_[best][1].energy_weight)}
+
+    def _score(self, member: int, Y_val: sparse.csr_matrix) -> float:
+        """Of one member alone on the validation rows, by its best rule."""
+        return max(cross_validate(AVERAGEABLE, self._validation[member], as_indicator(Y_val), self.metric).scores.values())
+
+    def _member(self, name: str, seed: int, deadline: float, defaults: dict[str, Any]) -> EnergyMultiLabelClassifier:
         shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
         budget = Budget(deadline)
-        given = {"metric": self.metric, **(self.settings or {}), "method": name, "random_state": seed}
-        return EnergyMultiLabelClassifier(**given, callbacks=[budget, *shown])
+        given = {"metric": self.metric, **defaults, **(self.settings or {}), "method": name, "random_state": seed}
+        return Member(**given, callbacks=[budget, *shown])
 
-    def _groups(self) -> dict[str, list[int]]:
+    def _groups(self, Y: sparse.csr_matrix) -> dict[str, list[int]]:
         """Candidate -> its members."""
         names = [name for name, _ in self.members_]
-        groups = {method: [i for i, name in enumerate(names) if name == method] for method in self.methods}
+        groups = {method: [i for i, name in enumerate(names) if name == method] for method in self.methods_}
         networks = [i for i, name in enumerate(names) if METHODS[name].solver is None]
         if len({names[i] for i in networks}) > 1:
             groups[NETWORKS] = networks
-        if len(groups) > 1 and len(networks) < len(names):
-            groups[EVERYTHING] = list(range(len(names)))
+        if networks and len(networks) < len(names):
+            groups[EVERYTHING] = [*networks, self._best_linear(Y)]
         return groups
 
     def _mean(self, parts: Sequence[NDArray[np.float64]], members: list[int]) -> NDArray[np.float64]:
@@ -203,10 +235,16 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             by_method.setdefault(self.members_[i][0], []).append(part)
         return np.asarray(np.mean([np.mean(same, axis=0) for same in by_method.values()], axis=0))
 
+    def _best_linear(self, Y: sparse.csr_matrix) -> int:
+        """Of the members with a solver the one that scores best alone: they are so alike that averages have one of them."""
+        linear = [i for i, (name, _) in enumerate(self.members_) if METHODS[name].solver is not None]
+        return linear[0] if len(linear) == 1 else max(linear, key=lambda i: self._score(i, Y))
+
     def _choose(self, Y_val: sparse.csr_matrix) -> None:
         Y = as_indicator(Y_val)
         compared, marginals = {}, {}
-        for name, members in self._groups().items():
+        self.groups_ = self._groups(Y)
+        for name, members in self.groups_.items():
             marginals[name] = self._mean([self._validation[i] for i in members], members)
             compared[name] = cross_validate(AVERAGEABLE, marginals[name], Y, self.metric)
         self.candidates_ = {name: found.scores for name, found in compared.items()}
@@ -219,11 +257,13 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Mean marginals (rows, labels) of the chosen candidate."""
+    def predict_proba(self, X: Any, *, candidate: str | None = None) -> NDArray[np.float64]:
+        """Mean marginals (rows, labels) of the chosen candidate, or of another of ``groups_``."""
         check_is_fitted(self, "chosen_")
         X = self._validated(X, reset=False)
-        members = self._groups()[self.chosen_]
+        if candidate is not None and candidate not in self.groups_:
+            raise unknown_name("candidate", candidate, self.groups_)
+        members = self.groups_[candidate or self.chosen_]
         return self._mean([self.members_[i][1].predict_proba(X) for i in members], members)
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None) -> Any:
@@ -262,12 +302,12 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         path = Path(path)
         if path.exists() and not (path / "auto.json").is_file():
             raise ModelFileError(f"{path} exists and is not such a model; choose another place.")
-        kept = [self.members_[i] for i in self._groups()[self.chosen_]]
+        kept = [self.members_[i] for i in self.groups_[self.chosen_]]
         header = {
             "format": persistence.FORMAT,
             "estimator": type(self).__name__,
             "parameters": {
-                "methods": list(self.methods),
+                "methods": None if self.methods is None else list(self.methods),
                 "members": self.members,
                 "minutes": self.minutes,
                 "metric": self.metric,
@@ -275,6 +315,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             },
             "labels": self.labels_.to_json(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
+            "methods": list(self.methods_),
             "members": [name for name, _ in kept],
             "chosen": self.chosen_,
             "candidates": self.candidates_,
@@ -304,9 +345,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                     f"format {persistence.FORMAT}."
                 )
             model = cls(**header["parameters"])
-            models = [EnergyMultiLabelClassifier.load(path / f"member-{i}") for i in range(len(header["members"]))]
+            models = [Member.load(path / f"member-{i}") for i in range(len(header["members"]))]
             model.members_ = list(zip(header["members"], models, strict=True))
             model.labels_ = LabelFormat.from_json(header["labels"])
+            model.methods_ = tuple(header.get("methods") or header["parameters"]["methods"])
+            model.groups_ = {header["chosen"]: list(range(len(models)))}
             model.n_features_in_ = header["input"]["n_features"]
             if header["input"]["names"]:
                 model.feature_names_in_ = np.array(header["input"]["names"], dtype=object)
@@ -322,6 +365,25 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ModelFileError(f"{path} is damaged ({error}).") from error
         model.classes_ = model.labels_.classes
         return model
+
+
+class Member(EnergyMultiLabelClassifier):
+    """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
+
+    def _fit_rules(self, validation: Rows | None) -> None:
+        super()._fit_rules(None)
+
+
+def default_methods(X: Any) -> tuple[str, ...]:
+    """The methods for such features."""
+    counts = sparse.issparse(X) and weighable(X)
+    return (*LINEAR, *(LINEAR_ON_COUNTS if counts else ()), *TRAINED)
+
+
+def pace(n_rows: int) -> dict[str, Any]:
+    """Batch size and learning rate of members on so many training rows."""
+    batch = int(np.clip(n_rows // BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
+    return {"batch_size": batch, "learning_rate": 1e-3 * float(np.sqrt(batch / SMALLEST_BATCH))}
 
 
 class Budget(Callback):

@@ -51,7 +51,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         "seal-static-regression"; by inference "spen", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp",
         "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+";
         implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline ("binary-relevance",
-        "low-rank", "mlp").
+        "binary-relevance-tfidf", "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -92,8 +92,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     validation_epochs : int, default=0
         Passes of the predictor over the validation rows once the decision rules are fitted, the energy held fixed (the
         implicit-training paper's Remark 3, which it does not use itself).
-    standardize : bool or "auto"
-        Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``.
+    standardize : bool, "auto" or "tfidf"
+        Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``. "auto" is
+        "tfidf" for the method "binary-relevance-tfidf".
     class_weight : None, "balanced" or dict
         Weight of active labels in the supervised loss.
     bayes_risk_samples : int, default=300
@@ -199,7 +200,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             train, validation = self._hold_out(rows, seed)
         if self.validation_epochs and validation is None:
             raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
-        scaler = make_scaler(self.standardize, train.X)
+        scaler = self._make_scaler(train.X)
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
         train = self._modelled(train)
@@ -229,7 +230,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self.labels_ = LabelFormat.infer(y, classes)
             self.classes_ = self.labels_.classes
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
-            self.scaler_ = make_scaler(self.standardize, X)
+            self.scaler_ = self._make_scaler(X)
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
         rows = self._modelled(merge_duplicates(self._rows(X, y, sample_weight, self.labels_)))
         self._partial_epoch(rows, first)
@@ -267,6 +268,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _modelled(self, rows: Rows) -> Rows:
         """Scaled features, in the precision of training; only labels that vary."""
         return Rows(self._scaled(rows.X).astype(np.float32), rows.Y[:, self.constants_.varying], rows.weight)
+
+    def _make_scaler(self, X: Any) -> Any:
+        return make_scaler(self._method().scaling if self.standardize == "auto" else self.standardize, X)
 
     def _scaled(self, X: Any) -> Any:
         return X if self.scaler_ is None else self.scaler_.transform(X)

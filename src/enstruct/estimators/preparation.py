@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from enstruct.data.rows import Rows
@@ -54,12 +55,19 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     """A fitted scikit-learn scaler or None.
 
     "auto": dense features that are not all 0/1 get zero mean and unit variance; CSR features beyond [-1, 1]
-    are divided by their largest absolute value (centring would fill them in).
+    are divided by their largest absolute value (centring would fill them in). "tfidf": counts or 0/1 features times
+    log((1 + rows) / (1 + rows that have the feature)) + 1, then rows of length 1 (scikit-learn's ``TfidfTransformer``; CSR out).
     """
-    if standardize not in (True, False, "auto"):
-        raise ConfigError(f"standardize must be True, False or 'auto', not {standardize!r}.")
+    if standardize not in (True, False, "auto", "tfidf"):
+        raise ConfigError(f"standardize must be True, False, 'auto' or 'tfidf', not {standardize!r}.")
     if standardize is False:
         return None
+    if standardize == "tfidf":
+        if not weighable(X):
+            raise ConfigError(
+                "Tf-idf weighs counts or 0/1 features, but X has negative numbers: use standardize='auto' and another method."
+            )
+        return TfidfTransformer().fit(X)
     if sparse.issparse(X):
         beyond = X.nnz > 0 and np.abs(X.data).max() > 1
         return MaxAbsScaler().fit(X) if beyond or standardize is True else None
@@ -68,10 +76,17 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     return StandardScaler().fit(X)
 
 
+def weighable(X: Any) -> bool:
+    """Whether no feature is negative, so that it may be a count."""
+    return bool(X.shape[0] == 0 or X.min() >= 0)
+
+
 def scaler_arrays(scaler: Any) -> dict[str, NDArray[Any]]:
     """The numbers a scaler has learnt."""
     if scaler is None:
         return {}
+    if isinstance(scaler, TfidfTransformer):
+        return {"idf": scaler.idf_}
     if isinstance(scaler, MaxAbsScaler):
         return {"scale": scaler.scale_}
     return {"mean": scaler.mean_, "scale": scaler.scale_}
@@ -81,6 +96,10 @@ def scaler_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
     """The inverse of :func:`scaler_arrays`."""
     if not arrays:
         return None
+    if "idf" in arrays:
+        weighting = TfidfTransformer()
+        weighting.idf_, weighting.n_features_in_ = arrays["idf"], len(arrays["idf"])
+        return weighting
     scaler: Any = StandardScaler() if "mean" in arrays else MaxAbsScaler()
     scaler.scale_ = arrays["scale"]
     scaler.n_features_in_ = len(arrays["scale"])
