@@ -77,6 +77,20 @@ def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
         small("binary-relevance-tfidf").fit(-counts, blocks.Y)
 
 
+@pytest.mark.parametrize("method", ["binary-relevance", "seal-nce"])
+def test_features_that_no_training_row_has_change_nothing(method, blocks, tmp_path):
+    X = sparse.csr_matrix(np.where(np.arange(64) % 3 == 0, 0.0, blocks.X))
+    model = small(method).fit(X, blocks.Y)
+    other = sparse.csr_matrix(np.where(np.arange(64) % 3 == 0, 5.0, X.toarray()))
+    assert np.array_equal(model.predict_proba(other), model.predict_proba(X))
+    assert model.columns_.tolist() == [j for j in range(64) if j % 3]
+    model.save(tmp_path / "m")
+    assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(other), model.predict_proba(X))
+    assert small(method).fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_ is None
+    again = small("cross-entropy", warm_start=True).fit(X, blocks.Y)
+    assert len(again.fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_) == 42
+
+
 def test_forms_of_y_come_back_as_they_went_in(blocks):
     indicator = blocks.Y.toarray().astype(int)
     names = [[blocks.label_names[j] for j in np.flatnonzero(row)] for row in indicator]

@@ -1,6 +1,7 @@
 """Reproducing tables: declarations, published settings and faults, the store of runs, the runner, the page."""
 
 import json
+import lzma
 import shlex
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.reports.reproduced import reproduced_page, reproduced_section
 from enstruct.reproduce import runner
-from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
+from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.store import Key, Store
@@ -26,9 +27,8 @@ SMALL = LabelTable(
     "small",
     "A small table",
     "nowhere",
-    ("synthetic-90", "lost"),
+    ("synthetic-90",),
     {"seal-nce": {"synthetic-90": 50.0}},
-    absent={"lost": "nobody has it"},
     settings={"": {"max_iter": 2, "hidden": 8}},
 )
 
@@ -217,8 +217,6 @@ def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):
 def test_what_is_asked_for_must_exist():
     with pytest.raises(ConfigError, match="synthetic-90"):
         check_choice(SMALL, ["synthetic-9"], [])
-    with pytest.raises(DataError, match="nobody has it"):
-        check_choice(SMALL, ["lost"], [])
     with pytest.raises(ConfigError, match="fair"):
         check_choice(SMALL, [], ["published"])
     assert check_choice(SMALL, [], []) == (["synthetic-90"], ["fair"])
@@ -234,6 +232,29 @@ def test_a_set_that_is_not_there_is_an_error_only_if_asked_for(tmp_path, monkeyp
     assert "rcv1 is passed over" in said[0]
 
 
+def test_who_has_expr_fun_runs_it(tmp_path, monkeypatch):
+    folder = tmp_path / "multilabel" / "expr_FUN"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for part in ("train", "valid", "test"):
+        rows = "".join(f"{rng.normal():.3f},{rng.normal():.3f},{rng.choice(['01/02', '03', '01/02@03'])}\n" for _ in range(30))
+        head = "@relation e\n@attribute a numeric\n@attribute b numeric\n@attribute class hierarchical 01,01/02,03\n@data\n"
+        with lzma.open(folder / f"expr_FUN.{part}.arff.xz", "wt") as file:
+            file.write(head + rows)
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    fair, published = (load_rows(TABLES["seal-2"], "expr_FUN", protocol)[0] for protocol in ("fair", "published"))
+    assert (fair.train.Y.shape, published.train.Y.shape) == ((30, 3), (30, 4))  # with a root, as published
+    keys = list(plan(TABLES["seal-2"], ["expr_FUN"], ["fair"], ["binary-relevance"], 1))
+    assert run(TABLES["seal-2"], Store(tmp_path, "seal-2"), keys, None, lambda title: []) == 1
+
+
+def test_generated_rows_have_the_shapes_of_sets_that_are_not_here():
+    parts = load_rows(TABLES["shapes"], "shape-expr_FUN", "fair")[0].parts().values()
+    assert sum(len(part) for part in parts) == 3773
+    assert {(part.X.shape[1], part.Y.shape[1]) for part in parts} == {(561, 500)}
+    assert set(GENERATED_SHAPES) == {name.partition("-")[2] for name in TABLES["shapes"].datasets}
+
+
 def test_the_section_shows_published_and_measured_figures(folder):
     text = reproduced_section(SMALL, Store(folder, "small"))
     row = next(line for line in text.splitlines() if line.startswith("| seal-nce"))
@@ -242,7 +263,8 @@ def test_the_section_shows_published_and_measured_figures(folder):
     assert "| 50.00 | – | " in row
     assert f"{np.mean(mine):.2f} ±{np.std(mine, ddof=1):.2f}" in row
     assert row.rstrip(" |").endswith("| 2")
-    assert "Not run: nobody has it." in text
+    empty = reproduced_section(TABLES["shapes"], Store(folder, "shapes"))
+    assert "Cells not run: `enstruct reproduce shapes --datasets shape-bookmarks`" in empty
 
 
 def test_adopting_a_comparison(tmp_path, monkeypatch):

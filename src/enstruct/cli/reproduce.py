@@ -73,7 +73,7 @@ def _list(results: Path) -> None:
     grid = Grid("table", "what", "published as", "data sets or parts", "finished runs")
     for table in TABLES.values():
         if isinstance(table, LabelTable):
-            parts = ", ".join(name + (" (absent)" if name in table.absent else "") for name in table.datasets)
+            parts = ", ".join(table.datasets)
             finished = str(len(Store(results, table.name).runs))
         else:
             parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)

@@ -100,6 +100,7 @@ CATALOGUE: dict[str, Entry] = {
             local=False,
         ),
         _fun("spo_FUN"),
+        _fun("expr_FUN"),
         _fun("spo_GO"),
         Entry("rcv1", {"full": "multilabel/rcv1/rcv1sub1.svm.xz"}),
         Entry("imdb", {"full": "multilabel/imdb/Imdb.arff.bz2"}),

@@ -13,11 +13,12 @@ from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
 from enstruct.decisions.judge import LabelSetJudge
+from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
-from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights
+from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights, seen_columns
 from enstruct.methods import get_method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
@@ -201,6 +202,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         if self.validation_epochs and validation is None:
             raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
         scaler = self._make_scaler(train.X)
+        if not (self.warm_start and hasattr(self, "columns_")):  # a network that goes on keeps its inputs
+            self.columns_ = seen_columns(train.X) if self._builds_networks() else None
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
         train = self._modelled(train)
@@ -230,7 +233,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self.labels_ = LabelFormat.infer(y, classes)
             self.classes_ = self.labels_.classes
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
-            self.scaler_ = self._make_scaler(X)
+            self.scaler_, self.columns_ = self._make_scaler(X), None  # later calls may bring features that this one lacks
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
         rows = self._modelled(merge_duplicates(self._rows(X, y, sample_weight, self.labels_)))
         self._partial_epoch(rows, first)
@@ -273,7 +276,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         return make_scaler(self._method().scaling if self.standardize == "auto" else self.standardize, X)
 
     def _scaled(self, X: Any) -> Any:
-        return X if self.scaler_ is None else self.scaler_.transform(X)
+        """As the networks take it: scaled, without the features that no training row has."""
+        X = X if self.scaler_ is None else self.scaler_.transform(X)
+        return X if self.columns_ is None else X[:, self.columns_]
+
+    def _builds_networks(self) -> bool:
+        """Whether both networks are made here, for as many features as there are, or brought by the caller."""
+        return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
     def _judge(self) -> LabelSetJudge:
         """What training watches, and how it chooses among the epochs it kept."""

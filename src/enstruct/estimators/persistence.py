@@ -9,7 +9,7 @@ model.json
     rules       every fitted decision rule and which one is in force
     history     one record an epoch
 weights.safetensors
-    predictor/…, energy/…, scaler/…, varying, constants
+    predictor/…, energy/…, scaler/…, varying, constants, columns (those the networks take, where not all)
 
 A tagger's folder has "tokens" (words, characters and values that have a number), "tags" and "metric" in the place of "labels",
 "input" and "rules".

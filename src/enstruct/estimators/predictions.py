@@ -77,6 +77,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     rules_: dict[str, Any]
     decision_: str
     scaler_: Any
+    columns_: NDArray[np.intp] | None
 
     @property
     def density_(self) -> Density:
@@ -255,6 +256,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             **{f"scaler/{k}": torch.from_numpy(v) for k, v in scaler_arrays(self.scaler_).items()},
             "varying": torch.from_numpy(self.constants_.varying),
             "constants": torch.from_numpy(self.constants_.values),
+            **({} if self.columns_ is None else {"columns": torch.from_numpy(self.columns_)}),
         }
         self._save(path, held, notes, tensors)
 
@@ -264,6 +266,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self.classes_ = self.labels_.classes
         self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
         self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})
+        self.columns_ = tensors["columns"].numpy() if "columns" in tensors else None
         self.n_features_in_ = given["n_features"]
         if given["names"]:
             self.feature_names_in_ = np.array(given["names"], dtype=object)
@@ -280,7 +283,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             weights = persistence.under(tensors, "predictor/")
             self.predictor_, self.energy_ = LinearPredictor(weights["linear.weight"].T, weights["linear.bias"]), None
             return
-        row = np.zeros((1, self.n_features_in_), dtype=np.float32)
+        row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)
         example = sparse.csr_matrix(row) if takes_sparse else row
         with torch.random.fork_rng(devices=[]):
             self.predictor_, self.energy_ = build_networks(

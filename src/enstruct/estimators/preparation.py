@@ -76,6 +76,18 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     return StandardScaler().fit(X)
 
 
+def seen_columns(X: Any) -> NDArray[np.intp] | None:
+    """Which CSR columns are ever other than 0 in the training rows; None for all of them, or dense features.
+
+    The weights of the others are never trained: with them in it a network on words adds noise to rows that have such words, and
+    takes two thirds of its time and memory for nothing on a collection like RCV1.
+    """
+    if not sparse.issparse(X):
+        return None
+    seen = np.unique(sparse.csr_matrix(X).indices[X.data != 0])
+    return None if len(seen) in (0, X.shape[1]) else seen
+
+
 def weighable(X: Any) -> bool:
     """Whether no feature is negative, so that it may be a count."""
     return bool(X.shape[0] == 0 or X.min() >= 0)

@@ -76,8 +76,6 @@ def _where(store: Store) -> str:
 
 
 def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
-    if dataset in table.absent:
-        return [f"#### {dataset}", "", f"Not run: {table.absent[dataset]}.", ""]
     extra = {key.method for key in store.runs if key.dataset == dataset} - set(table.methods())
     rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
     lines = [f"#### {dataset}", "", *markdown_table([title.format(b) for title, b in _titles()], rows)]

@@ -47,17 +47,15 @@ def has_settings(table: LabelTable, dataset: str, protocol: Protocol, method: st
 
 
 def check_choice(table: LabelTable, datasets: Sequence[str], protocols: Sequence[str]) -> tuple[list[str], list[Protocol]]:
-    """What is asked for, or by default all that can run here. ConfigError, DataError."""
+    """What is asked for, or by default everything. ConfigError."""
     for name in datasets:
         if name not in table.datasets:
             raise unknown_name(f"data set of {table.name}", name, table.datasets)
-        if name in table.absent:
-            raise DataError(f"{name} cannot run here: {table.absent[name]}.")
     for protocol in protocols:
         if protocol not in table.protocols:
             raise unknown_name(f"protocol of {table.name}", protocol, table.protocols)
     chosen: list[Protocol] = [p for p in PROTOCOLS if p in (protocols or table.protocols)]
-    return list(datasets) or [name for name in table.datasets if name not in table.absent], chosen
+    return list(datasets) or list(table.datasets), chosen
 
 
 def run(
