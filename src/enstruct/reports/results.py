@@ -15,6 +15,7 @@ from typing import Any
 from enstruct.comparison.run import ResultsFile, scored_by
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.reports.automatic import automatic_section
 from enstruct.reports.masks import mask_section
 from enstruct.reports.reproduced import reproduced_page
 from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
@@ -33,7 +34,7 @@ rows. Seconds are of the run as it was, with other work on the machine: they are
 
 
 def page(folder: Path) -> str:
-    parts = [HEAD]
+    parts = [HEAD, automatic_section(folder)]
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["summary"]:
@@ -46,7 +47,7 @@ def page(folder: Path) -> str:
     parts += [peers_section(path) for path in sorted(folder.glob("benchmark-peers*.json"))]
     parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
     parts += reproduced_page(folder / "reproduce")
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def _section(path: Path, content: dict[str, Any]) -> str:

@@ -1,0 +1,37 @@
+"""The headline table is what the runs say: means, paired differences, answers, candidates."""
+
+import numpy as np
+import pytest
+
+from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.reports.automatic import automatic_section
+
+
+def cell(method, seed, f1, **more):
+    record = {"method": method, "seed": seed, "example_f1": {"chosen": f1}, "fit_seconds": 90.0, **more}
+    return Cell(record, {"chosen": np.full(20, f1)})
+
+
+def automatic(seed, f1, answer, nets):
+    members = ["binary-relevance", "binary-relevance-tfidf", *["seal-nce"] * nets]
+    return cell("auto", seed, f1, answer=answer, members=members, candidate_f1={"seal-nce": f1 - 0.01, "everything": f1})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    store = ResultsFile(tmp_path / "compare-x.json", {"data": "mine", "model": {}}, {})
+    for seed, (answer, nets) in enumerate([("everything", 6), ("everything", 4), ("seal-nce", 6)]):
+        store.run("auto", seed, lambda s=seed, a=answer, n=nets: automatic(s, 0.60 + 0.01 * s, a, n))
+        store.run("binary-relevance", seed, lambda s=seed: cell("binary-relevance", s, 0.5))
+    return tmp_path
+
+
+def test_the_table_says_what_the_runs_say(folder):
+    text = automatic_section(folder)
+    row = next(line for line in text.splitlines() if line.startswith("| mine | 3"))
+    assert "| 50.00 | not run | 61.00 | +11.00 [+10.00, +12.00] | not run | 4-6 | 1.5 | everything 2, seal-nce 1 |" in row
+    assert "| mine | 60.00 | 61.00 |" in text
+
+
+def test_without_runs_there_is_no_section(tmp_path):
+    assert automatic_section(tmp_path) == ""
