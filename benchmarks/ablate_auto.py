@@ -24,6 +24,7 @@ from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.members import default_methods
 from enstruct.files import replace_file
 from enstruct.methods import METHODS, NOISE_THEN_ENERGY, PREDICTOR_ALONE, TOGETHER
 from enstruct.metrics import rowwise_f1
@@ -31,6 +32,7 @@ from enstruct.metrics import rowwise_f1
 NCE = METHODS["seal-nce"]
 SETTINGS = {
     "binary-relevance": {"method": "binary-relevance"},
+    "binary-relevance-tfidf": {"method": "binary-relevance-tfidf"},
     "cross-entropy": {"method": "cross-entropy"},
     "seal-nce": {"method": "seal-nce"},
     "seal-ranking": {"method": "seal-ranking"},
@@ -52,7 +54,10 @@ SETTINGS = {
     "cross-entropy wide": {"method": "cross-entropy", "hidden": 1200},
     "seal-nce wide": {"method": "seal-nce", "hidden": 1200},
 }
-AVERAGED = ("binary-relevance", "cross-entropy", "seal-nce", "seal-ranking", "deep-mean-field", "infnet+", "nce")
+AVERAGED = (
+    *("binary-relevance", "binary-relevance-tfidf", "cross-entropy", "seal-nce"),
+    *("seal-ranking", "deep-mean-field", "infnet+", "nce"),
+)
 """What averages of two to four settings are made of."""
 BASELINE = "cross-entropy"
 
@@ -84,6 +89,10 @@ class Ablation:
         self.splits = imputed(load_splits(data, 0, None, []))
         self.truth = as_indicator(self.splits.validation.Y)
         self.marginals = {}
+
+    def of_counts(self):
+        """Whether tf-idf means anything on these features."""
+        return "binary-relevance-tfidf" in default_methods(self.splits.train.X)
 
     def fits(self, name, seeds, allowed):
         """Records of the finished fits, new ones made if ``allowed``."""
@@ -149,7 +158,8 @@ def main():
         parser.error(f"unknown settings {unknown}; known: {', '.join(SETTINGS)}")
     for data in options.data:
         ablation = Ablation(data, options.store)
-        records = {name: ablation.fits(name, options.seeds, name in wanted) for name in SETTINGS}
+        suited = [name for name in wanted if METHODS.get(name, NCE).scaling != "tfidf" or ablation.of_counts()]
+        records = {name: ablation.fits(name, options.seeds, name in suited) for name in SETTINGS}
         content = json.loads(options.out.read_text()) if options.out.exists() else {"sets": {}}
         content["environment"] = environment()
         content["sets"][data] = {

@@ -177,6 +177,6 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert main([*arguments, "--methods", "auto:cross-entropy,auto"]) == 0
     runs = json.loads((tmp_path / "a.json").read_text())["runs"]
     assert [run["method"] for run in runs] == ["auto:cross-entropy", "auto"]
-    assert runs[0]["members"] == ["cross-entropy"] * 3
+    assert runs[0]["members"] == ["cross-entropy"] * 6
     assert runs[1]["answer"] in runs[1]["candidates"]
     assert main([*arguments, "--methods", "auto:nothing"]) == 2

@@ -10,7 +10,8 @@ from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.data.synthetic import block_exclusive
 from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators.auto import AVERAGEABLE, default_methods, pace
+from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.members import changed, default_methods, pace
 
 FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
 
@@ -62,15 +63,26 @@ def test_a_baseline_wins_where_it_is_best(rows):
     assert model.chosen_ == "binary-relevance"
 
 
-def test_counts_also_get_a_linear_model_on_weighted_terms_and_an_average_has_the_better_one(rows):
+def test_counts_get_a_linear_model_on_weighted_terms(rows):
     counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
-    assert default_methods(counts) == ("binary-relevance", "binary-relevance-tfidf", "cross-entropy", "seal-nce")
-    assert default_methods(counts.toarray()) == default_methods(-counts) == ("binary-relevance", "cross-entropy", "seal-nce")
-    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(counts, rows.Y)
+    assert default_methods(counts) == ("binary-relevance-tfidf", "cross-entropy", "seal-nce")
+    for others in (counts.toarray(), -counts, 0.5 * counts):
+        assert default_methods(others) == ("binary-relevance", "cross-entropy", "seal-nce")
+
+
+def test_an_average_has_the_better_of_two_linear_models(rows):
+    counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
     linear = ("binary-relevance", "binary-relevance-tfidf")
+    model = AutoMultiLabelClassifier((*linear, "cross-entropy"), members=1, settings=FAST, random_state=0).fit(counts, rows.Y)
     better = max(linear, key=lambda name: max(model.candidates_[name].values()))
-    averaged = [model.members_[i][0] for i in model.groups_["everything"]]
-    assert averaged == ["cross-entropy", "seal-nce", better]
+    assert [model.members_[i][0] for i in model.groups_["everything"]] == ["cross-entropy", better]
+
+
+def test_only_changed_parameters_are_settings_of_members(rows):
+    """A parameter at its default would otherwise take the place of what the automatic classifier chooses."""
+    parameters = EnergyMultiLabelClassifier("dvn", hidden=16, random_state=3).get_params()
+    assert changed(parameters) == {"hidden": 16}
+    assert changed({**parameters, "hierarchy": 1, "batch_size": 64}) == {"hidden": 16, "hierarchy": 1, "batch_size": 64}
 
 
 def test_batches_and_rates_grow_with_the_rows():
@@ -90,6 +102,8 @@ def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
     assert weights == [1.0, 3.0, [1.0, 3.0][int(np.argmax(alone))]]
     given = AutoMultiLabelClassifier(("seal-nce",), members=2, settings={**FAST, "energy_weight": 0.5}, random_state=0)
     assert [member.energy_weight for _, member in given.fit(rows.X, rows.Y).members_] == [0.5, 0.5]
+    own = AutoMultiLabelClassifier(("seal-nce",), members=3, settings={**FAST, "energy_weight": None}, random_state=0)
+    assert {member.energy_weight for _, member in own.fit(rows.X, rows.Y).members_} == {None}
 
 
 def test_the_budget_is_kept(rows):

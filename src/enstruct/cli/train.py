@@ -20,7 +20,7 @@ from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
-from enstruct.estimators.auto import CHOSEN_HERE
+from enstruct.estimators.members import changed
 from enstruct.training.checkpoint import Checkpoint
 
 
@@ -82,7 +82,7 @@ def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClass
         raise ConfigError("--auto chooses the decision rule itself: leave --model.decision out, and name a rule when predicting.")
     if options.out.exists() and not (options.out / "auto.json").is_file():
         raise ModelFileError(f"{options.out} exists and is not such a model; choose another place.")
-    settings = {k: v for k, v in shared.model_parameters(options).items() if k not in CHOSEN_HERE}
+    settings = changed(shared.model_parameters(options))
     given = {"minutes": options.auto, "metric": options.model.metric, "random_state": options.seed}
     with successive_bars() as bar:
         settings |= {"hierarchy": data.hierarchy}

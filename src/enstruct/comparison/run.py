@@ -27,7 +27,8 @@ from enstruct.data.splits import Splits
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
-from enstruct.estimators.auto import AVERAGEABLE, CHOSEN_HERE, TRAINED
+from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.members import TRAINED, changed
 from enstruct.files import replace_file
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
@@ -117,9 +118,8 @@ def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Seq
     """
     if method.partition(":")[0] != "auto":
         return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
-    settings = {k: v for k, v in model.items() if k not in CHOSEN_HERE}
     metric = model.get("metric", "example-f1")
-    given: dict[str, Any] = {"metric": metric, "settings": settings, "random_state": SEED_STEP * seed}
+    given: dict[str, Any] = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
     trained = TRAINED
     if ":" in method:
         given["methods"] = tuple(method.partition(":")[2].split("+"))

@@ -17,7 +17,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,27 +33,17 @@ from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, default_methods, pace
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.preparation import merge_duplicates, weighable
+from enstruct.estimators.preparation import merge_duplicates
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
 from enstruct.training.callbacks import Callback
 
-if TYPE_CHECKING:
-    from enstruct.training.loop import Loop
-
 log = logging.getLogger("enstruct")
 
-LINEAR, LINEAR_ON_COUNTS = ("binary-relevance",), ("binary-relevance-tfidf",)
-TRAINED = ("cross-entropy", "seal-nce")
 EVERYTHING, NETWORKS = "everything", "networks"
-WEIGHTS = (1 / 3, 1.0)
-"""Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
-BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
-"""Members on more rows take larger batches (docs/auto.md): as good, in a third of the time."""
-CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
-"""Parameters of members that are this estimator's to set."""
 AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
 """Rules that need marginals only: minimum Bayes risk needs the samples of one energy."""
 
@@ -65,8 +55,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     ----------
     methods : sequence of str, default=None
         Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member, the others up to ``members``.
-        None: "binary-relevance", "cross-entropy", "seal-nce", and on CSR rows without a negative number, as counts are, also
-        "binary-relevance-tfidf".
+        None: "binary-relevance" (on CSR rows of counts "binary-relevance-tfidf"), "cross-entropy", "seal-nce".
     members : int, default=3
         Seeds of each method at most.
     minutes : float, default=10
@@ -199,7 +188,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def _energy_weight(self, name: str, Y_val: sparse.csr_matrix) -> dict[str, float]:
         """The setting of the next member of an energy method; its best depends on the data, and an average holds several well."""
         weight = METHODS[name].predictor_loss.energy_weight
-        if not weight:
+        if not weight or "energy_weight" in (self.settings or {}):
             return {}
         tried = [i for i, (other, _) in enumerate(self.members_) if other == name]
         if len(tried) < len(WEIGHTS):
@@ -365,33 +354,3 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ModelFileError(f"{path} is damaged ({error}).") from error
         model.classes_ = model.labels_.classes
         return model
-
-
-class Member(EnergyMultiLabelClassifier):
-    """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
-
-    def _fit_rules(self, validation: Rows | None) -> None:
-        super()._fit_rules(None)
-
-
-def default_methods(X: Any) -> tuple[str, ...]:
-    """The methods for such features."""
-    counts = sparse.issparse(X) and weighable(X)
-    return (*LINEAR, *(LINEAR_ON_COUNTS if counts else ()), *TRAINED)
-
-
-def pace(n_rows: int) -> dict[str, Any]:
-    """Batch size and learning rate of members on so many training rows."""
-    batch = int(np.clip(n_rows // BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
-    return {"batch_size": batch, "learning_rate": 1e-3 * float(np.sqrt(batch / SMALLEST_BATCH))}
-
-
-class Budget(Callback):
-    """Stops training at the end of an epoch once ``deadline`` (``time.monotonic``) has passed."""
-
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
-
-    def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
-        if time.monotonic() > self.deadline:
-            loop.stop()

@@ -1,0 +1,62 @@
+"""What the automatic classifier averages: its methods, their settings, classifiers without rules, the end of its budget."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from enstruct.data.rows import Rows
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.preparation import weighable
+from enstruct.training.callbacks import Callback
+
+if TYPE_CHECKING:
+    from enstruct.training.loop import Loop
+
+LINEAR, LINEAR_ON_COUNTS = "binary-relevance", "binary-relevance-tfidf"
+TRAINED = ("cross-entropy", "seal-nce")
+WEIGHTS = (1 / 3, 1.0)
+"""Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
+BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
+"""Members on more rows take larger batches (docs/auto.md): as good, in a third of the time."""
+CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
+"""Parameters of members that are this estimator's to set."""
+
+
+class Member(EnergyMultiLabelClassifier):
+    """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
+
+    def _fit_rules(self, validation: Rows | None) -> None:
+        super()._fit_rules(None)
+
+
+def default_methods(X: Any) -> tuple[str, ...]:
+    """The methods for such features: one linear model, since on many labels it takes as long as a network."""
+    counts = sparse.issparse(X) and weighable(X) and bool((X.data == np.rint(X.data)).all())
+    return (LINEAR_ON_COUNTS if counts else LINEAR, *TRAINED)
+
+
+def pace(n_rows: int) -> dict[str, Any]:
+    """Batch size and learning rate of members on so many training rows."""
+    batch = int(np.clip(n_rows // BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
+    return {"batch_size": batch, "learning_rate": 1e-3 * float(np.sqrt(batch / SMALLEST_BATCH))}
+
+
+def changed(parameters: dict[str, Any]) -> dict[str, Any]:
+    """``settings`` from a classifier's parameters: those that members may have and that are not its defaults."""
+    defaults = EnergyMultiLabelClassifier().get_params()
+    return {k: v for k, v in parameters.items() if k not in CHOSEN_HERE and not (k in defaults and v == defaults[k])}
+
+
+class Budget(Callback):
+    """Stops training at the end of an epoch once ``deadline`` (``time.monotonic``) has passed."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
+        if time.monotonic() > self.deadline:
+            loop.stop()
