@@ -41,6 +41,17 @@ def test_expectations_by_size(p):
         assert value == pytest.approx(values[np.flatnonzero((sets == answer).all(1))[0]], abs=1e-9)
 
 
+def test_rows_of_all_sizes_come_back_in_their_order(monkeypatch):
+    rng = np.random.default_rng(0)
+    p = rng.random((60, 30)) ** rng.integers(1, 12, size=(60, 1))
+    alone = np.vstack([decode(row[None]).toarray() for row in p])
+    assert alone.sum(1).max() > 10 > 2 > alone.sum(1).min()
+    for table in (1, 500, 10**9):  # a row at a time, a few, all at once
+        monkeypatch.setattr(expected_f1, "TABLE", table)
+        assert np.array_equal(decode(p).toarray(), alone)
+    assert decode(p[:0]).shape == (0, 30)
+
+
 def test_never_empty_when_told_so():
     p = np.full((1, 4), 0.01)
     assert decode(p).nnz == 0
