@@ -30,6 +30,7 @@ bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference_pass.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/memory.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tagging.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/decoding.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/table.py
 
 # torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
