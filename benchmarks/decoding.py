@@ -1,4 +1,4 @@
-"""Expected-F1 decoding: ours against the recurrence written down row by row of its formula.
+"""Expected-F1 decoding: ours against the recurrence written down as its formula stands.
 
     OMP_NUM_THREADS=1 python benchmarks/decoding.py [--out results/benchmark-decoding.json]
 

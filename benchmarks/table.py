@@ -128,8 +128,9 @@ def kept() -> list[dict[str, Any]]:
     for row in _read("decoding").get("rows", []):
         what = f"expected-F1 decoding of 1000 rows, {row['shape']}: times faster than by the formula"
         lines.append({"what": what, "seconds": row["ours"], "ratio": row["formula"] / row["ours"]})
-    for name, found in _read("peers").get("lines", {}).items():
-        lines.append({"what": f"fit of bibtex: {name}", "seconds": found["fit_seconds"]})
+    peers = _read("peers")
+    for name, found in peers.get("lines", {}).items():
+        lines.append({"what": f"fit of {peers['data']}: {name}", "seconds": found["fit_seconds"]})
     for name, rate in _read("tagging").get("tokens_per_second", {}).items():
         lines.append({"what": f"{name}, a token", "seconds": 1 / rate})
     return lines

@@ -179,4 +179,6 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert [run["method"] for run in runs] == ["auto:cross-entropy", "auto"]
     assert runs[0]["members"] == ["cross-entropy"] * 6
     assert runs[1]["answer"] in runs[1]["candidates"]
+    assert runs[1]["candidate_f1"][runs[1]["answer"]] == pytest.approx(runs[1]["example_f1"]["chosen"])
+    assert set(runs[1]["candidate_f1"]) == set(runs[1]["candidates"])
     assert main([*arguments, "--methods", "auto:nothing"]) == 2

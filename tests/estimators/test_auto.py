@@ -10,6 +10,7 @@ from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.data.synthetic import block_exclusive
 from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators import auto
 from enstruct.estimators.auto import AVERAGEABLE
 from enstruct.estimators.members import changed, default_methods, pace
 
@@ -89,6 +90,16 @@ def test_batches_and_rates_grow_with_the_rows():
     assert pace(500) == {"batch_size": 32, "learning_rate": 1e-3}
     assert pace(4096) == {"batch_size": 64, "learning_rate": pytest.approx(1e-3 * np.sqrt(2))}
     assert pace(10**6) == {"batch_size": 128, "learning_rate": pytest.approx(2e-3)}
+
+
+def test_members_have_that_pace_and_no_rules_of_their_own(rows, monkeypatch):
+    monkeypatch.setattr(auto, "pace", lambda n_rows: {"batch_size": n_rows // 4, "learning_rate": 0.02})
+    untold = {k: v for k, v in FAST.items() if k != "learning_rate"}
+    model = AutoMultiLabelClassifier(("cross-entropy",), members=1, settings=untold, random_state=0)
+    member = model.fit(rows.X[80:], rows.Y[80:], rows.X[:80], rows.Y[:80]).members_[0][1]
+    assert (member.batch_size, member.learning_rate) == (40, 0.02)
+    assert set(member.rules_) == {"fixed"}
+    assert set(model.rules_) == set(AVERAGEABLE)
 
 
 def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):

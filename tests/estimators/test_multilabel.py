@@ -89,6 +89,8 @@ def test_features_that_no_training_row_has_change_nothing(method, blocks, tmp_pa
     assert small(method).fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_ is None
     again = small("cross-entropy", warm_start=True).fit(X, blocks.Y)
     assert len(again.fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_) == 42
+    with pytest.raises(ConfigError, match="warm_start"):
+        again.fit(sparse.csr_matrix(blocks.X[:, :10]), blocks.Y)
 
 
 def test_forms_of_y_come_back_as_they_went_in(blocks):

@@ -149,11 +149,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _check(self) -> None:
         get_metric(self.metric)
-        named = ("cross-entropy",) if self.methods is None else tuple(self.methods)
-        for name in named:
-            get_method(name, METHODS)
-        if not named or len(set(named)) < len(named):
-            raise ConfigError("methods= must be distinct names, one at least.")
+        if self.methods is not None:
+            for name in self.methods:
+                get_method(name, METHODS)
+            if not len(self.methods) or len(set(self.methods)) < len(self.methods):
+                raise ConfigError("methods= must be distinct names, one at least.")
         if not (self.members >= 1 and self.minutes > 0):
             raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
         if not 0 < self.validation_fraction < 1:

@@ -189,7 +189,14 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._check_choices()
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
+        width = getattr(self, "n_features_in_", None)
         X = self._validated(X, reset=True)
+        if self.warm_start and width not in (None, X.shape[1]):  # a sparse layer would take fewer features without a word
+            self.n_features_in_ = width
+            raise ConfigError(
+                f"warm_start=True goes on with networks fitted to {width} features; X has {X.shape[1]}. "
+                "Set warm_start=False or make a new estimator."
+            )
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         constants = ConstantLabels.find(rows.Y)

@@ -42,7 +42,7 @@ GENERATED_SHAPES: dict[str, dict[str, Any]] = {
     "expr_FUN": {"rows": 3_773, "features": 561, "labels": 500, "cardinality": 8.9},
     "bookmarks": {"rows": 87_856, "features": 2_150, "labels": 208, "cardinality": 2.0},
 }
-"""Of sets that are not at hand (SEAL Table 1; expr_FUN dense and hierarchical in truth, sparse topics here)."""
+"""Of sets that are not at hand, all made as sparse topics; expr_FUN is dense and hierarchical in truth."""
 
 
 def load_rows(table: LabelTable, dataset: str, protocol: Protocol) -> list[Splits]:
