@@ -23,7 +23,7 @@ from enstruct.data.load import load_splits
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import default_methods
 from enstruct.files import replace_file
 from enstruct.methods import METHODS, NOISE_THEN_ENERGY, PREDICTOR_ALONE, TOGETHER

@@ -19,7 +19,7 @@ from enstruct.comparison.run import environment, imputed
 from enstruct.data.load import load_splits
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.files import replace_file
 from enstruct.metrics import example_f1
 

@@ -181,4 +181,8 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert runs[1]["answer"] in runs[1]["candidates"]
     assert runs[1]["candidate_f1"][runs[1]["answer"]] == pytest.approx(runs[1]["example_f1"]["chosen"])
     assert set(runs[1]["candidate_f1"]) == set(runs[1]["candidates"])
+    assert main([*arguments, "--methods", "auto-folds:binary-relevance"]) == 0
+    folded = json.loads((tmp_path / "a.json").read_text())["runs"][2]
+    assert folded["members"] == ["binary-relevance"] * 5
+    assert folded["judged"] == runs[1]["judged"] + 90  # of 150 rows 90 train, 30 validate and 30 test
     assert main([*arguments, "--methods", "auto:nothing"]) == 2

@@ -1,5 +1,6 @@
 """The automatic classifier: members, budget, choice, answers, saving."""
 
+import json
 import time
 
 import numpy as np
@@ -7,12 +8,15 @@ import pytest
 from scipy import sparse
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.data.rows import Rows
+from enstruct.data.splits import stratified_folds
 from enstruct.data.synthetic import block_exclusive
 from enstruct.decisions.choose import cross_validate
-from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
 from enstruct.estimators import auto
-from enstruct.estimators.auto import AVERAGEABLE
+from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import changed, default_methods, pace
+from enstruct.estimators.preparation import merge_duplicates
 
 FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
 
@@ -28,14 +32,48 @@ def fitted(rows):
 
 
 def test_members_are_what_one_would_fit_alone(fitted, rows):
-    names = [name for name, _ in fitted.members_]
-    assert names == ["binary-relevance", "cross-entropy", "seal-nce", "cross-entropy", "seal-nce"]
     alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
     again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
+    assert [name for name, _ in again.members_] == ["binary-relevance", "cross-entropy", "seal-nce", "cross-entropy", "seal-nce"]
+    assert again.judged_rows_ == 80
     assert again.n_features_in_ == rows.X.shape[1]
     alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], Y_val=rows.Y[160:])
     assert np.array_equal(again.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
+
+
+def test_rounds_hold_out_one_fold_after_another(fitted, rows):
+    names = [name for name, _ in fitted.members_]
+    assert names == ["binary-relevance", "cross-entropy", "seal-nce"] * 2
+    distinct = merge_duplicates(Rows(rows.X, rows.Y))
+    folds = [np.sort(fold) for fold in stratified_folds(distinct.Y, 5, 3)]
+    assert fitted.judged_rows_ == len(folds[0]) + len(folds[1])
+    held = distinct.take(folds[1])
+    kept = distinct.take(np.setdiff1d(np.arange(len(distinct)), folds[1]))
+    alone = EnergyMultiLabelClassifier("cross-entropy", **pace(len(kept)) | FAST, random_state=4)
+    alone.fit(kept.X, kept.Y, X_val=held.X, Y_val=held.Y)
+    assert np.array_equal(fitted.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
+    judged = distinct.take(np.concatenate(folds[:2]))
+    blind = [fitted.members_[i][1].predict_proba(distinct.X[fold]) for i, fold in ((0, folds[0]), (3, folds[1]))]
+    expected = cross_validate(AVERAGEABLE, np.concatenate(blind), judged.Y)
+    assert fitted.candidates_["binary-relevance"] == pytest.approx(expected.scores)
+
+
+def test_a_solver_is_not_fitted_to_the_same_rows_twice(rows):
+    model = AutoMultiLabelClassifier(("binary-relevance", "cross-entropy"), members=3, folds=2, settings=FAST, random_state=0)
+    names = [name for name, _ in model.fit(rows.X, rows.Y).members_]
+    assert names == ["binary-relevance", "cross-entropy"] * 2 + ["cross-entropy"]
+
+
+def test_labels_of_few_rows_are_warned_of_once(rows):
+    Y = rows.Y.toarray()
+    Y[:, 0], Y[:, 1] = 0, 0
+    Y[0, 1] = 1  # in four of five folds' training rows
+    with pytest.warns(ConstantLabelWarning) as told:
+        model = AutoMultiLabelClassifier(("cross-entropy",), members=2, settings=FAST, random_state=0).fit(rows.X, Y)
+    assert len(told) == 1
+    assert "1 of 16 labels" in str(told[0].message)
+    assert (model.predict_proba(rows.X)[:, 0] == 0).all()
 
 
 def test_candidates_are_means_and_the_best_on_validation_rows_answers(fitted, rows):
@@ -56,6 +94,17 @@ def test_candidates_are_means_and_the_best_on_validation_rows_answers(fitted, ro
     predicted = fitted.predict(rows.X)
     assert np.array_equal(predicted.toarray(), fitted.rules_[fitted.decision_].predict(fitted.predict_proba(rows.X)).toarray())
     assert fitted.score(rows.X, rows.Y) > 0.5
+
+
+def test_answers_of_candidates_by_their_own_rules(fitted, rows):
+    for name, rule in fitted.candidate_rules_.items():
+        expected = rule.predict(fitted.predict_proba(rows.X, candidate=name)).toarray()
+        assert np.array_equal(fitted.predict(rows.X, candidate=name).toarray(), expected)
+    assert np.array_equal(fitted.predict(rows.X, candidate=fitted.chosen_).toarray(), fitted.predict(rows.X).toarray())
+    other = next(name for name in fitted.groups_ if name != fitted.chosen_)
+    assert (fitted.predict(rows.X, candidate=other, top_k=2).sum(1) == 2).all()
+    with pytest.raises(ConfigError, match="leave it out"):
+        fitted.predict(rows.X, candidate=other, decision="threshold")
 
 
 def test_a_baseline_wins_where_it_is_best(rows):
@@ -144,6 +193,14 @@ def test_saving(fitted, rows, tmp_path):
         assert np.array_equal(again.predict(rows.X, decision=rule).toarray(), fitted.predict(rows.X, decision=rule).toarray())
     assert again.notes_ == {"a": 1}
     assert (again.chosen_, again.candidates_) == (fitted.chosen_, fitted.candidates_)
+    assert again.judged_rows_ == fitted.judged_rows_
+    assert np.array_equal(again.predict(rows.X, candidate=again.chosen_).toarray(), fitted.predict(rows.X).toarray())
+    header = json.loads((tmp_path / "m" / "auto.json").read_text())
+    del header["judged_rows"], header["parameters"]["folds"]  # as before members had folds of their own
+    header["parameters"]["validation_fraction"] = 0.2
+    (tmp_path / "m" / "auto.json").write_text(json.dumps(header))
+    older = AutoMultiLabelClassifier.load(tmp_path / "m")
+    assert np.array_equal(older.predict(rows.X).toarray(), fitted.predict(rows.X).toarray())
     with pytest.raises(ModelFileError, match=r"auto\.json"):
         AutoMultiLabelClassifier.load(tmp_path)
     (tmp_path / "m" / "auto.json").write_text("{")
@@ -163,7 +220,7 @@ def test_saving(fitted, rows, tmp_path):
         ({"members": 0}, "members"),
         ({"minutes": 0}, "minutes"),
         ({"metric": "f1"}, "example-f1"),
-        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"folds": 1}, "folds"),
         ({"settings": {"hiden": 3}}, "hidden"),
     ],
 )
@@ -177,6 +234,8 @@ def test_bad_data(rows):
         AutoMultiLabelClassifier().fit(rows.X, np.arange(240) % 3)
     with pytest.raises(DataError, match="rows"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
+    with pytest.raises(DataError, match="too few for 5 folds"):
+        AutoMultiLabelClassifier().fit(rows.X[:4], np.eye(4))
     with pytest.raises(ConfigError, match="both"):
         AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
     with pytest.raises(DataError, match="features"):
@@ -197,16 +256,19 @@ def test_forms_of_rows(rows):
     assert drawn.chosen_ == "binary-relevance"
 
 
-def test_no_copy_of_a_training_row_is_a_validation_row(rows, monkeypatch):
-    seen = {}
+def test_no_copy_of_a_training_row_is_held_out(rows, monkeypatch):
+    seen = []
 
-    def keep(self, train, held, seed):
-        seen.update(train=train, held=held)
+    def keep(self, parts, seed):
+        seen.extend(part() for part in parts)
         raise DataError("enough")
 
     monkeypatch.setattr(AutoMultiLabelClassifier, "_fit_members", keep)
     with pytest.raises(DataError, match="enough"):
         AutoMultiLabelClassifier(random_state=0).fit(np.vstack([rows.X, rows.X]), sparse.vstack([rows.Y, rows.Y]))
-    train = {row.tobytes() for row in seen["train"].X}
-    assert not any(row.tobytes() in train for row in seen["held"].X)
-    assert len(seen["train"]) + len(seen["held"]) == len(rows)
+    assert len(seen) == 5
+    assert sum(len(held) for _, held in seen) == len(rows)
+    for train, held in seen:
+        known = {row.tobytes() for row in train.X}
+        assert not any(row.tobytes() in known for row in held.X)
+        assert len(train) + len(held) == len(rows)

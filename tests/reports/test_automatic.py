@@ -12,9 +12,9 @@ def cell(method, seed, f1, **more):
     return Cell(record, {"chosen": np.full(20, f1)})
 
 
-def automatic(seed, f1, answer, nets):
+def automatic(seed, f1, answer, nets, method="auto"):
     members = ["binary-relevance", "binary-relevance-tfidf", *["seal-nce"] * nets]
-    return cell("auto", seed, f1, answer=answer, members=members, candidate_f1={"seal-nce": f1 - 0.01, "everything": f1})
+    return cell(method, seed, f1, answer=answer, members=members, candidate_f1={"seal-nce": f1 - 0.01, "everything": f1})
 
 
 @pytest.fixture
@@ -31,6 +31,15 @@ def test_the_table_says_what_the_runs_say(folder):
     row = next(line for line in text.splitlines() if line.startswith("| mine | 3"))
     assert "| 50.00 | not run | 61.00 | +11.00 [+10.00, +12.00] | not run | 4-6 | 1.5 | everything 2, seal-nce 1 |" in row
     assert "| mine | 60.00 | 61.00 |" in text
+    assert "Not run." in text
+
+
+def test_folded_rows_are_held_against_their_like(folder):
+    store = ResultsFile(folder / "compare-y.json", {"data": "mine", "model": {}}, {})
+    store.run("auto-folds", 1, lambda: automatic(1, 0.63, "seal-nce", 6, "auto-folds"))
+    store.run("auto-folds:binary-relevance", 1, lambda: cell("auto-folds:binary-relevance", 1, 0.52))
+    row = next(line for line in automatic_section(folder).splitlines() if line.startswith("| mine | 1"))
+    assert "| 61.00 | 52.00 | not run | 63.00 | +2.00 [+2.00, +2.00] | +11.00 [+11.00, +11.00] | not run | 6 |" in row
 
 
 def test_without_runs_there_is_no_section(tmp_path):

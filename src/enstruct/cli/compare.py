@@ -2,7 +2,8 @@
 
 Prints per method the example-F1 (with --model.metric hamming: the Hamming accuracy) at 0.5, at the tuned threshold and under
 the decision rule chosen on validation rows, and paired differences to the first method (or --reference) with 95% intervals.
-The method "auto" chooses and averages as `enstruct train --auto` does; "auto:cross-entropy" averages that method alone.
+The method "auto" chooses and averages on these validation rows; "auto-folds" is given training and validation rows together, as
+`enstruct train --auto` is; "auto:cross-entropy" and "auto-folds:cross-entropy" average that method alone.
 With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
 on where it stopped.
 """

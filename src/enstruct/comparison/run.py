@@ -20,14 +20,13 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.splits import Splits
-from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
-from enstruct.estimators.auto import AVERAGEABLE
 from enstruct.estimators.members import TRAINED, changed
 from enstruct.files import replace_file
 from enstruct.methods import METHODS, get_method
@@ -35,6 +34,9 @@ from enstruct.metrics import ROWWISE, average_precision, calibration_error, macr
 from enstruct.training.callbacks import Callback
 
 RULES_SHOWN = ("fixed", "threshold", "chosen")
+FOLDED = "auto-folds"
+"""The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""
+AUTOMATIC = ("auto", FOLDED)
 NETWORKS, AUTO_MINUTES, SEED_STEP = 6, 10.0, 100
 """Of automatic rows: nets, budget, and how far the seeds of one run are from those of the next."""
 
@@ -62,11 +64,23 @@ def imputed(splits: Splits) -> Splits:
     return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
 
 
+def stacked(above: Any, below: Any) -> Any:
+    """Two matrices of rows as one; both are CSR or neither."""
+    return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])
+
+
 def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
-    """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``."""
+    """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``.
+
+    FOLDED rows do both on both, in turn.
+    """
     estimator = make_estimator(method, seed, model, callbacks)
+    train, held = splits.train, splits.validation
     begin = time.perf_counter()
-    estimator.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    if method.partition(":")[0] == FOLDED:
+        estimator.fit(stacked(train.X, held.X), stacked(train.Y, held.Y))
+    else:
+        estimator.fit(train.X, train.Y, X_val=held.X, Y_val=held.Y)
     fit_seconds = time.perf_counter() - begin
     truth, X = splits.test.Y, splits.test.X
     begin = time.perf_counter()
@@ -99,24 +113,17 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     if isinstance(estimator, AutoMultiLabelClassifier):
         best = {name: max(found.values()) for name, found in estimator.candidates_.items()}
         record |= {"answer": estimator.chosen_, "candidates": best, "members": [name for name, _ in estimator.members_]}
-        record["candidate_f1"] = {name: candidate_f1(estimator, name, splits) for name in estimator.groups_}
+        answers = {name: rowwise_f1(truth, estimator.predict(X, candidate=name)) for name in estimator.groups_}
+        record |= {"candidate_f1": {name: float(rows.mean()) for name, rows in answers.items()}, "judged": estimator.judged_rows_}
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
-
-
-def candidate_f1(estimator: AutoMultiLabelClassifier, candidate: str, splits: Splits) -> float:
-    """Test F1 of a candidate that was not chosen, say, by its own best rule."""
-    held, test = (estimator.predict_proba(part.X, candidate=candidate) for part in (splits.validation, splits.test))
-    found = cross_validate(AVERAGEABLE, held, splits.validation.Y, estimator.metric)
-    rule = fit_rule(make_rule(found.best()), held, splits.validation.Y, estimator.metric, None)
-    return float(rowwise_f1(splits.test.Y, rule.predict(test)).mean())
 
 
 def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Any:
     """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages NETWORKS nets.
 
-    "auto:cross-entropy" so has as many nets as "auto", all of them cross-entropy's.
+    "auto:cross-entropy" so has as many nets as "auto", all of them cross-entropy's. The same goes for FOLDED.
     """
-    if method.partition(":")[0] != "auto":
+    if method.partition(":")[0] not in AUTOMATIC:
         return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     metric = model.get("metric", "example-f1")
     given: dict[str, Any] = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
@@ -131,7 +138,7 @@ def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Seq
 def check_method(name: str) -> None:
     """ConfigError for a row that is neither in the table nor automatic."""
     head, _, methods = name.partition(":")
-    for each in methods.split("+") if head == "auto" and methods else [] if head == "auto" else [name]:
+    for each in [name] if head not in AUTOMATIC else methods.split("+") if methods else []:
         get_method(each)
 
 

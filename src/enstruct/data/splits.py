@@ -34,7 +34,7 @@ def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
     """Stratified by label sets; the same seed gives the same rows."""
     if len(data) < 10:
         raise DataError(f"A 60/20/20 split needs at least 10 rows, {data.name or 'this set'} has {len(data)}.")
-    folds = _folds(data, 10, seed)
+    folds = stratified_folds(data.Y, 10, seed)
     parts = [np.sort(np.concatenate(folds[a:b])) for a, b in ((0, 6), (6, 8), (8, 10))]
     return Splits(*(data.take(index) for index in parts))
 
@@ -43,16 +43,17 @@ def k_folds(data: Dataset, k: int, seed: int = 0) -> list[Splits]:
     """Cross-validation: each of k stratified folds is the test part once; a fifth of the other rows validates."""
     if not 2 <= k <= len(data):
         raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it can be cut into 2 to {len(data)} folds, not {k}.")
-    everything, folds = np.arange(len(data)), _folds(data, k, seed)
+    everything, folds = np.arange(len(data)), stratified_folds(data.Y, k, seed)
     return [held_out(data.take(np.setdiff1d(everything, test)), data.take(np.sort(test)), seed) for test in folds]
 
 
-def _folds(data: Dataset, k: int, seed: int) -> list[NDArray[Any]]:
+def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[Any]]:
     """Row numbers of k folds, stratified by label sets."""
-    if data.Y.shape[1] > MANY_LABELS:
-        return np.array_split(np.random.default_rng(seed).permutation(len(data)), k)
+    n = Y.shape[0]
+    if Y.shape[1] > MANY_LABELS:
+        return np.array_split(np.random.default_rng(seed).permutation(n), k)
     splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)
-    return [test for _, test in splitter.split(np.zeros(len(data)), data.Y.toarray())]
+    return [test for _, test in splitter.split(np.zeros(n), Y.toarray())]
 
 
 def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:

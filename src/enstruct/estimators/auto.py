@@ -1,13 +1,15 @@
-"""``AutoMultiLabelClassifier``: fits the candidates a time budget allows, and answers with what did best on validation rows.
+"""``AutoMultiLabelClassifier``: fits the candidates a time budget allows, and answers with what did best on rows held out.
 
-    members      each method with seeds 0, 1, ..., in rounds (every method once before any twice), until the budget is spent;
-                 energies with a third of the method's weight first, then with all of it, then with what did better
+    members      in rounds, every method once in each, until the budget is spent; round k holds out fold k of the rows, so that
+                 an average of members has learnt from all of them; energies have a third of the method's weight in the first
+                 round, all of it in the second, then what did better
     candidates   the mean marginals of each method's members, of all networks together, and of these with the best linear model
-    choice       the candidate whose best decision rule scores highest, cross-validated within the validation rows
+    choice       the candidate whose best decision rule scores highest on the folds held out: each row is judged by members that
+                 were not trained on it, on folds that every method has left out once
 
 The simplest baselines are among the candidates, so the choice falls on them where an energy does not pay. Few candidates are
-compared, each by rules fitted on one half of the validation rows and scored on the other, so that the choice itself overfits
-little. What else was tried: docs/auto.md.
+compared, each by rules fitted on one half of the rows held out and scored on the other, so that the choice itself overfits
+little. Rows that the caller holds out are the only fold, which nothing learns from. What else was tried: docs/auto.md.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from __future__ import annotations
 import json
 import logging
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +30,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from enstruct.data.rows import Rows, as_indicator
-from enstruct.data.splits import holdout
-from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
+from enstruct.data.rows import Rows
+from enstruct.data.splits import stratified_folds
+from enstruct.decisions.choose import make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
-from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
+from enstruct.estimators.candidates import AVERAGEABLE, Candidates, Judged, mean_of_methods
+from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, default_methods, pace
+from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, default_methods, pace, without
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates
 from enstruct.files import replace_folder
@@ -43,21 +49,20 @@ from enstruct.training.callbacks import Callback
 
 log = logging.getLogger("enstruct")
 
-EVERYTHING, NETWORKS = "everything", "networks"
-AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
-"""Rules that need marginals only: minimum Bayes risk needs the samples of one energy."""
+Part = Callable[[], tuple[Rows, Rows]]
+"""What a round trains on and what it holds out, made when it comes."""
 
 
 class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
-    """Chooses methods, and averages nets, within a budget; never a model its own baselines beat on validation rows.
+    """Chooses methods, and averages nets, within a budget; never a model its own baselines beat on rows held out.
 
     Parameters
     ----------
     methods : sequence of str, default=None
-        Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member, the others up to ``members``.
-        None: "binary-relevance" (on CSR rows of counts "binary-relevance-tfidf"), "cross-entropy", "seal-nce".
+        Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member a fold, as a seed would change
+        nothing. None: "binary-relevance" (on CSR rows of counts "binary-relevance-tfidf"), "cross-entropy", "seal-nce".
     members : int, default=3
-        Seeds of each method at most.
+        Of each method at most.
     minutes : float, default=10
         Wall-clock budget. In the first round each method has its part of what is left: training of a network stops at the end of
         an epoch once that is spent (solvers are never stopped); later rounds start only what is likely to end in time.
@@ -66,10 +71,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     settings : dict, default=None
         Further parameters for every member, as {"hidden": 200, "max_iter": 50}. By default batches grow with the rows,
         to 128, and the learning rate with the batch's square root.
-    validation_fraction : float, default=0.2
-        Part of the rows held out when ``fit`` gets no validation rows. All members share it.
+    folds : int, default=5
+        Stratified parts of the rows, 2 or more: member k is not trained on part k (modulo ``folds``), which stops its training
+        and judges it. Of no effect when ``fit`` gets validation rows.
     random_state : int, default=None
-        Of the held-out part; member k of a method has the seed ``random_state`` + k.
+        Of the folds; member k of a method has the seed ``random_state`` + k.
     callbacks : callable(title) -> list of callbacks, default=None
         Asked before every fit; the command line shows progress by it.
 
@@ -82,11 +88,15 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     groups_ : dict
         Candidate -> which of ``members_`` it averages; of a loaded model the chosen one alone, as the others are not kept.
     candidates_ : dict
-        Candidate -> cross-validated score of each rule on the validation rows.
+        Candidate -> cross-validated score of each rule on the rows held out.
+    candidate_rules_ : dict
+        Candidate -> its best rule, fitted; of a loaded model the chosen one alone.
     chosen_ : str
         The candidate that answers: a method's name, "networks" or "everything".
     decision_, decision_scores_, rules_
         As in :class:`~enstruct.EnergyMultiLabelClassifier`, of the chosen candidate.
+    judged_rows_ : int
+        How many rows held out the choice was made on.
     classes_ : ndarray of (labels,)
     """
 
@@ -98,7 +108,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         minutes: float = 10.0,
         metric: str = "example-f1",
         settings: dict[str, Any] | None = None,
-        validation_fraction: float = 0.2,
+        folds: int = 5,
         random_state: Any = None,
         callbacks: Callable[[str], list[Callback]] | None = None,
     ) -> None:
@@ -107,12 +117,16 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.minutes = minutes
         self.metric = metric
         self.settings = settings
-        self.validation_fraction = validation_fraction
+        self.folds = folds
         self.random_state = random_state
         self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
-        """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError."""
+        """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
+
+        Without ``X_val`` all rows are learnt from and judged on, in turn (``folds``); with it those of X are learnt from, and
+        those of ``X_val`` only judged on, by averages of all members.
+        """
         self._check()
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
@@ -122,23 +136,24 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._deadline = time.monotonic() + 60 * self.minutes
         whole = isinstance(self.random_state, (int, np.integer))
         seed = int(self.random_state) if whole else int(check_random_state(self.random_state).randint(2**31 - 1))
-        train = Rows(self._validated(X, reset=True), self.labels_.encode(y))
-        if train.X.shape[0] != len(train):
-            raise DataError(f"X has {train.X.shape[0]} rows, y has {len(train)}.")
+        rows = Rows(self._validated(X, reset=True), self.labels_.encode(y))
+        if rows.X.shape[0] != len(rows):
+            raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
+        ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
         if X_val is None:
-            train, held = self._hold_out(merge_duplicates(train), seed)  # no copy of a training row is a validation row
+            parts = self._parts(merge_duplicates(rows), seed)  # no copy of a training row is in the fold held out
         else:
             held = Rows(self._validated(X_val, reset=False), self.labels_.encode(Y_val))
-        self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(train.X)
-        self._fit_members(train, held, seed)
-        self._choose(held.Y)
+            parts = [lambda: (rows, held)]
+        self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
+        self._choose(self._fit_members(parts, seed))
         return self
 
-    def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
-        train, held = holdout(rows.Y, self.validation_fraction, seed)
-        if not len(train) or not len(held):
-            raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
-        return rows.take(train), rows.take(held)
+    def _parts(self, rows: Rows, seed: int) -> list[Part]:
+        held = stratified_folds(rows.Y, self.folds, seed) if len(rows) >= self.folds else []
+        if not held or not all(map(len, held)):
+            raise DataError(f"{len(rows)} distinct rows are too few for {self.folds} folds.")
+        return [partial(without, rows, np.sort(fold)) for fold in held]
 
     def _validated(self, X: Any, reset: bool) -> Any:
         """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
@@ -156,49 +171,49 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 raise ConfigError("methods= must be distinct names, one at least.")
         if not (self.members >= 1 and self.minutes > 0):
             raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        if self.folds < 2:
+            raise ConfigError(f"folds must be at least 2, not {self.folds}.")
         known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
         for name in self.settings or {}:
             if name not in known:
                 raise unknown_name("setting of members", name, known)
 
-    def _fit_members(self, train: Rows, held: Rows, seed: int) -> None:
+    def _fit_members(self, parts: Sequence[Part], seed: int) -> Judged:
         self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
-        self._validation: list[NDArray[np.float64]] = []
+        judged = Judged(self.metric)
         took: dict[str, float] = {}
         for number in range(self.members):
+            fold = number % len(parts)
+            train, held = parts[fold]()
             for position, name in enumerate(self.methods_):
-                if number and (METHODS[name].solver is not None or time.monotonic() + took[name] > self._deadline):
+                repeats = METHODS[name].solver is not None and number >= len(parts)
+                if repeats or (number and time.monotonic() + took[name] > self._deadline):
                     continue
                 begin = time.monotonic()
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                weight = self._energy_weight(name, held.Y)
-                model = self._member(name, seed + number, share, pace(len(train)) | weight)
-                model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
+                model = self._member(name, seed + number, share, pace(len(train)) | self._energy_weight(name, judged))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConstantLabelWarning)
+                    model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
-                self._validation.append(model.predict_proba(held.X))
+                judged.add(name, fold, model.predict_proba(held.X), held.Y)
                 log.info("member %s %d: %.1f s", name, number, took[name])
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
         self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
+        return judged
 
-    def _energy_weight(self, name: str, Y_val: sparse.csr_matrix) -> dict[str, float]:
+    def _energy_weight(self, name: str, judged: Judged) -> dict[str, float]:
         """The setting of the next member of an energy method; its best depends on the data, and an average holds several well."""
         weight = METHODS[name].predictor_loss.energy_weight
         if not weight or "energy_weight" in (self.settings or {}):
             return {}
-        tried = [i for i, (other, _) in enumerate(self.members_) if other == name]
+        tried = judged.of(name)
         if len(tried) < len(WEIGHTS):
             return {"energy_weight": weight * WEIGHTS[len(tried)]}
-        best = max(tried[: len(WEIGHTS)], key=lambda i: self._score(i, Y_val))
-        return {"energy_weight": float(self.members_[best][1].energy_weight)}
-
-    def _score(self, member: int, Y_val: sparse.csr_matrix) -> float:
-        """Of one member alone on the validation rows, by its best rule."""
-        return max(cross_validate(AVERAGEABLE, self._validation[member], as_indicator(Y_val), self.metric).scores.values())
+        return {"energy_weight": float(self.members_[max(tried[: len(WEIGHTS)], key=judged.lead)][1].energy_weight)}
 
     def _member(self, name: str, seed: int, deadline: float, defaults: dict[str, Any]) -> EnergyMultiLabelClassifier:
         shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
@@ -206,43 +221,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         given = {"metric": self.metric, **defaults, **(self.settings or {}), "method": name, "random_state": seed}
         return Member(**given, callbacks=[budget, *shown])
 
-    def _groups(self, Y: sparse.csr_matrix) -> dict[str, list[int]]:
-        """Candidate -> its members."""
-        names = [name for name, _ in self.members_]
-        groups = {method: [i for i, name in enumerate(names) if name == method] for method in self.methods_}
-        networks = [i for i, name in enumerate(names) if METHODS[name].solver is None]
-        if len({names[i] for i in networks}) > 1:
-            groups[NETWORKS] = networks
-        if networks and len(networks) < len(names):
-            groups[EVERYTHING] = [*networks, self._best_linear(Y)]
-        return groups
-
-    def _mean(self, parts: Sequence[NDArray[np.float64]], members: list[int]) -> NDArray[np.float64]:
-        """Mean marginals, each method with the same weight however many members it has."""
-        by_method: dict[str, list[NDArray[np.float64]]] = {}
-        for i, part in zip(members, parts, strict=True):
-            by_method.setdefault(self.members_[i][0], []).append(part)
-        return np.asarray(np.mean([np.mean(same, axis=0) for same in by_method.values()], axis=0))
-
-    def _best_linear(self, Y: sparse.csr_matrix) -> int:
-        """Of the members with a solver the one that scores best alone: they are so alike that averages have one of them."""
-        linear = [i for i, (name, _) in enumerate(self.members_) if METHODS[name].solver is not None]
-        return linear[0] if len(linear) == 1 else max(linear, key=lambda i: self._score(i, Y))
-
-    def _choose(self, Y_val: sparse.csr_matrix) -> None:
-        Y = as_indicator(Y_val)
-        compared, marginals = {}, {}
-        self.groups_ = self._groups(Y)
-        for name, members in self.groups_.items():
-            marginals[name] = self._mean([self._validation[i] for i in members], members)
-            compared[name] = cross_validate(AVERAGEABLE, marginals[name], Y, self.metric)
-        self.candidates_ = {name: found.scores for name, found in compared.items()}
-        self.chosen_ = max(compared, key=lambda name: max(compared[name].scores.values()))
-        p = marginals[self.chosen_]
-        self.rules_ = {name: fit_rule(make_rule(name), p, Y, self.metric, None) for name in AVERAGEABLE}
-        self.decision_, self.decision_scores_ = compared[self.chosen_].best(), compared[self.chosen_].scores
-        self.classes_ = self.labels_.classes
-        del self._validation
+    def _choose(self, judged: Judged) -> None:
+        found = Candidates(judged, self.methods_)
+        self.groups_, self.chosen_ = found.groups, found.best()
+        self.candidates_ = {name: comparison.scores for name, comparison in found.compared.items()}
+        self.candidate_rules_ = {name: found.rule(name, comparison.best()) for name, comparison in found.compared.items()}
+        self.rules_ = {name: found.rule(self.chosen_, name) for name in AVERAGEABLE}
+        self.decision_, self.decision_scores_ = found.compared[self.chosen_].best(), self.candidates_[self.chosen_]
+        self.classes_, self.judged_rows_ = self.labels_.classes, found.Y.shape[0]
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -253,18 +239,24 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if candidate is not None and candidate not in self.groups_:
             raise unknown_name("candidate", candidate, self.groups_)
         members = self.groups_[candidate or self.chosen_]
-        return self._mean([self.members_[i][1].predict_proba(X) for i in members], members)
+        return mean_of_methods([self.members_[i][0] for i in members], [self.members_[i][1].predict_proba(X) for i in members])
 
-    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None) -> Any:
+    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, candidate: str | None = None) -> Any:
         """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule, ``top_k`` takes the k most probable.
 
-        ConfigError for a rule that is not known, or no label at all.
+        ``candidate`` answers as that one of ``groups_`` would, by its own best rule. ConfigError for a rule or candidate that is
+        not known, a rule of another candidate (they have but the best), or no label at all.
         """
-        p, rule = self.predict_proba(X), decision or self.decision_
+        p = self.predict_proba(X, candidate=candidate)
         if top_k is not None:
             if top_k < 1:
                 raise ConfigError(f"top_k must be at least 1, not {top_k}.")
             return self._decoded(most_probable(p, top_k))
+        if candidate not in (None, self.chosen_):
+            if decision is not None:
+                raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
+            return self._decoded(self.candidate_rules_[candidate].predict(p))
+        rule = decision or self.decision_
         if rule not in self.rules_:
             raise unknown_name("decision rule", rule, self.rules_)
         return self._decoded(self.rules_[rule].predict(p))
@@ -300,13 +292,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 "members": self.members,
                 "minutes": self.minutes,
                 "metric": self.metric,
-                "validation_fraction": self.validation_fraction,
+                "folds": self.folds,
             },
             "labels": self.labels_.to_json(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
             "methods": list(self.methods_),
             "members": [name for name, _ in kept],
             "chosen": self.chosen_,
+            "judged_rows": self.judged_rows_,
             "candidates": self.candidates_,
             "decision": self.decision_,
             "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
@@ -333,6 +326,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                     f"{path} holds a {header['estimator']} of format {header['format']}; this reads a {cls.__name__} up to "
                     f"format {persistence.FORMAT}."
                 )
+            header["parameters"].pop("validation_fraction", None)  # of models saved before members had folds of their own
             model = cls(**header["parameters"])
             models = [Member.load(path / f"member-{i}") for i in range(len(header["members"]))]
             model.members_ = list(zip(header["members"], models, strict=True))
@@ -345,6 +339,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             model.chosen_, model.candidates_ = header["chosen"], header["candidates"]
             model.decision_, model.decision_scores_ = header["decision"], header["candidates"][header["chosen"]]
             model.rules_ = {name: persistence.decode_rule(make_rule(name), held) for name, held in header["rules"].items()}
+            model.candidate_rules_ = {model.chosen_: model.rules_[model.decision_]}
+            model.judged_rows_ = header.get("judged_rows")
             model.updates_, model.n_iter_, model.notes_ = header["updates"], header["epochs"], header["notes"]
         except ModelFileError:
             raise

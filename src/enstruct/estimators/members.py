@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import Rows
@@ -37,6 +38,11 @@ def default_methods(X: Any) -> tuple[str, ...]:
     """The methods for such features: one linear model, since on many labels it takes as long as a network."""
     counts = sparse.issparse(X) and weighable(X) and bool((X.data == np.rint(X.data)).all())
     return (LINEAR_ON_COUNTS if counts else LINEAR, *TRAINED)
+
+
+def without(rows: Rows, held: NDArray[np.intp]) -> tuple[Rows, Rows]:
+    """All rows but some, and these."""
+    return rows.take(np.setdiff1d(np.arange(len(rows)), held)), rows.take(held)
 
 
 def pace(n_rows: int) -> dict[str, Any]:

@@ -13,13 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import AUTO_MINUTES, NETWORKS, ResultsFile
+from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS, ResultsFile
 from enstruct.comparison.summary import interval
+from enstruct.methods import METHODS
 from enstruct.reports.tagging import markdown_table
 from enstruct.reproduce.store import Store
 
-AUTO, LINEAR, AVERAGE = "auto", "binary-relevance", "auto:cross-entropy"
-TITLES = ("data", "runs", LINEAR, AVERAGE, AUTO, f"Δ {LINEAR} [95%]", f"Δ {AVERAGE} [95%]", "nets", "minutes", "answered")
+
+@dataclass(frozen=True)
+class Headline:
+    """A table: the automatic row, and what it is held against (a name, or the first of several that was run)."""
+
+    automatic: str
+    baselines: tuple[tuple[str, ...], ...]
+
+    def titles(self) -> list[str]:
+        names = ["/".join(alike) for alike in self.baselines]
+        return ["data", "runs", *names, self.automatic, *(f"Δ {name} [95%]" for name in names), "nets", "minutes", "answered"]
+
+
+GIVEN = Headline("auto", (("binary-relevance",), ("auto:cross-entropy",)))
+TOGETHER = Headline(
+    FOLDED,
+    (("auto",), (f"{FOLDED}:binary-relevance-tfidf", f"{FOLDED}:binary-relevance"), (f"{FOLDED}:cross-entropy",)),
+)
 
 
 @dataclass
@@ -36,57 +53,83 @@ class Runs:
         found = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
         return f"{np.mean(found):.2f}" if found else "not run"
 
-    def gain(self, reference: str) -> str:
-        seeds = [seed for method, seed in self.rows if method == AUTO and (reference, seed) in self.rows]
+    def gain(self, reference: str, automatic: str) -> str:
+        seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
         if not seeds:
             return "not run"
-        a, b = (np.stack([self.rows[method, seed].astype(np.float64) for seed in seeds]) for method in (reference, AUTO))
+        a, b = (np.stack([self.rows[method, seed].astype(np.float64) for seed in seeds]) for method in (reference, automatic))
         return interval([100 * v for v in paired_difference(a, b)])
 
 
 def automatic_section(folder: Path) -> str:
-    """Of every data set with a run of ``auto``, in ``compare-*.json`` or ``reproduce/seal-2.jsonl``."""
+    """Of every data set with a run of ``auto`` or of FOLDED, in ``compare-*.json`` or ``reproduce/seal-2.jsonl``."""
     found = collected(folder)
-    titles = list(dict.fromkeys(name for runs in found.values() for name in runs.of(AUTO)[0]["candidate_f1"]))
+    if not found:
+        return ""
     lines = [
         "## The automatic classifier",
         "",
-        f"`auto`: at most {AUTO_MINUTES:g} minutes and {NETWORKS} nets a run (fewer where the time was up); `{AVERAGE}`: the "
-        f"average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 under the rule chosen on validation "
-        "rows; Δ paired, 95% by hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
+        f"`auto`: at most {AUTO_MINUTES:g} minutes and {NETWORKS} nets a run (fewer where the time was up); "
+        f"`auto:cross-entropy`: the average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 under the "
+        "rule chosen on rows held out; Δ paired, 95% by hierarchical bootstrap over runs and test rows. Times with other work on "
+        "the machine.",
         "",
-        *markdown_table(list(TITLES), [_row(name, runs) for name, runs in found.items()]),
-        "What each candidate would have got on the test rows, by its own rule, mean over the runs (`auto` answers with the one "
-        "that scores highest on validation rows; `everything` is the networks with the better linear model):",
+        *_tables(GIVEN, found),
+        f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
+        f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models of that name, an "
+        "average of one for each fold.",
         "",
-        *markdown_table(["data", *titles], [[name, *_candidates(runs.of(AUTO), titles)] for name, runs in found.items()]),
+        *_tables(TOGETHER, found),
     ]
-    return "\n".join(lines) if found else ""
+    return "\n".join(lines)
+
+
+def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
+    having = {name: runs for name, runs in found.items() if runs.of(headline.automatic)}
+    if not having:
+        return ["Not run.", ""]
+    titles = list(dict.fromkeys(c for runs in having.values() for c in runs.of(headline.automatic)[0]["candidate_f1"]))
+    candidates = [[name, *_candidates(runs.of(headline.automatic), titles)] for name, runs in having.items()]
+    return [
+        *markdown_table(headline.titles(), [_row(headline, name, runs) for name, runs in having.items()]),
+        f"What each candidate of `{headline.automatic}` would have got on the test rows, by its own rule, mean over the runs "
+        "(the one that scores highest on rows held out answers; `everything` is the networks with the better linear model):",
+        "",
+        *markdown_table(["data", *titles], candidates),
+    ]
 
 
 def collected(folder: Path) -> dict[str, Runs]:
+    """Data set -> the runs of all files that have an automatic row of it."""
     found: dict[str, Runs] = {}
+
+    def add(name: str, records: dict[tuple[str, int], dict[str, Any]], rows: dict[tuple[str, int], NDArray[np.float64]]) -> None:
+        runs = found.setdefault(name, Runs({}, {}))
+        runs.records |= records
+        runs.rows |= rows
+
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if any(run["method"] == AUTO for run in content["runs"]):
+        if any(run["method"] in AUTOMATIC for run in content["runs"]):
             cells = ResultsFile(path, content["setting"], content["setting"]["model"]).cells
-            chosen = {key: cell.rows["chosen"] for key, cell in cells.items()}
-            found[str(content["setting"]["data"])] = Runs({key: cell.record for key, cell in cells.items()}, chosen)
+            records = {key: cell.record for key, cell in cells.items()}
+            add(str(content["setting"]["data"]), records, {key: cell.rows["chosen"] for key, cell in cells.items()})
     runs = [run for run in Store(folder / "reproduce", "seal-2").runs.values() if run.key.protocol == "fair"]
-    for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method == AUTO):
+    for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
         same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
-        found[name] = Runs({k: run.line for k, run in same.items()}, {k: run.rows["chosen"] for k, run in same.items()})
+        add(name, {k: run.line for k, run in same.items()}, {k: run.rows["chosen"] for k, run in same.items()})
     return found
 
 
-def _row(name: str, runs: Runs) -> list[str]:
-    mine = runs.of(AUTO)
+def _row(headline: Headline, name: str, runs: Runs) -> list[str]:
+    mine = runs.of(headline.automatic)
+    against = [next((method for method in alike if runs.of(method)), alike[0]) for alike in headline.baselines]
     answers = ", ".join(f"{answer} {n}" for answer, n in Counter(record["answer"] for record in mine).most_common())
-    nets = [sum(not member.startswith(LINEAR) for member in record["members"]) for record in mine]
+    nets = [sum(METHODS[member].solver is None for member in record["members"]) for record in mine]
     minutes = np.mean([record["fit_seconds"] for record in mine]) / 60
-    scores = [runs.mean(method) for method in (LINEAR, AVERAGE, AUTO)]
     return [
-        *(name, str(len(mine)), *scores, runs.gain(LINEAR), runs.gain(AVERAGE)),
+        *(name, str(len(mine)), *(runs.mean(method) for method in (*against, headline.automatic))),
+        *(runs.gain(method, headline.automatic) for method in against),
         *(f"{min(nets)}-{max(nets)}" if min(nets) < max(nets) else str(nets[0]), f"{minutes:.1f}", answers),
     ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_difference
+from enstruct.comparison.run import AUTOMATIC, FOLDED
 from enstruct.comparison.summary import interval
 from enstruct.reports.tagging import markdown_table
 from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
@@ -37,7 +38,8 @@ def reproduced_page(folder: Path) -> list[str]:
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
         "budget, the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
         "hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an average of cross-entropy nets, "
-        "`auto:cross-entropy`). Published protocol: the papers' settings and data handling, updates a "
+        f"`auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, likewise). Published "
+        "protocol: the papers' settings and data handling, updates a "
         "batch capped at "
         f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
         "",
@@ -95,7 +97,8 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
     cells = [method, "–" if published is None else f"{published:.2f}", _mean(table, theirs, "fixed") if asked else "–"]
     cells += [_mean(table, ours, rule) for rule in ("fixed", "threshold", "chosen")]
-    equals = [f"auto:{BASELINES[1]}" if method.startswith("auto") and b == BASELINES[1] else b for b in BASELINES]
+    head = method.partition(":")[0]
+    equals = [f"{head}:{b}" if head in AUTOMATIC and b == BASELINES[1] else b for b in BASELINES]
     cells += [_difference(store, dataset, baseline, method) for baseline in equals]
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
 

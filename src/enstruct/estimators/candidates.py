@@ -1,0 +1,115 @@
+"""What the automatic classifier could answer with: averages of its members, judged on rows that these were not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.rows import as_indicator
+from enstruct.decisions.choose import RULES, Comparison, cross_validate, fit_rule, make_rule
+from enstruct.methods import METHODS
+
+EVERYTHING, NETWORKS = "everything", "networks"
+AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
+"""Rules that need marginals only: minimum Bayes risk needs the samples of one energy."""
+
+
+def mean_of_methods(names: Sequence[str], marginals: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Mean of members' marginals, each method with the same weight however many members it has."""
+    by_method: dict[str, list[NDArray[np.float64]]] = {}
+    for name, p in zip(names, marginals, strict=True):
+        by_method.setdefault(name, []).append(p)
+    return np.asarray(np.mean([np.mean(same, axis=0) for same in by_method.values()], axis=0))
+
+
+@dataclass
+class Judged:
+    """Members in the order of their fits: the method and the fold held out of each, its marginals of the rows there.
+
+    ``truth``: fold -> (rows, labels) indicator.
+    """
+
+    metric: str
+    names: list[str] = field(default_factory=list)
+    folds: list[int] = field(default_factory=list)
+    marginals: list[NDArray[np.float64]] = field(default_factory=list)
+    truth: dict[int, sparse.csr_matrix] = field(default_factory=dict)
+
+    def add(self, name: str, fold: int, p: NDArray[np.float64], truth: Any) -> None:
+        self.names.append(name)
+        self.folds.append(fold)
+        self.marginals.append(p)
+        self.truth.setdefault(fold, as_indicator(truth))
+
+    def of(self, method: str) -> list[int]:
+        return [i for i, name in enumerate(self.names) if name == method]
+
+    def lead(self, member: int) -> float:
+        """Of a member alone over the first other method's on the same fold, since some folds are easier than others."""
+        name, fold = self.names[member], self.folds[member]
+        others = [i for i, other in enumerate(self.names) if other != name and self.folds[i] == fold]
+        return self.score(member) - (self.score(others[0]) if others else 0.0)
+
+    def score(self, member: int) -> float:
+        """Of one member alone on its fold, by its best rule."""
+        found = cross_validate(AVERAGEABLE, self.marginals[member], self.truth[self.folds[member]], self.metric)
+        return max(found.scores.values())
+
+    def common_folds(self, methods: Sequence[str]) -> list[int]:
+        """Those that every method has held out: on them alone can all be compared."""
+        return sorted(set.intersection(*({self.folds[i] for i in self.of(name)} for name in methods)))
+
+    def held_out(self, members: Sequence[int], folds: Sequence[int]) -> NDArray[np.float64]:
+        """Mean marginals of the rows of some folds, by those members that were not trained on them."""
+        found = []
+        for fold in folds:
+            blind = [i for i in members if self.folds[i] == fold]
+            found.append(mean_of_methods([self.names[i] for i in blind], [self.marginals[i] for i in blind]))
+        return np.concatenate(found)
+
+
+class Candidates:
+    """Each method's members, all networks, and these with the better linear model, compared on the same rows held out.
+
+    ``groups``: candidate -> its members. ``compared``: candidate -> scores of its rules. ``Y``: the labels of those rows.
+    """
+
+    def __init__(self, judged: Judged, methods: Sequence[str]) -> None:
+        self._judged, self._folds = judged, judged.common_folds(methods)
+        self.Y = sparse.vstack([judged.truth[fold] for fold in self._folds], format="csr")
+        self.groups: dict[str, list[int]] = {}
+        self.compared: dict[str, Comparison] = {}
+        self._marginals: dict[str, NDArray[np.float64]] = {}
+        for name in methods:
+            self._compare(name, judged.of(name))
+        for name, members in self._averages(methods).items():
+            self._compare(name, members)
+
+    def _compare(self, name: str, members: list[int]) -> None:
+        p = self._judged.held_out(members, self._folds)
+        self.groups[name], self._marginals[name] = members, p
+        self.compared[name] = cross_validate(AVERAGEABLE, p, self.Y, self._judged.metric)
+
+    def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
+        """Linear models are so alike that averages have the better one of them alone."""
+        linear = [name for name in methods if METHODS[name].solver is not None]
+        networks = [i for i, name in enumerate(self._judged.names) if name not in linear]
+        averages = {NETWORKS: networks} if len(methods) - len(linear) > 1 else {}
+        if networks and linear:
+            averages[EVERYTHING] = [*networks, *self.groups[max(linear, key=self.score)]]
+        return averages
+
+    def score(self, name: str) -> float:
+        return max(self.compared[name].scores.values())
+
+    def best(self) -> str:
+        return max(self.compared, key=self.score)
+
+    def rule(self, candidate: str, name: str) -> Any:
+        """A decision rule fitted for a candidate."""
+        return fit_rule(make_rule(name), self._marginals[candidate], self.Y, self._judged.metric, None)

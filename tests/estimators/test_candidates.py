@@ -1,0 +1,73 @@
+"""Averages of members, and on which rows they are judged."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.decisions.choose import cross_validate
+from enstruct.estimators.candidates import AVERAGEABLE, Candidates, Judged, mean_of_methods
+
+RNG = np.random.default_rng(0)
+TRUTH = {fold: sparse.csr_matrix((RNG.random((30 + fold, 6)) < 0.4).astype(np.uint8)) for fold in range(3)}
+
+
+def marginals(fold, noise):
+    """Of members that know the truth but for some noise."""
+    return np.clip(np.abs(TRUTH[fold].toarray() - noise * RNG.random(TRUTH[fold].shape)), 0.01, 0.99)
+
+
+def judged(*members):
+    found = Judged("example-f1")
+    for name, fold, noise in members:
+        found.add(name, fold, marginals(fold, noise), TRUTH[fold])
+    return found
+
+
+def test_every_method_has_one_weight():
+    a, b, c = (RNG.random((4, 3)) for _ in range(3))
+    assert np.allclose(mean_of_methods(["x", "y", "x"], [a, b, c]), ((a + c) / 2 + b) / 2)
+
+
+def test_each_row_is_judged_by_members_not_trained_on_it():
+    found = judged(("cross-entropy", 0, 0.3), ("seal-nce", 0, 0.5), ("cross-entropy", 1, 0.4), ("seal-nce", 1, 0.2))
+    p = found.held_out([0, 1, 2, 3], [0, 1])
+    assert np.allclose(p[:30], (found.marginals[0] + found.marginals[1]) / 2)
+    assert np.allclose(p[30:], (found.marginals[2] + found.marginals[3]) / 2)
+    assert np.allclose(found.held_out([2], [1]), found.marginals[2])
+
+
+def test_members_of_one_fold_are_averaged_on_it():
+    found = judged(("cross-entropy", 0, 0.3), ("cross-entropy", 0, 0.5), ("mlp", 0, 0.5))
+    expected = (found.marginals[0] + found.marginals[1]) / 2
+    assert np.allclose(Candidates(found, ("cross-entropy",)).groups["cross-entropy"], [0, 1])
+    assert np.allclose(found.held_out([0, 1], [0]), expected)
+
+
+def test_only_folds_that_every_method_has_held_out_count():
+    found = judged(("binary-relevance", 0, 0.6), ("cross-entropy", 0, 0.5), ("cross-entropy", 2, 0.1))
+    assert found.common_folds(("binary-relevance", "cross-entropy")) == [0]
+    assert found.common_folds(("cross-entropy",)) == [0, 2]
+    candidates = Candidates(found, ("binary-relevance", "cross-entropy"))
+    assert candidates.Y.shape[0] == 30
+    alone = cross_validate(AVERAGEABLE, found.marginals[1], TRUTH[0])
+    assert candidates.compared["cross-entropy"].scores == alone.scores
+    assert candidates.groups == {"binary-relevance": [0], "cross-entropy": [1, 2], "everything": [1, 2, 0]}
+
+
+def test_the_best_candidate_and_the_better_linear_model():
+    found = judged(("binary-relevance", 0, 0.9), ("binary-relevance-tfidf", 0, 0.6), ("mlp", 0, 0.8), ("seal-nce", 0, 0.05))
+    candidates = Candidates(found, ("binary-relevance", "binary-relevance-tfidf", "mlp", "seal-nce"))
+    assert candidates.groups["everything"] == [2, 3, 1]
+    assert candidates.groups["networks"] == [2, 3]
+    assert candidates.score(candidates.best()) == max(max(c.scores.values()) for c in candidates.compared.values())
+    rule = candidates.rule("seal-nce", "expected-f1")
+    assert rule.predict(found.marginals[3]).shape == TRUTH[0].shape
+
+
+def test_leads_do_not_depend_on_how_easy_a_fold_is():
+    """A member of an easy fold scores higher; its lead over another method's there is what tells."""
+    found = judged(("cross-entropy", 0, 0.1), ("seal-nce", 0, 0.1), ("cross-entropy", 1, 0.95), ("seal-nce", 1, 0.6))
+    assert found.score(1) > found.score(3)
+    assert found.lead(1) < found.lead(3)
+    assert found.lead(3) == pytest.approx(found.score(3) - found.score(2))
+    assert judged(("seal-nce", 0, 0.1)).lead(0) > 0.9
