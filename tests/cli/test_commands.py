@@ -112,7 +112,10 @@ def test_compare_prints_and_resumes(files, capsys):
 
 
 def test_data_describe_and_list(files, capsys):
-    assert main(["data", "describe", "train.npz"]) == 0
+    assert main(["data", "describe", "train.npz", "--json", "described.json"]) == 0
+    described = json.loads((files / "described.json").read_text())
+    assert described["parts"]["train"]["labels"] == 16
+    assert len(described["near"]) == 3
     out = capsys.readouterr().out
     assert "cardinality" in out
     assert "4.0" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.comparison.run import environment
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
@@ -30,6 +32,7 @@ def add_actions(p: ArgumentParser) -> None:
     described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
     shared.add_data(described)
     described.add_argument("--split_seed", type=int, default=0)
+    described.add_argument("--json", type=Path, default=None, help="file to write the figures to as well")
     actions.add_subcommand("describe", described)
     synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
     synthetic.add_argument("out", type=Path)
@@ -71,6 +74,9 @@ def _describe(options: Namespace) -> None:
     for row in pairs:
         near.add_row(*(str(value) for value in row.values()))
     console.print(near)
+    if options.json is not None:
+        text = json.dumps({"data": options.data, "parts": columns, "near": pairs, "environment": environment()}, indent=1)
+        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 def _synthetic(options: Namespace) -> None:

@@ -6,6 +6,7 @@ Tables that other commands make are handed to those commands, with a file in --r
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
@@ -14,13 +15,13 @@ from rich.table import Table as Grid
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
-from enstruct.data.catalogue import data_root
-from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct.errors import ConfigError
 from enstruct.reports.reproduced import reproduced_section
+from enstruct.reproduce.commands import finished, run_parts
 from enstruct.reproduce.runner import adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
-from enstruct.reproduce.tables import RESOURCES, TABLES, CommandTable, LabelTable, get_table
+from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable, get_table
 
 
 def parser() -> ArgumentParser:
@@ -74,48 +75,20 @@ def _list(results: Path) -> None:
     for table in TABLES.values():
         if isinstance(table, LabelTable):
             parts = ", ".join(table.datasets)
-            finished = str(len(Store(results, table.name).runs))
+            done = str(len(Store(results, table.name).runs))
         else:
             parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)
-            finished = ", ".join(p for p in table.parts if (results.parent / f"{p}.json").is_file()) or "–"
-        grid.add_row(table.name, table.title, table.published_as, parts, finished)
+            done = ", ".join(p for p in table.parts if finished(results.parent, p)) or "–"
+        grid.add_row(table.name, table.title, table.published_as, parts, done)
     Console(width=200).print(grid)
 
 
 def _hand_over(table: CommandTable, options: Namespace) -> None:
-    """Run the commands of the table's parts, whose own files keep what is finished."""
+    """Run the commands of the table's parts."""
     from enstruct.cli.main import main  # this module is one of its commands
 
     if options.methods or options.protocol or options.budget is not None or options.adopt is not None:
         raise ConfigError(f"{table.name} is made by other commands: --methods, --protocol, --budget and --adopt are not for it.")
-    if not table.parts:
-        raise DataError(f"{table.name} cannot run here: " + "; ".join(f"{name}: {why}" for name, why in table.absent.items()))
-    wanted = _names(options.datasets) or list(table.parts)
-    check_parts(table, wanted)
-    for part in wanted:
-        command = [_resource(word) for word in table.parts[part]]
-        missing = [word for word in command if word in table.absent]
-        if missing or command[0] == "benchmark":
-            first = f"{table.absent[missing[0]]}, then `enstruct {' '.join(command)}`" if missing else "run `make bench`"
-            raise DataError(f"{table.name}, {part}: {first}.")
-        if command[0] in ("compare", "tags", "masks") and "picture" not in command:
-            command += ["--json", str(options.results.parent / f"{part}.json")]
-        Console().print(f"enstruct {' '.join(command)}", highlight=False, soft_wrap=True)
-        if main(command):
-            raise DataError(f"{table.name}, {part}: its command failed; what it finished is kept.")
-
-
-def _resource(word: str) -> str:
-    """A file of ``RESOURCES`` where it lies; other words as they are."""
-    if word not in RESOURCES:
-        return word
-    path = (data_root() or Path()) / RESOURCES[word]
-    if not path.is_file():
-        raise DatasetNotFoundError(f"This table needs {RESOURCES[word]} below the folder ENSTRUCT_DATA points at.")
-    return str(path)
-
-
-def check_parts(table: CommandTable, wanted: list[str]) -> None:
-    for part in wanted:
-        if part not in table.parts:
-            raise DataError(f"{table.name} has the parts {', '.join(table.parts)}, not {part}.")
+    run_parts(
+        table, _names(options.datasets), options.results.parent, main, partial(Console().print, highlight=False, soft_wrap=True)
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import AUTOMATIC, FOLDED
 from enstruct.comparison.summary import interval
+from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.tagging import markdown_table
 from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
 from enstruct.reproduce.runner import has_settings
@@ -146,12 +147,19 @@ def command_section(table: CommandTable, results: Path) -> str:
         f"{table.published_as}." + (f" Published: {table.published}." if table.published else ""),
     ]
     for part, command in table.parts.items():
-        done = (results / f"{part}.json").is_file()
-        asked = command[0] in ("analyse", "data", "tags") and "compare" not in command and "light" not in command
-        where = "made when asked for" if asked else NOT_RUN
-        if done:
-            where = f"figures in `results/{part}.json`, on this page if a section is named after it"
         what = "make bench" if command[0] == "benchmark" else f"enstruct {' '.join(command)}"
-        lines.append(f"- {part}: {where}; `{what}`")
+        lines.append(f"- {part}: {_whereabouts_of_part(results, part)}; `{what}`")
+    if table.made:
+        lines += [f"- {word}: `enstruct {' '.join(command)}`" for word, command in table.made.items()]
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
-    return "\n".join([*lines, ""])
+    described = [path for part in table.parts if (path := results / f"{part}.json").is_file() and part.startswith("describe-")]
+    figures = [line for part in table.parts for line in analysis_lines(results / part)]
+    return "\n".join([*lines, "", *description_lines(described), *figures])
+
+
+def _whereabouts_of_part(results: Path, part: str) -> str:
+    if (results / part).is_dir():
+        return f"in `results/{part}/`, see below"
+    if not (results / f"{part}.json").is_file():
+        return NOT_RUN
+    return f"in `results/{part}.json`" + ("" if part.startswith("describe-") else ", on this page if a section is named after it")

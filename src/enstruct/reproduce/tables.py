@@ -2,7 +2,7 @@
 
 A :class:`LabelTable` is run cell by cell (data set, protocol, method, seed) by :mod:`enstruct.reproduce.runner`; its data sets
 that are not in every checkout run where somebody has them. A :class:`CommandTable` is what another command of the library prints
-and keeps, with its arguments; its ``absent`` names what cannot run here and what would provide it.
+and keeps, with its arguments, run by :mod:`enstruct.reproduce.commands`; its ``absent`` names what cannot run here and why.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class CommandTable:
-    """``parts``: part -> the arguments of ``enstruct``; a file of that name in the results folder goes with ``--json``."""
+    """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
+
+    ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.
+    """
 
     name: str
     title: str
@@ -47,6 +50,7 @@ class CommandTable:
     parts: Mapping[str, tuple[str, ...]]
     published: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 Table = LabelTable | CommandTable
@@ -167,6 +171,7 @@ IMPLICIT_1 = LabelTable(
         "implicit-cd": _implicit(46.21, 35.12, 43.49, 38.5),
     },
 )
+RANKING_LOSS = ("--methods", "cross-entropy", "--model.supervised", "ranking")
 TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
 NER = ("--epochs", "4", "--seeds", "3", "--model.max_iter", "20", "--model.embeddings", GLOVE)
 LARGE = (
@@ -186,16 +191,23 @@ TABLES: dict[str, Table] = {
             "Convergence, accuracy against convergence, measurement matrices",
             "SPEN (ICML 2016), Figures 1-5",
             {
-                "figures-2-4": ("analyse", "convergence", "MODEL", "bibtex"),
-                "figures-1-5": ("analyse", "measurements", "MODEL", "synthetic-1500.npz"),
+                "spen-figures-2-4": ("analyse", "convergence", "spen-bibtex", "bibtex"),
+                "spen-figures-1-5": ("analyse", "measurements", "spen-synthetic", "synthetic-1500.npz"),
             },
-            absent={"MODEL": "first `enstruct train DATA --model.method spen --out MODEL`"},
+            made={
+                "spen-bibtex": ("train", "bibtex", "--model.method", "spen", "--out", "spen-bibtex"),
+                "synthetic-1500.npz": ("data", "synthetic", "synthetic-1500.npz", "--rows", "2500"),
+                "spen-synthetic": (
+                    *("train", "synthetic-1500.npz", "--model.method", "spen", "--out", "spen-synthetic"),
+                    *("--model.layers", "0", "--model.energy_learning_rate", "0.01"),
+                ),
+            },
         ),
         CommandTable(
             "seal-1",
             "Statistics of the data sets",
             "SEAL, Table 1",
-            {name: ("data", "describe", name) for name in DATA},
+            {f"describe-{name}": ("data", "describe", name) for name in DATA},
         ),
         SEAL_2,
         SHAPES,
@@ -212,14 +224,10 @@ TABLES: dict[str, Table] = {
             "Energies as predictors and as losses; training without cross-entropy",
             "SEAL, Figures 2a and 2b",
             {
-                "2b": ("analyse", "objectives", "cal500", "--seeds", "3"),
-                "2a": (
-                    "compare",
-                    "cal500",
-                    "--methods",
-                    "seal-nce,seal-margin,seal-regression",
-                    "--model.supervised_weight",
-                    "0",
+                "seal-figure-2b": ("analyse", "objectives", "cal500", "--seeds", "3"),
+                "compare-seal-figure-2a": (
+                    *("compare", "cal500", "--methods", "seal-nce,seal-margin,seal-regression"),
+                    *("--model.supervised_weight", "0"),
                 ),
             },
         ),
@@ -229,9 +237,13 @@ TABLES: dict[str, Table] = {
             "SEAL, section 5",
             published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3",
             parts={
-                "ranking-loss": ("compare", "cal500", "--methods", "cross-entropy", "--model.supervised", "ranking"),
-                "discrete": ("compare", "cal500", "--methods", "seal-nce,seal-regression-s"),
-                "continuous": ("compare", "cal500", "--methods", "seal-regression", "--model.negatives", "perturbed"),
+                "compare-ranking-loss-genbase": ("compare", "genbase", *RANKING_LOSS),
+                "compare-ranking-loss-cal500": ("compare", "cal500", *RANKING_LOSS),
+                "compare-discrete-cal500": ("compare", "cal500", "--methods", "seal-nce,seal-regression-s"),
+                "compare-continuous-cal500": (
+                    *("compare", "cal500", "--methods", "seal-nce,seal-regression"),
+                    *("--model.negatives", "perturbed"),
+                ),
             },
         ),
         CommandTable(
@@ -239,7 +251,7 @@ TABLES: dict[str, Table] = {
             "Inference started from the predictor and from random points while training",
             "SEAL, Figures 3-5",
             {
-                name: ("analyse", "starts", "cal500", "--model.method", name)
+                f"starts-{name}": ("analyse", "starts", "cal500", "--model.method", name)
                 for name in ("seal-regression", "seal-nce", "seal-margin")
             },
         ),
@@ -312,21 +324,26 @@ TABLES: dict[str, Table] = {
             "implicit-figure-1",
             "Learnt interactions beside co-occurrence",
             "Implicit training, Figure 1",
-            {"figure-1": ("analyse", "interactions", "MODEL", "bibtex")},
-            absent={"MODEL": "first `enstruct train bibtex --model.method implicit-cd --out MODEL`"},
+            {"implicit-figure-1": ("analyse", "interactions", "implicit-cd-bibtex", "bibtex")},
+            made={"implicit-cd-bibtex": ("train", "bibtex", "--model.method", "implicit-cd", "--out", "implicit-cd-bibtex")},
         ),
         CommandTable(
             "implicit-figure-2",
             "Learnt energies of tag pairs",
             "Implicit training, Figure 2",
-            {"figure-2": ("tags", "picture", "MODEL", "twitter_pos")},
-            absent={"MODEL": "first `enstruct tags train twitter_pos --model.method implicit-cd --out MODEL`"},
+            {"implicit-figure-2": ("tags", "picture", "implicit-cd-twitter", "twitter_pos")},
+            made={
+                "implicit-cd-twitter": (
+                    *("tags", "train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_iter", "10"),
+                    *("--out", "implicit-cd-twitter"),
+                )
+            },
         ),
         CommandTable(
             "implicit-appendix-d",
             "A nearly singular inner Hessian",
             "Implicit training, Appendix D",
-            {"analyse-singular": ("analyse", "singular")},
+            {"implicit-appendix-d": ("analyse", "singular")},
         ),
     )
 }

@@ -1,0 +1,86 @@
+"""Runs the parts of a table that other commands make: what they need first, then the part, with its files in the results folder.
+
+compare, tags compare, tags light, masks, data describe   RESULTS/PART.json
+analyse, tags picture                                     the folder RESULTS/PART
+what parts need (``CommandTable.made``)                   RESULTS/made/, not for the repository
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from enstruct.data.catalogue import data_root
+from enstruct.errors import DataError, DatasetNotFoundError
+from enstruct.reproduce.tables import RESOURCES, CommandTable
+
+Enstruct = Callable[[list[str]], int]
+"""A command line without its first word -> exit status."""
+
+
+def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
+    """All parts that can be run, or those named. DataError at the end for those that could not; finished parts stay."""
+    if not table.parts:
+        raise DataError(f"{table.name} cannot run here: " + "; ".join(f"{name}: {why}" for name, why in table.absent.items()))
+    wanted = parts or list(table.parts)
+    for part in wanted:
+        if part not in table.parts:
+            raise DataError(f"{table.name} has the parts {', '.join(table.parts)}, not {part}.")
+    failed = []
+    for part in wanted:
+        try:
+            _run_part(table, part, results, enstruct, say)
+        except DataError as error:
+            if len(wanted) == 1:
+                raise
+            say(f"{part}: {error}")
+            failed.append(part)
+    if failed:
+        raise DataError(f"{table.name}: not made: {', '.join(failed)} (why, see above); what is finished is kept.")
+
+
+def finished(results: Path, part: str) -> bool:
+    """Whether a part has left anything."""
+    folder = results / part
+    return (results / f"{part}.json").is_file() or (folder.is_dir() and any(folder.iterdir()))
+
+
+def goes_on(words: tuple[str, ...]) -> bool:
+    """Whether a command adds to its file what is missing there."""
+    return words[0] in ("compare", "masks") or words[:2] in (("tags", "compare"), ("tags", "light"))
+
+
+def _run_part(table: CommandTable, part: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
+    words = table.parts[part]
+    if words[0] == "benchmark":
+        raise DataError(f"{table.name}, {part}: run `make bench`.")
+    if finished(results, part) and not goes_on(words):
+        say(f"{part} is finished; delete it in {results} to make it again")
+        return
+    folder = words[0] == "analyse" or words[:2] == ("tags", "picture")
+    out = ["--out", str(results / part)] if folder else ["--json", str(results / f"{part}.json")]
+    _run(table, part, [*(_found(table, word, results, enstruct, say) for word in words), *out], enstruct, say)
+
+
+def _run(table: CommandTable, part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:
+    say(f"enstruct {' '.join(command)}")
+    if enstruct(command):
+        raise DataError(f"{table.name}, {part}: its command failed; what it finished is kept.")
+
+
+def _found(table: CommandTable, word: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> str:
+    """Where what a word names lies: a file of RESOURCES, or something made here, now if need be; other words as they are."""
+    if word in RESOURCES:
+        path = (data_root() or Path()) / RESOURCES[word]
+        if not path.is_file():
+            raise DatasetNotFoundError(f"This table needs {RESOURCES[word]} below the folder ENSTRUCT_DATA points at.")
+        return str(path)
+    if word not in table.made:
+        return word
+    path = results / "made" / word
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        resume = ["--resume"] if path.with_name(f"{word}.checkpoint").exists() else []  # training that was interrupted
+        command = [str(path) if w == word else _found(table, w, results, enstruct, say) for w in table.made[word]]
+        _run(table, word, [*command, *resume], enstruct, say)
+    return str(path)

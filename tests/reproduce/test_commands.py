@@ -1,0 +1,120 @@
+"""Tables that other commands make: what is needed first, where figures go, what is passed over."""
+
+from pathlib import Path
+
+import pytest
+
+from enstruct.errors import DataError, DatasetNotFoundError
+from enstruct.reports.reproduced import command_section
+from enstruct.reproduce.commands import finished, run_parts
+from enstruct.reproduce.tables import CommandTable
+
+TABLE = CommandTable(
+    "figures",
+    "Figures",
+    "nowhere",
+    {
+        "curve": ("analyse", "convergence", "net", "rows.npz"),
+        "rows": ("compare", "rows.npz", "--model.max_iter", "2"),
+        "speed": ("benchmark",),
+    },
+    made={
+        "rows.npz": ("data", "synthetic", "rows.npz", "--rows", "150"),
+        "net": ("train", "rows.npz", "--out", "net", "--model.method", "spen"),
+    },
+)
+
+
+class Recorder:
+    """Stands for ``enstruct``: writes what it is told to write; fails for the words in ``fails``."""
+
+    def __init__(self, fails=()):
+        self.commands, self.fails = [], fails
+
+    def __call__(self, command):
+        self.commands.append(command)
+        if any(word in self.fails for word in command):
+            return 2
+        for option in ("--out", "--json"):
+            if option in command:
+                path = command[command.index(option) + 1]
+                self.write(path)
+        if command[0] == "data":
+            self.write(command[2])
+        return 0
+
+    def write(self, path):
+        target = Path(path)
+        if target.suffix:
+            target.write_text("{}")
+        else:
+            target.mkdir(parents=True)
+            (target / "some.png").write_text("")
+
+
+def run(tmp_path, enstruct, parts, table=TABLE, said=None):
+    run_parts(table, parts, tmp_path, enstruct, (said if said is not None else []).append)
+
+
+def test_what_a_part_needs_is_made_first_and_once(tmp_path):
+    enstruct = Recorder()
+    run(tmp_path, enstruct, ["curve", "rows"])
+    rows, net = str(tmp_path / "made" / "rows.npz"), str(tmp_path / "made" / "net")
+    assert enstruct.commands == [
+        ["data", "synthetic", rows, "--rows", "150"],
+        ["train", rows, "--out", net, "--model.method", "spen"],
+        ["analyse", "convergence", net, rows, "--out", str(tmp_path / "curve")],
+        ["compare", rows, "--model.max_iter", "2", "--json", str(tmp_path / "rows.json")],
+    ]
+
+
+def test_finished_parts_are_made_once_but_comparisons_go_on(tmp_path):
+    run(tmp_path, Recorder(), ["curve", "rows"])
+    assert finished(tmp_path, "curve")
+    assert finished(tmp_path, "rows")
+    again, said = Recorder(), []
+    run(tmp_path, again, ["curve", "rows"], said=said)
+    assert "curve is finished" in said[0]
+    assert [command[0] for command in again.commands] == ["compare"]
+
+
+def test_training_that_was_interrupted_goes_on(tmp_path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "net.checkpoint").write_text("")
+    enstruct = Recorder()
+    run(tmp_path, enstruct, ["curve"])
+    assert enstruct.commands[1][-1] == "--resume"
+
+
+def test_parts_that_fail_do_not_keep_others(tmp_path):
+    enstruct, said = Recorder(fails=("spen",)), []
+    with pytest.raises(DataError, match=r"not made: curve, speed"):
+        run(tmp_path, enstruct, [], said=said)
+    assert any("make bench" in text for text in said)
+    assert not finished(tmp_path, "curve")
+    assert finished(tmp_path, "rows")
+    with pytest.raises(DataError, match="its command failed"):
+        run(tmp_path, enstruct, ["curve"])
+    with pytest.raises(DataError, match="has the parts curve, rows, speed"):
+        run(tmp_path, enstruct, ["curves"])
+
+
+def test_a_table_without_parts_says_why(tmp_path):
+    with pytest.raises(DataError, match="cannot run here: x: no texts"):
+        run(tmp_path, Recorder(), [], CommandTable("t", "T", "nowhere", {}, absent={"x": "no texts"}))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    table = CommandTable("t", "T", "nowhere", {"a": ("tags", "compare", "x", "--model.embeddings", "6mpaths.xz")})
+    with pytest.raises(DatasetNotFoundError, match=r"6mpaths"):
+        run(tmp_path, Recorder(), ["a"], table)
+
+
+def test_the_page_says_where_figures_lie(tmp_path):
+    assert command_section(TABLE, tmp_path).count("not run") == 3
+    run(tmp_path, Recorder(), ["curve", "rows"])
+    text = command_section(TABLE, tmp_path)
+    assert text.count("not run") == 1
+    assert "- net: `enstruct train rows.npz --out net" in text
+    assert "Pictures: `results/curve/some.png`." in text
