@@ -70,9 +70,10 @@ def test_labels_of_few_rows_are_warned_of_once(rows):
     Y[:, 0], Y[:, 1] = 0, 0
     Y[0, 1] = 1  # in four of five folds' training rows
     with pytest.warns(ConstantLabelWarning) as told:
-        model = AutoMultiLabelClassifier(("cross-entropy",), members=2, settings=FAST, random_state=0).fit(rows.X, Y)
+        model = AutoMultiLabelClassifier(("binary-relevance",), members=5, random_state=0).fit(rows.X, Y)
     assert len(told) == 1
     assert "1 of 16 labels" in str(told[0].message)
+    assert sum(1 in member.constants_.varying for _, member in model.members_) == 4
     assert (model.predict_proba(rows.X)[:, 0] == 0).all()
 
 
@@ -174,6 +175,7 @@ def test_the_budget_is_kept(rows):
     assert time.monotonic() - begin < 30
     assert [name for name, _ in model.members_] == ["cross-entropy", "seal-nce"]
     assert model.updates_["predictor"] > 0
+    assert model.judged_rows_ == 48  # one fold
 
 
 def test_label_names_in_and_out(rows, tmp_path):
@@ -234,12 +236,19 @@ def test_bad_data(rows):
         AutoMultiLabelClassifier().fit(rows.X, np.arange(240) % 3)
     with pytest.raises(DataError, match="rows"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
-    with pytest.raises(DataError, match="too few for 5 folds"):
-        AutoMultiLabelClassifier().fit(rows.X[:4], np.eye(4))
+    for n in (4, 7, 9):
+        with pytest.raises(DataError, match="too few for 5 folds"):
+            AutoMultiLabelClassifier().fit(rows.X[:n], np.eye(n))
     with pytest.raises(ConfigError, match="both"):
         AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
     with pytest.raises(DataError, match="features"):
         AutoMultiLabelClassifier(members=1, settings=FAST).fit(rows.X, rows.Y).predict(rows.X[:, :5])
+
+
+def test_one_label(rows):
+    single = [["a"] if row.indices.size and row.indices[0] < 2 else [] for row in rows.Y]
+    model = AutoMultiLabelClassifier(("binary-relevance",), members=2, random_state=0).fit(rows.X, single)
+    assert {label for found in model.predict(rows.X) for label in found} <= {"a"}
 
 
 def test_forms_of_rows(rows):

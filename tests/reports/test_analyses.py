@@ -18,8 +18,8 @@ def test_pairs_of_objectives(tmp_path):
     content = {"analysis": "objectives", "data": "d", "seeds": 2, "environment": WHERE, "f1": f1, "pairs": pairs}
     write(tmp_path / "a" / "objectives.json", {**content, "baseline": "cross-entropy"})
     text = "\n".join(analysis_lines(tmp_path / "a"))
-    assert "| margin | spen 40.00 ±0.00 | seal-margin 56.00 ±1.00 |" in text
-    assert "| – |  | cross-entropy 55.00 ±5.00 |" in text
+    assert "| margin | spen 40.00 ±0.00 | seal-margin 56.00 ±1.41 |" in text
+    assert "| – |  | cross-entropy 55.00 ±7.07 |" in text
 
 
 def test_plain_figures_and_curves(tmp_path):

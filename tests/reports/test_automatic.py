@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.errors import DataError
 from enstruct.reports.automatic import automatic_section
 
 
@@ -40,6 +41,13 @@ def test_folded_rows_are_held_against_their_like(folder):
     store.run("auto-folds:binary-relevance", 1, lambda: cell("auto-folds:binary-relevance", 1, 0.52))
     row = next(line for line in automatic_section(folder).splitlines() if line.startswith("| mine | 1"))
     assert "| 61.00 | 52.00 | not run | 63.00 | +2.00 [+2.00, +2.00] | +11.00 [+11.00, +11.00] | not run | 6 |" in row
+
+
+def test_runs_of_other_splits_are_not_put_together(folder):
+    store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}, "split_seed": 1}, {})
+    store.run("auto", 7, lambda: automatic(7, 0.63, "seal-nce", 6))
+    with pytest.raises(DataError, match="other settings"):
+        automatic_section(folder)
 
 
 def test_without_runs_there_is_no_section(tmp_path):

@@ -35,21 +35,14 @@ class Recorder:
         self.commands.append(command)
         if any(word in self.fails for word in command):
             return 2
-        for option in ("--out", "--json"):
-            if option in command:
-                path = command[command.index(option) + 1]
-                self.write(path)
-        if command[0] == "data":
-            self.write(command[2])
+        if "--out" in command:
+            folder = Path(command[command.index("--out") + 1])
+            folder.mkdir(parents=True)
+            (folder / "some.png").write_text("")
+        file = command[command.index("--json") + 1] if "--json" in command else command[2] if command[0] == "data" else None
+        if file is not None:
+            Path(file).write_text("{}")
         return 0
-
-    def write(self, path):
-        target = Path(path)
-        if target.suffix:
-            target.write_text("{}")
-        else:
-            target.mkdir(parents=True)
-            (target / "some.png").write_text("")
 
 
 def run(tmp_path, enstruct, parts, table=TABLE, said=None):
@@ -60,10 +53,12 @@ def test_what_a_part_needs_is_made_first_and_once(tmp_path):
     enstruct = Recorder()
     run(tmp_path, enstruct, ["curve", "rows"])
     rows, net = str(tmp_path / "made" / "rows.npz"), str(tmp_path / "made" / "net")
+    assert (tmp_path / "curve" / "some.png").exists()
+    assert not list(tmp_path.glob(".*"))
     assert enstruct.commands == [
         ["data", "synthetic", rows, "--rows", "150"],
         ["train", rows, "--out", net, "--model.method", "spen"],
-        ["analyse", "convergence", net, rows, "--out", str(tmp_path / "curve")],
+        ["analyse", "convergence", net, rows, "--out", str(tmp_path / ".curve.part")],
         ["compare", rows, "--model.max_iter", "2", "--json", str(tmp_path / "rows.json")],
     ]
 
@@ -93,10 +88,15 @@ def test_parts_that_fail_do_not_keep_others(tmp_path):
     assert any("make bench" in text for text in said)
     assert not finished(tmp_path, "curve")
     assert finished(tmp_path, "rows")
-    with pytest.raises(DataError, match="its command failed"):
+    with pytest.raises(DataError, match="the command of net failed"):
         run(tmp_path, enstruct, ["curve"])
     with pytest.raises(DataError, match="has the parts curve, rows, speed"):
         run(tmp_path, enstruct, ["curves"])
+
+
+def test_an_interruption_ends_it(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, lambda command: 130, ["curve"])
 
 
 def test_a_table_without_parts_says_why(tmp_path):

@@ -32,6 +32,7 @@ from enstruct.data.load import load_splits
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file
+from enstruct.reports.analyses import flat, text
 from enstruct.reports.plots import measurement_matrix
 
 OF_A_MODEL: dict[str, Any] = {
@@ -176,29 +177,17 @@ def _show(kind: str, figures: dict[str, Any]) -> None:
     """The plain numbers of an analysis, and a table for each curve; long lists are for the picture and the file."""
     console, table = Console(width=160), Table(title=kind, show_header=False)
     curves: list[tuple[str, list[dict[str, Any]]]] = []
-    for key, value in _flat(figures):
+    for key, value in flat(figures):
         if not isinstance(value, list):
-            table.add_row(key, _text(value))
+            table.add_row(key, text(value))
         elif value and isinstance(value[0], dict):
             curves.append((key, value))
     console.print(table)
     for title, entries in curves:
         curve = Table(*entries[0], title=title)
         for entry in entries:
-            curve.add_row(*map(_text, entry.values()))
+            curve.add_row(*map(text, entry.values()))
         console.print(curve)
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """(path, value) of every entry that is no dictionary."""
-    rows: list[tuple[str, Any]] = []
-    for key, value in figures.items():
-        rows += _flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
-    return rows
 
 
 def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:

@@ -80,6 +80,9 @@ def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClass
         raise ConfigError("--resume goes on with one network; --auto trains several.")
     if options.model.decision != "auto":
         raise ConfigError("--auto chooses the decision rule itself: leave --model.decision out, and name a rule when predicting.")
+    for name in ("early_stopping", "validation_fraction"):
+        if options.model[name] != EnergyMultiLabelClassifier().get_params()[name]:
+            raise ConfigError(f"--auto holds out rows in its own way: leave --model.{name} out.")
     if options.out.exists() and not (options.out / "auto.json").is_file():
         raise ModelFileError(f"{options.out} exists and is not such a model; choose another place.")
     settings = changed(shared.model_parameters(options))

@@ -1,7 +1,8 @@
 """One cell of a comparison: one method, one seed, one split; and the file finished cells are kept in.
 
 Every method gets the same rows, the same number of epochs and batches (so the same number of predictor
-updates at most), the same stopping rule and the same decision rules, all fitted on the same validation rows.
+updates at most), the same stopping rule and the same decision rules, all fitted on the same validation rows. Rows named
+"auto-folds" alone learn from validation rows too.
 """
 
 from __future__ import annotations

@@ -47,10 +47,15 @@ def k_folds(data: Dataset, k: int, seed: int = 0) -> list[Splits]:
     return [held_out(data.take(np.setdiff1d(everything, test)), data.take(np.sort(test)), seed) for test in folds]
 
 
+def stratifiable(Y: sparse.csr_matrix) -> bool:
+    """iterative-stratification takes two labels or more."""
+    return 2 <= Y.shape[1] <= MANY_LABELS
+
+
 def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[Any]]:
     """Row numbers of k folds, stratified by label sets."""
     n = Y.shape[0]
-    if Y.shape[1] > MANY_LABELS:
+    if not stratifiable(Y):
         return np.array_split(np.random.default_rng(seed).permutation(n), k)
     splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)
     return [test for _, test in splitter.split(np.zeros(n), Y.toarray())]
@@ -65,7 +70,7 @@ def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row numbers (train, held out), stratified by label sets."""
     n = Y.shape[0]
-    if Y.shape[1] > MANY_LABELS:
+    if not stratifiable(Y):
         order = np.random.default_rng(seed).permutation(n)
         cut = max(1, round(fraction * n))
         return np.sort(order[cut:]), np.sort(order[:cut])

@@ -1,8 +1,8 @@
 """``AutoMultiLabelClassifier``: fits the candidates a time budget allows, and answers with what did best on rows held out.
 
     members      in rounds, every method once in each, until the budget is spent; round k holds out fold k of the rows, so that
-                 an average of members has learnt from all of them; energies have a third of the method's weight in the first
-                 round, all of it in the second, then what did better
+                 from the second round on an average of members has learnt from all of them; energies have a third of the
+                 method's weight in the first round, all of it in the second, then what did better
     candidates   the mean marginals of each method's members, of all networks together, and of these with the best linear model
     choice       the candidate whose best decision rule scores highest on the folds held out: each row is judged by members that
                  were not trained on it, on folds that every method has left out once
@@ -36,7 +36,7 @@ from enstruct.decisions.choose import make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
-from enstruct.estimators.candidates import AVERAGEABLE, Candidates, Judged, mean_of_methods
+from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, default_methods, pace, without
@@ -54,7 +54,11 @@ Part = Callable[[], tuple[Rows, Rows]]
 
 
 class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
-    """Chooses methods, and averages nets, within a budget; never a model its own baselines beat on rows held out.
+    """Chooses methods, and averages nets, within a budget, by their scores on rows held out; its baselines are candidates too.
+
+    Those scores are optimistic in two ways: the rows stop the training of the members judged on them, and the best of several
+    candidates is taken. Without validation rows of the caller's a row is judged by the one member of each method that has not
+    seen it, so that the gain of averaging members is not seen in the choice, and decision rules are fitted to single members.
 
     Parameters
     ----------
@@ -124,8 +128,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
         """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
 
-        Without ``X_val`` all rows are learnt from and judged on, in turn (``folds``); with it those of X are learnt from, and
-        those of ``X_val`` only judged on, by averages of all members.
+        Without ``X_val`` each round learns from all rows but a fold and is judged on that (``folds``); with it all rows of X are
+        learnt from, and those of ``X_val`` only judged on, by averages of all members.
         """
         self._check()
         if (X_val is None) != (Y_val is None):
@@ -151,8 +155,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _parts(self, rows: Rows, seed: int) -> list[Part]:
         held = stratified_folds(rows.Y, self.folds, seed) if len(rows) >= self.folds else []
-        if not held or not all(map(len, held)):
-            raise DataError(f"{len(rows)} distinct rows are too few for {self.folds} folds.")
+        if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
+            raise DataError(f"{len(rows)} distinct rows are too few for {self.folds} folds of two rows at least.")
         return [partial(without, rows, np.sort(fold)) for fold in held]
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -178,9 +182,9 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             if name not in known:
                 raise unknown_name("setting of members", name, known)
 
-    def _fit_members(self, parts: Sequence[Part], seed: int) -> Judged:
+    def _fit_members(self, parts: Sequence[Part], seed: int) -> HeldOut:
         self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
-        judged = Judged(self.metric)
+        held_out = HeldOut(self.metric)
         took: dict[str, float] = {}
         for number in range(self.members):
             fold = number % len(parts)
@@ -192,28 +196,30 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 begin = time.monotonic()
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                model = self._member(name, seed + number, share, pace(len(train)) | self._energy_weight(name, judged))
+                model = self._member(name, seed + number, share, pace(len(train)) | self._energy_weight(name, held_out))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConstantLabelWarning)
                     model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
-                judged.add(name, fold, model.predict_proba(held.X), held.Y)
+                held_out.add(name, fold, model.predict_proba(held.X), held.Y)
                 log.info("member %s %d: %.1f s", name, number, took[name])
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
         self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
-        return judged
+        return held_out
 
-    def _energy_weight(self, name: str, judged: Judged) -> dict[str, float]:
+    def _energy_weight(self, name: str, held_out: HeldOut) -> dict[str, float]:
         """The setting of the next member of an energy method; its best depends on the data, and an average holds several well."""
         weight = METHODS[name].predictor_loss.energy_weight
         if not weight or "energy_weight" in (self.settings or {}):
             return {}
-        tried = judged.of(name)
+        tried = held_out.of(name)
         if len(tried) < len(WEIGHTS):
             return {"energy_weight": weight * WEIGHTS[len(tried)]}
-        return {"energy_weight": float(self.members_[max(tried[: len(WEIGHTS)], key=judged.lead)][1].energy_weight)}
+        references = [other for other in self.methods_ if not METHODS[other].predictor_loss.energy_weight]
+        best = held_out.best_of(tried[: len(WEIGHTS)], references)
+        return {"energy_weight": float(self.members_[best][1].energy_weight)}
 
     def _member(self, name: str, seed: int, deadline: float, defaults: dict[str, Any]) -> EnergyMultiLabelClassifier:
         shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
@@ -221,8 +227,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         given = {"metric": self.metric, **defaults, **(self.settings or {}), "method": name, "random_state": seed}
         return Member(**given, callbacks=[budget, *shown])
 
-    def _choose(self, judged: Judged) -> None:
-        found = Candidates(judged, self.methods_)
+    def _choose(self, held_out: HeldOut) -> None:
+        found = Candidates(held_out, self.methods_)
         self.groups_, self.chosen_ = found.groups, found.best()
         self.candidates_ = {name: comparison.scores for name, comparison in found.compared.items()}
         self.candidate_rules_ = {name: found.rule(name, comparison.best()) for name, comparison in found.compared.items()}

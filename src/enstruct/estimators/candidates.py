@@ -28,7 +28,7 @@ def mean_of_methods(names: Sequence[str], marginals: Sequence[NDArray[np.float64
 
 
 @dataclass
-class Judged:
+class HeldOut:
     """Members in the order of their fits: the method and the fold held out of each, its marginals of the rows there.
 
     ``truth``: fold -> (rows, labels) indicator.
@@ -49,11 +49,15 @@ class Judged:
     def of(self, method: str) -> list[int]:
         return [i for i, name in enumerate(self.names) if name == method]
 
-    def lead(self, member: int) -> float:
-        """Of a member alone over the first other method's on the same fold, since some folds are easier than others."""
-        name, fold = self.names[member], self.folds[member]
-        others = [i for i, other in enumerate(self.names) if other != name and self.folds[i] == fold]
-        return self.score(member) - (self.score(others[0]) if others else 0.0)
+    def best_of(self, members: Sequence[int], references: Sequence[str]) -> int:
+        """The member that scores best alone. Some folds are easier than others: over the first of the ``references`` that held
+        out all of theirs too, and plainly where there is none."""
+        folds = {self.folds[i] for i in members}
+        level = dict.fromkeys(folds, 0.0)
+        common = [name for name in references if folds <= {self.folds[i] for i in self.of(name)}]
+        if common and len(folds) > 1:
+            level = {fold: self.score(next(i for i in self.of(common[0]) if self.folds[i] == fold)) for fold in folds}
+        return max(members, key=lambda i: self.score(i) - level[self.folds[i]])
 
     def score(self, member: int) -> float:
         """Of one member alone on its fold, by its best rule."""
@@ -64,7 +68,7 @@ class Judged:
         """Those that every method has held out: on them alone can all be compared."""
         return sorted(set.intersection(*({self.folds[i] for i in self.of(name)} for name in methods)))
 
-    def held_out(self, members: Sequence[int], folds: Sequence[int]) -> NDArray[np.float64]:
+    def mean(self, members: Sequence[int], folds: Sequence[int]) -> NDArray[np.float64]:
         """Mean marginals of the rows of some folds, by those members that were not trained on them."""
         found = []
         for fold in folds:
@@ -79,26 +83,26 @@ class Candidates:
     ``groups``: candidate -> its members. ``compared``: candidate -> scores of its rules. ``Y``: the labels of those rows.
     """
 
-    def __init__(self, judged: Judged, methods: Sequence[str]) -> None:
-        self._judged, self._folds = judged, judged.common_folds(methods)
-        self.Y = sparse.vstack([judged.truth[fold] for fold in self._folds], format="csr")
+    def __init__(self, held: HeldOut, methods: Sequence[str]) -> None:
+        self._held, self._folds = held, held.common_folds(methods)
+        self.Y = sparse.vstack([held.truth[fold] for fold in self._folds], format="csr")
         self.groups: dict[str, list[int]] = {}
         self.compared: dict[str, Comparison] = {}
         self._marginals: dict[str, NDArray[np.float64]] = {}
         for name in methods:
-            self._compare(name, judged.of(name))
+            self._compare(name, held.of(name))
         for name, members in self._averages(methods).items():
             self._compare(name, members)
 
     def _compare(self, name: str, members: list[int]) -> None:
-        p = self._judged.held_out(members, self._folds)
+        p = self._held.mean(members, self._folds)
         self.groups[name], self._marginals[name] = members, p
-        self.compared[name] = cross_validate(AVERAGEABLE, p, self.Y, self._judged.metric)
+        self.compared[name] = cross_validate(AVERAGEABLE, p, self.Y, self._held.metric)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
         """Linear models are so alike that averages have the better one of them alone."""
         linear = [name for name in methods if METHODS[name].solver is not None]
-        networks = [i for i, name in enumerate(self._judged.names) if name not in linear]
+        networks = [i for i, name in enumerate(self._held.names) if name not in linear]
         averages = {NETWORKS: networks} if len(methods) - len(linear) > 1 else {}
         if networks and linear:
             averages[EVERYTHING] = [*networks, *self.groups[max(linear, key=self.score)]]
@@ -112,4 +116,4 @@ class Candidates:
 
     def rule(self, candidate: str, name: str) -> Any:
         """A decision rule fitted for a candidate."""
-        return fit_rule(make_rule(name), self._marginals[candidate], self.Y, self._judged.metric, None)
+        return fit_rule(make_rule(name), self._marginals[candidate], self.Y, self._held.metric, None)

@@ -189,14 +189,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._check_choices()
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
-        width = getattr(self, "n_features_in_", None)
+        self._check_width(X)
         X = self._validated(X, reset=True)
-        if self.warm_start and width not in (None, X.shape[1]):  # a sparse layer would take fewer features without a word
-            self.n_features_in_ = width
-            raise ConfigError(
-                f"warm_start=True goes on with networks fitted to {width} features; X has {X.shape[1]}. "
-                "Set warm_start=False or make a new estimator."
-            )
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         constants = ConstantLabels.find(rows.Y)
@@ -226,6 +220,15 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self._refine_on(validation, game, self._judge(), seed)
         self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
         return self
+
+    def _check_width(self, X: Any) -> None:
+        """A warm start goes on with networks of so many features; a sparse layer would take fewer without a word."""
+        width: tuple[int, ...] = tuple(getattr(X, "shape", ()))[1:]
+        if self.warm_start and hasattr(self, "predictor_") and width not in ((), (self.n_features_in_,)):
+            raise ConfigError(
+                f"warm_start=True goes on with networks fitted to {self.n_features_in_} features; X has {width[0]}. "
+                "Set warm_start=False or make a new estimator."
+            )
 
     @available_if(_passes)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:

@@ -28,7 +28,8 @@ def analysis_lines(folder: Path) -> list[str]:
 
 
 def _objectives(content: dict[str, Any]) -> list[str]:
-    score = {name: f"{name} {100 * np.mean(f1):.2f} ±{100 * np.std(f1):.2f}" for name, f1 in content["f1"].items()}
+    spread = {name: np.std(f1, ddof=1) if len(f1) > 1 else 0.0 for name, f1 in content["f1"].items()}
+    score = {name: f"{name} {100 * np.mean(f1):.2f} ±{100 * spread[name]:.2f}" for name, f1 in content["f1"].items()}
     rows = [[objective, score[alone], score[loss]] for objective, (alone, loss) in content["pairs"].items()]
     rows.append(["–", "", score[content["baseline"]]])
     head = f"{content['data']}, {content['seeds']} seeds, test F1 under the best rule."
@@ -38,25 +39,26 @@ def _objectives(content: dict[str, Any]) -> list[str]:
 def _figures(content: dict[str, Any]) -> list[str]:
     """Plain numbers, and a few records of every curve."""
     left_out = ("analysis", "environment", "settings", "data", "model", "method")
-    figures = dict(_flat({key: value for key, value in content.items() if key not in left_out}))
-    plain = [[key, _text(value)] for key, value in figures.items() if not isinstance(value, list)]
+    figures = dict(flat({key: value for key, value in content.items() if key not in left_out}))
+    plain = [[key, text(value)] for key, value in figures.items() if not isinstance(value, list)]
     lines = markdown_table(["figure", "value"], plain) if plain else []
     for key, value in figures.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
             some = np.unique(np.linspace(0, len(value) - 1, SHOWN).round().astype(int))
             lines += [f"{key} ({len(value)} records):", ""]
-            lines += markdown_table(list(value[0]), [[_text(value[i][name]) for name in value[0]] for i in some])
+            lines += markdown_table(list(value[0]), [[text(value[i][name]) for name in value[0]] for i in some])
     return lines
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """(path, value) of every entry that is no dictionary."""
     rows: list[tuple[str, Any]] = []
     for key, value in figures.items():
-        rows += _flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
+        rows += flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
     return rows
 
 
@@ -66,5 +68,5 @@ def description_lines(paths: list[Path]) -> list[str]:
     for path in paths:
         content = json.loads(path.read_text(encoding="utf-8"))
         for part, figures in content["parts"].items():
-            rows.append([content["data"], part, *(_text(figures[name]) for name in DESCRIBED)])
+            rows.append([content["data"], part, *(text(figures[name]) for name in DESCRIBED)])
     return markdown_table(["data", "part", *DESCRIBED], rows) if rows else []

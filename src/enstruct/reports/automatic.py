@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS, ResultsFile
 from enstruct.comparison.summary import interval
+from enstruct.errors import DataError
 from enstruct.methods import METHODS
 from enstruct.reports.tagging import markdown_table
 from enstruct.reproduce.store import Store
@@ -22,7 +23,7 @@ from enstruct.reproduce.store import Store
 
 @dataclass(frozen=True)
 class Headline:
-    """A table: the automatic row, and what it is held against (a name, or the first of several that was run)."""
+    """A table: the automatic row, and what it is held against (a name, or the best of several)."""
 
     automatic: str
     baselines: tuple[tuple[str, ...], ...]
@@ -49,9 +50,13 @@ class Runs:
     def of(self, method: str) -> list[dict[str, Any]]:
         return [record for (name, _), record in sorted(self.records.items()) if name == method]
 
-    def mean(self, method: str) -> str:
+    def score(self, method: str) -> float:
+        """Mean F1 in percent, 0 without a run."""
         found = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
-        return f"{np.mean(found):.2f}" if found else "not run"
+        return float(np.mean(found)) if found else 0.0
+
+    def mean(self, method: str) -> str:
+        return f"{self.score(method):.2f}" if self.of(method) else "not run"
 
     def gain(self, reference: str, automatic: str) -> str:
         seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
@@ -103,6 +108,8 @@ def collected(folder: Path) -> dict[str, Runs]:
     """Data set -> the runs of all files that have an automatic row of it."""
     found: dict[str, Runs] = {}
 
+    settings: dict[str, dict[str, Any]] = {}
+
     def add(name: str, records: dict[tuple[str, int], dict[str, Any]], rows: dict[tuple[str, int], NDArray[np.float64]]) -> None:
         runs = found.setdefault(name, Runs({}, {}))
         runs.records |= records
@@ -111,6 +118,11 @@ def collected(folder: Path) -> dict[str, Runs]:
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if any(run["method"] in AUTOMATIC for run in content["runs"]):
+            setting = {key: value for key, value in content["setting"].items() if key != "environment"}
+            if settings.setdefault(str(setting["data"]), setting) != setting:
+                raise DataError(
+                    f"{path} has other settings than another file of {setting['data']}: their runs are not one table."
+                )
             cells = ResultsFile(path, content["setting"], content["setting"]["model"]).cells
             records = {key: cell.record for key, cell in cells.items()}
             add(str(content["setting"]["data"]), records, {key: cell.rows["chosen"] for key, cell in cells.items()})
@@ -123,7 +135,7 @@ def collected(folder: Path) -> dict[str, Runs]:
 
 def _row(headline: Headline, name: str, runs: Runs) -> list[str]:
     mine = runs.of(headline.automatic)
-    against = [next((method for method in alike if runs.of(method)), alike[0]) for alike in headline.baselines]
+    against = [max(alike, key=runs.score) for alike in headline.baselines]
     answers = ", ".join(f"{answer} {n}" for answer, n in Counter(record["answer"] for record in mine).most_common())
     nets = [sum(METHODS[member].solver is None for member in record["members"]) for record in mine]
     minutes = np.mean([record["fit_seconds"] for record in mine]) / 60

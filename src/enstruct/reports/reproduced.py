@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import AUTOMATIC, FOLDED
+from enstruct.comparison.run import FOLDED
 from enstruct.comparison.summary import interval
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.tagging import markdown_table
@@ -39,9 +39,8 @@ def reproduced_page(folder: Path) -> list[str]:
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
         "budget, the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
         "hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an average of cross-entropy nets, "
-        f"`auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, likewise). Published "
-        "protocol: the papers' settings and data handling, updates a "
-        "batch capped at "
+        f"`auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both baselines given these). "
+        "Published protocol: the papers' settings and data handling, updates a batch capped at "
         f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
         "",
     ]
@@ -99,7 +98,8 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     cells = [method, "–" if published is None else f"{published:.2f}", _mean(table, theirs, "fixed") if asked else "–"]
     cells += [_mean(table, ours, rule) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
-    equals = [f"{head}:{b}" if head in AUTOMATIC and b == BASELINES[1] else b for b in BASELINES]
+    alike = {"auto": BASELINES[1:], FOLDED: BASELINES}.get(head, ())  # baselines that are averaged, or given rows, likewise
+    equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
     cells += [_difference(store, dataset, baseline, method) for baseline in equals]
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
 
@@ -148,18 +148,25 @@ def command_section(table: CommandTable, results: Path) -> str:
     ]
     for part, command in table.parts.items():
         what = "make bench" if command[0] == "benchmark" else f"enstruct {' '.join(command)}"
-        lines.append(f"- {part}: {_whereabouts_of_part(results, part)}; `{what}`")
+        where = _whereabouts_of_part(results, part, command)
+        lines.append(f"- {part}: {where}; `{what}`")
     if table.made:
         lines += [f"- {word}: `enstruct {' '.join(command)}`" for word, command in table.made.items()]
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
-    described = [path for part in table.parts if (path := results / f"{part}.json").is_file() and part.startswith("describe-")]
+    described = [
+        path for part, command in table.parts.items() if _describes(command) and (path := results / f"{part}.json").is_file()
+    ]
     figures = [line for part in table.parts for line in analysis_lines(results / part)]
     return "\n".join([*lines, "", *description_lines(described), *figures])
 
 
-def _whereabouts_of_part(results: Path, part: str) -> str:
+def _describes(command: Sequence[str]) -> bool:
+    return command[0] == "data"
+
+
+def _whereabouts_of_part(results: Path, part: str, command: Sequence[str]) -> str:
     if (results / part).is_dir():
         return f"in `results/{part}/`, see below"
     if not (results / f"{part}.json").is_file():
         return NOT_RUN
-    return f"in `results/{part}.json`" + ("" if part.startswith("describe-") else ", on this page if a section is named after it")
+    return f"in `results/{part}.json`" + ("" if _describes(command) else ", on this page if a section is named after it")

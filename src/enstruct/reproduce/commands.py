@@ -16,6 +16,7 @@ from enstruct.reproduce.tables import RESOURCES, CommandTable
 
 Enstruct = Callable[[list[str]], int]
 """A command line without its first word -> exit status."""
+INTERRUPTED = 130
 
 
 def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
@@ -33,7 +34,7 @@ def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: En
         except DataError as error:
             if len(wanted) == 1:
                 raise
-            say(f"{part}: {error}")
+            say(f"{table.name}: {error}")
             failed.append(part)
     if failed:
         raise DataError(f"{table.name}: not made: {', '.join(failed)} (why, see above); what is finished is kept.")
@@ -41,8 +42,7 @@ def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: En
 
 def finished(results: Path, part: str) -> bool:
     """Whether a part has left anything."""
-    folder = results / part
-    return (results / f"{part}.json").is_file() or (folder.is_dir() and any(folder.iterdir()))
+    return (results / f"{part}.json").is_file() or (results / part).is_dir()
 
 
 def goes_on(words: tuple[str, ...]) -> bool:
@@ -53,19 +53,26 @@ def goes_on(words: tuple[str, ...]) -> bool:
 def _run_part(table: CommandTable, part: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
     words = table.parts[part]
     if words[0] == "benchmark":
-        raise DataError(f"{table.name}, {part}: run `make bench`.")
+        raise DataError(f"{part} is made by `make bench`.")
     if finished(results, part) and not goes_on(words):
         say(f"{part} is finished; delete it in {results} to make it again")
         return
-    folder = words[0] == "analyse" or words[:2] == ("tags", "picture")
-    out = ["--out", str(results / part)] if folder else ["--json", str(results / f"{part}.json")]
-    _run(table, part, [*(_found(table, word, results, enstruct, say) for word in words), *out], enstruct, say)
+    command = [_found(table, word, results, enstruct, say) for word in words]
+    if words[0] == "analyse" or words[:2] == ("tags", "picture"):  # several files: under another name until all are there
+        unfinished = results / f".{part}.part"
+        _run(part, [*command, "--out", str(unfinished)], enstruct, say)
+        unfinished.rename(results / part)
+    else:
+        _run(part, [*command, "--json", str(results / f"{part}.json")], enstruct, say)
 
 
-def _run(table: CommandTable, part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:
+def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:
     say(f"enstruct {' '.join(command)}")
-    if enstruct(command):
-        raise DataError(f"{table.name}, {part}: its command failed; what it finished is kept.")
+    status = enstruct(command)
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status:
+        raise DataError(f"the command of {part} failed; what it finished is kept.")
 
 
 def _found(table: CommandTable, word: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> str:
@@ -82,5 +89,5 @@ def _found(table: CommandTable, word: str, results: Path, enstruct: Enstruct, sa
         path.parent.mkdir(parents=True, exist_ok=True)
         resume = ["--resume"] if path.with_name(f"{word}.checkpoint").exists() else []  # training that was interrupted
         command = [str(path) if w == word else _found(table, w, results, enstruct, say) for w in table.made[word]]
-        _run(table, word, [*command, *resume], enstruct, say)
+        _run(word, [*command, *resume], enstruct, say)
     return str(path)
