@@ -59,8 +59,8 @@ class PredictorLoss:
     """``supervised_weight * L_sup + energy_weight * E(x, F(x))``.
 
     For the first ``warmup`` predictor updates the energy's weight rises linearly from 0, so that the predictor first learns where
-    to look and the energy what to say. ``supervised="ranking"`` puts the ranking loss straight on the predictor, with its own
-    log-probability as the score (the SEAL paper's ablation).
+    to look and the energy what to say; not without a supervised loss. ``supervised="ranking"`` puts the ranking loss straight on
+    the predictor, with its own log-probability as the score (the SEAL paper's ablation).
 
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
     place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
@@ -82,7 +82,8 @@ class PredictorLoss:
 
     def weight_at(self, update: int) -> float:
         """The energy's weight at the predictor's update with this number (from 0)."""
-        return self.energy_weight * min(1.0, update / self.warmup if self.warmup else 1.0)
+        rises = self.warmup and self.supervised_weight  # without a supervised loss there is nothing to learn first
+        return self.energy_weight * (min(1.0, update / self.warmup) if rises else 1.0)
 
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):

@@ -93,6 +93,14 @@ def test_features_that_no_training_row_has_change_nothing(method, blocks, tmp_pa
         again.fit(sparse.csr_matrix(blocks.X[:, :10]), blocks.Y)
 
 
+def test_training_without_a_supervised_loss(blocks):
+    """SEAL's Figure 2a; the predictor then learns from the energy from its first update on."""
+    model = small("seal-nce", supervised_weight=0.0).fit(blocks.X, blocks.Y)
+    assert model.updates_["predictor"] > 0
+    with pytest.raises(ConfigError, match="nothing to learn from"):
+        small("infnet", supervised_weight=0.0).fit(blocks.X, blocks.Y)
+
+
 def test_forms_of_y_come_back_as_they_went_in(blocks):
     indicator = blocks.Y.toarray().astype(int)
     names = [[blocks.label_names[j] for j in np.flatnonzero(row)] for row in indicator]

@@ -138,6 +138,7 @@ def test_warmup_raises_the_energys_weight_update_by_update():
     recipe = PredictorLoss(energy_weight=4.0, warmup=4)
     assert [recipe.weight_at(update) for update in (0, 1, 2, 4, 9)] == [0.0, 1.0, 2.0, 4.0, 4.0]
     assert replace(recipe, warmup=0).weight_at(0) == 4.0
+    assert replace(recipe, supervised_weight=0.0).weight_at(0) == 4.0  # nothing to learn first
 
 
 def test_an_inference_network_pays_energy_minus_cost_where_the_hinge_is_open(batch):

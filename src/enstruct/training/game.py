@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from enstruct.errors import ConfigError
 from enstruct.hypergradients import Player
 from enstruct.methods import Method, Stage
 from enstruct.training.batches import Batch
@@ -103,6 +104,11 @@ class Game:
         loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy, stage.retune), batch.weight)
         if self.anchor:
             loss = loss + self.method.predictor_loss.anchor_weight * drift(dict(self.predictor.named_parameters()), self.anchor)
+        if not loss.requires_grad:
+            raise ConfigError(
+                f"With supervised_weight=0 the predictor of {self.method.name!r} has nothing to learn from in a stage without "
+                "the energy: leave it out, or choose a method that trains both together."
+            )
         check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
