@@ -173,6 +173,7 @@ IMPLICIT_1 = LabelTable(
         "implicit-cd": _implicit(46.21, 35.12, 43.49, 38.5),
     },
 )
+SAMPLED = ("--methods", "seal-regression", "--model.negatives")
 RANKING_LOSS = ("--methods", "cross-entropy", "--model.supervised", "ranking")
 TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
 NER = ("--epochs", "4", "--seeds", "3", "--model.max_iter", "20", "--model.embeddings", GLOVE)
@@ -240,16 +241,14 @@ TABLES: dict[str, Table] = {
             "seal-ablations",
             "The ranking loss straight on the predictor; discrete against continuous samples",
             "SEAL, section 5",
-            published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3",
+            published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3; regression on discrete "
+            "samples no notable change, on continuous ones +0.4 on average",
             parts={
                 "compare-ranking-loss-genbase": ("compare", "genbase", *RANKING_LOSS),
                 "compare-ranking-loss-delicious": ("compare", "delicious", *RANKING_LOSS, "--seeds", "1"),
                 "compare-ranking-loss-cal500": ("compare", "cal500", *RANKING_LOSS),
-                "compare-discrete-cal500": ("compare", "cal500", "--methods", "seal-nce,seal-regression-s"),
-                "compare-continuous-cal500": (
-                    *("compare", "cal500", "--methods", "seal-regression"),
-                    *("--model.negatives", "perturbed"),
-                ),
+                "compare-discrete-cal500": ("compare", "cal500", *SAMPLED, "samples"),
+                "compare-continuous-cal500": ("compare", "cal500", *SAMPLED, "perturbed"),
             },
         ),
         CommandTable(
