@@ -241,8 +241,8 @@ TABLES: dict[str, Table] = {
             "seal-ablations",
             "The ranking loss straight on the predictor; discrete against continuous samples",
             "SEAL, section 5",
-            published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3; regression on discrete "
-            "samples no notable change, on continuous ones +0.4 on average",
+            published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3; regression on "
+            "discrete samples no notable change, on continuous ones +0.4 on average",
             parts={
                 "compare-ranking-loss-genbase": ("compare", "genbase", *RANKING_LOSS),
                 "compare-ranking-loss-delicious": ("compare", "delicious", *RANKING_LOSS, "--seeds", "1"),
