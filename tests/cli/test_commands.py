@@ -172,6 +172,11 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert all(len(json.loads(line)["labels"]) == 2 for line in (tmp_path / "found.jsonl").read_text().splitlines())
     assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--resume"]) == 2
     assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--model.decision", "fixed"]) == 2
+    for option, value in (("validation_fraction", "0.3"), ("early_stopping", "true")):
+        capsys.readouterr()
+        assert main(["train", "mine.npz", "--out", "new", "--auto", "1", f"--model.{option}", value]) == 2
+        assert f"leave --model.{option} out" in " ".join(capsys.readouterr().err.split())
+        assert not (tmp_path / "new").exists()
     (tmp_path / "other").mkdir()
     assert main(["train", "mine.npz", "--out", "other", "--auto", "1"]) == 2
     assert main(["analyse", "answers", "m", "mine.npz"]) == 2

@@ -38,8 +38,10 @@ def test_each_row_is_judged_by_members_not_trained_on_it():
 def test_members_of_one_fold_are_averaged_on_it():
     found = held_out(("cross-entropy", 0, 0.3), ("cross-entropy", 0, 0.5), ("mlp", 0, 0.5))
     expected = (found.marginals[0] + found.marginals[1]) / 2
-    assert np.allclose(Candidates(found, ("cross-entropy",)).groups["cross-entropy"], [0, 1])
     assert np.allclose(found.mean([0, 1], [0]), expected)
+    candidates = Candidates(found, ("cross-entropy", "mlp"))
+    assert candidates.groups == {"cross-entropy": [0, 1], "mlp": [2], "networks": [0, 1, 2]}
+    assert candidates.compared["cross-entropy"].scores == cross_validate(AVERAGEABLE, expected, TRUTH[0]).scores
 
 
 def test_only_folds_that_every_method_has_held_out_count():

@@ -1,7 +1,7 @@
 """The papers' tables, under one protocol: list them, run them, go on with them.
 
 Tables of label sets are run here cell by cell; finished runs are kept in --results, one JSON line each, and are never made twice.
-Tables that other commands make are handed to those commands, with a file in --results for their figures.
+Tables that other commands make are handed to those commands, and their figures lie in the folder that --results is in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def parser() -> ArgumentParser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("table", type=str, nargs="?", default=None, help="name of a table; see --list")
     p.add_argument("--list", type=bool, nargs="?", const=True, default=False, help="the tables, and what is finished of each")
-    p.add_argument("--datasets", type=str, default="", help="names joined by commas (default: all that can run here)")
+    p.add_argument(
+        "--datasets", type=str, default="", help="data sets, or parts, joined by commas (default: all that can run here)"
+    )
     p.add_argument("--methods", type=str, default="", help="names joined by commas (default: the table's and the baselines)")
     p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
     p.add_argument("--seeds", type=int, default=5, help="number of seeds, 0 .. N-1, or of folds")

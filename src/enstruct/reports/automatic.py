@@ -107,7 +107,6 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
 def collected(folder: Path) -> dict[str, Runs]:
     """Data set -> the runs of all files that have an automatic row of it."""
     found: dict[str, Runs] = {}
-
     settings: dict[str, dict[str, Any]] = {}
 
     def add(name: str, records: dict[tuple[str, int], dict[str, Any]], rows: dict[tuple[str, int], NDArray[np.float64]]) -> None:

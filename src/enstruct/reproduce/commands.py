@@ -41,7 +41,7 @@ def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: En
 
 
 def finished(results: Path, part: str) -> bool:
-    """Whether a part has left anything."""
+    """Whether a part has its figures; where a command goes on, some of them."""
     return (results / f"{part}.json").is_file() or (results / part).is_dir()
 
 
