@@ -50,8 +50,9 @@ def run(tmp_path, enstruct, parts, table=TABLE, said=None):
 
 
 def test_what_a_part_needs_is_made_first_and_once(tmp_path):
-    enstruct = Recorder()
-    run(tmp_path, enstruct, ["curve", "rows"])
+    enstruct, said = Recorder(), []
+    run(tmp_path, enstruct, ["curve", "rows"], said=said)
+    assert f"curve is whole: it lies in {tmp_path / 'curve'} now" in said
     rows, net = str(tmp_path / "made" / "rows.npz"), str(tmp_path / "made" / "net")
     assert (tmp_path / "curve" / "some.png").exists()
     assert not list(tmp_path.glob(".*"))

@@ -62,6 +62,7 @@ def _run_part(table: CommandTable, part: str, results: Path, enstruct: Enstruct,
         unfinished = results / f".{part}.part"
         _run(part, [*command, "--out", str(unfinished)], enstruct, say)
         unfinished.rename(results / part)
+        say(f"{part} is whole: it lies in {results / part} now")
     else:
         _run(part, [*command, "--json", str(results / f"{part}.json")], enstruct, say)
 
