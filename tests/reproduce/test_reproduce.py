@@ -14,6 +14,7 @@ from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
+from enstruct.metrics import METRICS
 from enstruct.reports.reproduced import reproduced_page, reproduced_section
 from enstruct.reproduce import runner
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
@@ -126,6 +127,12 @@ def test_a_line_says_all_that_is_needed(folder):
         assert line["seconds"] > 0
         assert "commit" in line
         assert {"predictor_updates", "energy_updates", "epochs", "micro_f1", "macro_f1"} <= set(line)
+        assert set(line["metrics"]) >= {"fixed", "threshold", "chosen"}
+        assert all(set(found) == set(METRICS) for found in line["metrics"].values())
+        assert line["metrics"]["threshold"]["example-f1"] == line["example_f1"]["threshold"]
+        assert line["parameters"]["learning_rate"] == 1e-3
+    assert lines[2]["parameters"]["seal-nce: predictor_loss.energy_weight"] == 3
+    assert lines[2]["parameters"]["seal-nce: objective.loss"] == "nce_loss"
 
 
 def test_a_line_cut_short_is_made_again_and_nothing_else(copy, caplog):
@@ -202,6 +209,37 @@ def test_runs_of_other_settings_are_not_mixed_in(copy):
     with pytest.raises(DataError, match="other settings"):
         make(Store(copy, "small"), seeds=3, table=changed)
     assert len(Store(copy, "small").runs) == 6
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "auto"])
+def test_a_changed_default_is_noticed(method, copy, monkeypatch):
+    store = Store(copy, "small")
+    one, given = next(iter(store.runs.values())), settings(SMALL, "synthetic-90", "fair", method)
+    key = Key("synthetic-90", "fair", method, 7)
+    cell = Cell({"parameters": runner.parameters(method, given)}, one.rows)
+    store.add(key, cell, runner.encoded(given), environment(), None)
+    runner.check_settings(SMALL, store)
+    row = METHODS["seal-nce"]
+    heavier = replace(row, predictor_loss=replace(row.predictor_loss, energy_weight=5.0))
+    monkeypatch.setitem(METHODS, "seal-nce", heavier)
+    with pytest.raises(DataError, match=r"seal-nce: predictor_loss.energy_weight"):
+        runner.check_settings(SMALL, store)
+
+
+def test_a_reader_between_the_two_files_of_a_writer(folder, copy, monkeypatch):
+    """A writer replaces the arrays first, then the lines; who reads lines before arrays finds all rows of every line."""
+    reader, writer = Store(copy, "small"), Store(copy, "small")
+    one = next(iter(writer.runs.values()))
+    arrays = Store._arrays
+
+    def late(self):
+        monkeypatch.setattr(Store, "_arrays", arrays)
+        writer.add(Key("d", "fair", "m", 1), Cell({}, one.rows), {}, environment(), None)
+        return arrays(self)
+
+    monkeypatch.setattr(Store, "_arrays", late)
+    reader.refresh()
+    assert len(reader.runs) == 6
 
 
 def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):

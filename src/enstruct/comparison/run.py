@@ -31,7 +31,7 @@ from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassi
 from enstruct.estimators.members import TRAINED, changed
 from enstruct.files import replace_file
 from enstruct.methods import METHODS, get_method
-from enstruct.metrics import ROWWISE, average_precision, calibration_error, macro_f1, micro_f1, rowwise_f1, subset_accuracy
+from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
 
 RULES_SHOWN = ("fixed", "threshold", "chosen")
@@ -90,19 +90,18 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     predicted = {name: estimator.predict(X, decision=name) for name in estimator.rules_}
     p = estimator.predict_proba(X)
     predicted["chosen"] = chosen
-    f1 = {name: rowwise_f1(truth, y) for name, y in predicted.items()}
     metric = scored_by(model)
     scores = {name: ROWWISE[metric](truth, y) for name, y in predicted.items()}
+    every = {name: {each: score(truth, y) for each, score in METRICS.items()} for name, y in predicted.items()}
     record = {
         "method": method,
         "seed": seed,
         "decision": estimator.decision_,
-        "example_f1": {name: float(rows.mean()) for name, rows in f1.items()},
+        "example_f1": {name: found["example-f1"] for name, found in every.items()},
         metric.replace("-", "_"): {name: float(rows.mean()) for name, rows in scores.items()},
+        "metrics": every,
         "validation_f1": estimator.decision_scores_,
-        "micro_f1": micro_f1(truth, chosen),
-        "macro_f1": macro_f1(truth, chosen),
-        "subset_accuracy": subset_accuracy(truth, chosen),
+        **{each.replace("-", "_"): every["chosen"][each] for each in ("micro-f1", "macro-f1", "subset-accuracy")},
         "average_precision": average_precision(truth, p),
         "calibration_error": calibration_error(truth, p),
         "fit_seconds": fit_seconds,

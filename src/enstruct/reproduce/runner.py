@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.comparison.run import ResultsFile, check_method, environment, run_cell
+from enstruct.comparison.run import ResultsFile, check_method, environment, make_estimator, run_cell
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.members import TRAINED
 from enstruct.estimators.persistence import encode_parameter
+from enstruct.methods import METHODS
 from enstruct.reproduce.protocols import load_rows, settings
 from enstruct.reproduce.store import Key, Store, present_commit
 from enstruct.reproduce.tables import PROTOCOLS, LabelTable, Protocol
@@ -115,6 +118,7 @@ def _make(table: LabelTable, store: Store, key: Key, splits: list[Splits], bar: 
     cell = run_cell(key.method, splits[key.seed if len(splits) > 1 else 0], key.seed, given, bar(str(key)))
     cell.record["seconds"] = time.perf_counter() - begin
     cell.record["test_rows"] = len(splits[key.seed if len(splits) > 1 else 0].test)
+    cell.record["parameters"] = parameters(key.method, given)
     store.add(key, cell, encoded(given), environment(), commit)
 
 
@@ -123,15 +127,46 @@ def encoded(given: dict[str, Any]) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(json.dumps({name: encode_parameter(name, value) for name, value in given.items()})))
 
 
+def parameters(method: str, given: dict[str, Any]) -> dict[str, Any]:
+    """All that a run of these settings is made with, defaults too, so that a default changed later is noticed."""
+    estimator = make_estimator(method, 0, given)
+    found = encoded(
+        {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("random_state", "callbacks", "device")}
+    )
+    names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or TRAINED
+    return found | {f"{name}: {entry}": value for name in names for entry, value in described(METHODS[name]).items()}
+
+
+def described(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Entries of a declaration made of dataclasses, as "predictor_loss.energy_weight"; functions by their names."""
+    found: dict[str, Any] = {}
+    for field in fields(value):
+        entry = getattr(value, field.name)
+        if is_dataclass(entry):
+            found |= described(entry, f"{prefix}{field.name}.")
+        else:
+            found[prefix + field.name] = entry if isinstance(entry, int | float) else getattr(entry, "__name__", str(entry))
+    return found
+
+
 def check_settings(table: LabelTable, store: Store) -> None:
-    """DataError if finished runs have other settings than the table declares now: they must not be averaged with new ones."""
+    """DataError if finished runs have other settings than the table declares now, or than the defaults are now.
+
+    They must not be averaged with new ones. A parameter younger than a run had its default then.
+    """
+    declared: dict[tuple[str, ...], tuple[dict[str, Any], dict[str, Any]]] = {}
     for key, run in store.runs.items():
         if key.dataset in table.datasets and has_settings(table, key.dataset, key.protocol, key.method):  # type: ignore[arg-type]
-            now = encoded(settings(table, key.dataset, key.protocol, key.method))  # type: ignore[arg-type]
-            if run.line["settings"] != now:
+            if key[:3] not in declared:
+                given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
+                declared[key[:3]] = encoded(given), parameters(key.method, given)
+            now, whole = declared[key[:3]]
+            then = run.line.get("parameters", {})
+            if run.line["settings"] != now or any(whole.get(name) != value for name, value in then.items()):
+                differs = sorted(name for name, value in then.items() if whole.get(name) != value) or run.line["settings"]
                 raise DataError(
-                    f"{store.path}: the run {key} has other settings ({run.line['settings']}) than {table.name} declares by now "
-                    f"({now}). Move the file away, or undo the change."
+                    f"{store.path}: the run {key} has other settings ({differs}) than {table.name} declares by now ({now}). "
+                    "Move the file away, or undo the change."
                 )
 
 

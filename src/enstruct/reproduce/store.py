@@ -1,9 +1,11 @@
 """Finished runs of a table: ``TABLE.jsonl``, one JSON line a run, and ``TABLE.rows.npz``, the score of each of its test rows.
 
-A line holds table, dataset, protocol, method, seed, settings, environment (versions, machine, threads), commit, updates, epochs,
-seconds and every metric under every decision rule. Lines of other versions or machines stay in the file and are never averaged
-with those of this one. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and
-its run made again.
+A line holds table, dataset, protocol, method, seed, settings, parameters (defaults too), environment (versions, machine), commit,
+updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
+neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
+machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
+version. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and its run made
+again.
 """
 
 from __future__ import annotations
@@ -85,8 +87,8 @@ class Store:
             raise DataError(f"{self.rows_path} is damaged ({error}); move it and {self.path.name} away.") from error
 
     def _read(self) -> None:
+        lines = self.path.read_text(encoding="utf-8").splitlines()  # before the arrays, which a writer replaces first
         arrays = self._arrays()
-        lines = self.path.read_text(encoding="utf-8").splitlines()
         for number, text in enumerate(lines, 1):
             try:
                 line = json.loads(text)
