@@ -50,5 +50,13 @@ def test_runs_of_other_splits_are_not_put_together(folder):
         automatic_section(folder)
 
 
+def test_runs_of_another_version_stand_in_a_row_of_their_own(folder):
+    store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}, "environment": {"torch": "9"}}, {})
+    store.run("auto", 7, lambda: automatic(7, 0.63, "seal-nce", 6))
+    rows = [line for line in automatic_section(folder).splitlines() if line.startswith("| mine (")]
+    assert any("torch None" in row and "| 3 |" in row and "| 61.00 |" in row for row in rows)
+    assert any("torch 9" in row and "| 1 |" in row and "| 63.00 |" in row for row in rows)
+
+
 def test_without_runs_there_is_no_section(tmp_path):
     assert automatic_section(tmp_path) == ""

@@ -18,7 +18,10 @@ from enstruct.comparison.summary import interval
 from enstruct.errors import DataError
 from enstruct.methods import METHODS
 from enstruct.reports.tagging import markdown_table
-from enstruct.reproduce.store import Store
+from enstruct.reproduce.store import SAME, Where, stores_of, whereabouts
+
+Cell = tuple[str, int]
+"""Method and seed."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ TOGETHER = Headline(
 class Runs:
     """``records`` and the F1 of each test row under the chosen rule, by method and seed."""
 
-    records: dict[tuple[str, int], dict[str, Any]]
-    rows: dict[tuple[str, int], NDArray[np.float64]]
+    records: dict[Cell, dict[str, Any]]
+    rows: dict[Cell, NDArray[np.float64]]
 
     def of(self, method: str) -> list[dict[str, Any]]:
         return [record for (name, _), record in sorted(self.records.items()) if name == method]
@@ -105,31 +108,39 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
 
 
 def collected(folder: Path) -> dict[str, Runs]:
-    """Data set -> the runs of all files that have an automatic row of it."""
-    found: dict[str, Runs] = {}
-    settings: dict[str, dict[str, Any]] = {}
+    """Data set -> runs of all files that have an automatic row of it; other versions and machines apart, under a title that says so.
 
-    def add(name: str, records: dict[tuple[str, int], dict[str, Any]], rows: dict[tuple[str, int], NDArray[np.float64]]) -> None:
-        runs = found.setdefault(name, Runs({}, {}))
+    Which library prints the page makes no difference to it.
+    """
+    found: dict[tuple[str, Where], Runs] = {}
+    settings: dict[tuple[str, Where], dict[str, Any]] = {}
+
+    def add(key: tuple[str, Where], records: dict[Cell, dict[str, Any]], rows: dict[Cell, NDArray[np.float64]]) -> None:
+        runs = found.setdefault(key, Runs({}, {}))
         runs.records |= records
         runs.rows |= rows
 
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if any(run["method"] in AUTOMATIC for run in content["runs"]):
-            setting = {key: value for key, value in content["setting"].items() if key != "environment"}
-            if settings.setdefault(str(setting["data"]), setting) != setting:
+            setting = {name: value for name, value in content["setting"].items() if name != "environment"}
+            key = str(setting["data"]), whereabouts(content["setting"].get("environment", {}))
+            if settings.setdefault(key, setting) != setting:
                 raise DataError(
                     f"{path} has other settings than another file of {setting['data']}: their runs are not one table."
                 )
             cells = ResultsFile(path, content["setting"], content["setting"]["model"]).cells
-            records = {key: cell.record for key, cell in cells.items()}
-            add(str(content["setting"]["data"]), records, {key: cell.rows["chosen"] for key, cell in cells.items()})
-    runs = [run for run in Store(folder / "reproduce", "seal-2").runs.values() if run.key.protocol == "fair"]
-    for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
-        same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
-        add(name, {k: run.line for k, run in same.items()}, {k: run.rows["chosen"] for k, run in same.items()})
-    return found
+            add(key, {k: cell.record for k, cell in cells.items()}, {k: cell.rows["chosen"] for k, cell in cells.items()})
+    for store in stores_of(folder / "reproduce", "seal-2"):
+        runs = [run for run in store.runs.values() if run.key.protocol == "fair"]
+        for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
+            same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
+            add((name, store.where), {k: run.line for k, run in same.items()}, {k: r.rows["chosen"] for k, r in same.items()})
+    places = {name: {where for other, where in found if other == name} for name, _ in found}
+    return {
+        name if len(places[name]) == 1 else f"{name} ({', '.join(f'{k} {v}' for k, v in zip(SAME, where, strict=True))})": runs
+        for (name, where), runs in found.items()
+    }
 
 
 def _row(headline: Headline, name: str, runs: Runs) -> list[str]:

@@ -14,7 +14,7 @@ from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.tagging import markdown_table
 from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
 from enstruct.reproduce.runner import has_settings
-from enstruct.reproduce.store import Key, Run, Store
+from enstruct.reproduce.store import Key, Run, Store, stores_of
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
 
 NOT_RUN = "not run"
@@ -46,18 +46,11 @@ def reproduced_page(folder: Path) -> list[str]:
     ]
     for table in TABLES.values():
         if isinstance(table, LabelTable):
-            found = _whereabouts(folder, table.name)
-            stores = [Store(folder, table.name, where) for where in found] or [Store(folder, table.name)]
+            stores = stores_of(folder, table.name) or [Store(folder, table.name)]
             lines += [reproduced_section(table, store) for store in stores]
         else:
             lines.append(command_section(table, folder.parent))
     return lines
-
-
-def _whereabouts(folder: Path, name: str) -> list[tuple[str, ...]]:
-    """Versions and machines that runs of the table come from."""
-    store = Store(folder, name)
-    return list(dict.fromkeys(run.where for run in (*store.runs.values(), *store.elsewhere)))
 
 
 def reproduced_section(table: LabelTable, store: Store) -> str:

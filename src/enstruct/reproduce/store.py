@@ -33,6 +33,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("enstruct")
+Where = tuple[str, ...]
 SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
 """What runs must share to stand in one table, since figures depend on it. The processor may differ: nobody compares seconds."""
 
@@ -57,18 +58,28 @@ class Run:
         return Key(*(self.line[name] for name in Key._fields))
 
     @property
-    def where(self) -> tuple[str, ...]:
-        return tuple(str(self.line["environment"].get(name)) for name in SAME)
+    def where(self) -> Where:
+        return whereabouts(self.line["environment"])
+
+
+def whereabouts(env: dict[str, Any]) -> Where:
+    """Of an environment, what decides whether runs stand in one table."""
+    return tuple(str(env.get(name)) for name in SAME)
+
+
+def stores_of(folder: Path, table: str) -> list[Store]:
+    """One for each version and machine that runs of the table come from, in the order of the file; none without runs."""
+    found = Store(folder, table, where=("every",)).elsewhere
+    return [Store(folder, table, where) for where in dict.fromkeys(run.where for run in found)]
 
 
 class Store:
-    """``runs`` of this version and machine, ``elsewhere`` those of others."""
+    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others."""
 
-    def __init__(self, folder: Path, table: str, where: tuple[str, ...] | None = None) -> None:
+    def __init__(self, folder: Path, table: str, where: Where | None = None) -> None:
         self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
         self.table = table
-        here = environment()
-        self.where = where or tuple(str(here[name]) for name in SAME)
+        self.where = where or whereabouts(environment())
         self.refresh()
 
     def refresh(self) -> None:
@@ -151,8 +162,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _prefix(line: dict[str, Any]) -> str:
-    where = "/".join(str(line["environment"].get(name)) for name in SAME)
-    return "/".join(str(line[name]) for name in Key._fields) + f"/{where}/"
+    return "/".join(str(line[name]) for name in Key._fields) + f"/{'/'.join(whereabouts(line['environment']))}/"
 
 
 def present_commit() -> str | None:
