@@ -1,10 +1,11 @@
 """Tables that other commands make: what is needed first, where figures go, what is passed over."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from enstruct.errors import DataError, DatasetNotFoundError
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reports.reproduced import command_section
 from enstruct.reproduce.commands import finished, run_parts
 from enstruct.reproduce.tables import CommandTable
@@ -119,3 +120,14 @@ def test_the_page_says_where_figures_lie(tmp_path):
     assert text.count("not run") == 1
     assert "- net: `enstruct train rows.npz --out net" in text
     assert "Pictures: `results/curve/some.png`." in text
+
+
+def test_options_in_the_place_of_the_table_s_own(tmp_path):
+    enstruct = Recorder()
+    run_parts(TABLE, ["rows"], tmp_path, enstruct, print, {"--seeds": "5"})
+    assert enstruct.commands[-1][2:6] == ["--model.max_iter", "2", "--seeds", "5"]
+    again = replace(TABLE, parts={"rows": ("compare", "x", "--seeds", "1", "--methods", "dvn")})
+    run_parts(again, [], tmp_path, enstruct, print, {"--seeds": "5", "--methods": "spen"})
+    assert enstruct.commands[-1][:6] == ["compare", "x", "--seeds", "5", "--methods", "spen"]
+    with pytest.raises(ConfigError, match="not for curve"):
+        run_parts(TABLE, [], tmp_path, enstruct, print, {"--seeds": "5"})

@@ -11,7 +11,7 @@ import pytest
 from enstruct.cli.main import build_parser, main
 from enstruct.comparison.run import Cell, environment
 from enstruct.data.load import load_protocol
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
@@ -196,6 +196,33 @@ def test_a_budget_ends_between_runs(tmp_path, monkeypatch):
     assert "2 runs are left" in said[0]
 
 
+def test_an_automatic_row_is_expected_to_take_its_budget(tmp_path):
+    keys = [Key("synthetic-90", "fair", "auto", 0)]
+    with pytest.raises(ConfigError, match="expected to take 600 s"):
+        run(SMALL, Store(tmp_path, "small"), keys, 9.0, lambda title: [])
+
+
+def test_a_run_that_diverges_does_not_stop_the_table(tmp_path, monkeypatch):
+    real = runner.run_cell
+
+    def work(method, *rest):
+        if method == "seal-nce":
+            raise DivergenceError("the loss is nan in epoch 1")
+        return real(method, *rest)
+
+    monkeypatch.setattr(runner, "run_cell", work)
+    said, store = [], Store(tmp_path, "small")
+    keys = [Key("synthetic-90", "fair", method, 0) for method in ("seal-nce", "binary-relevance")]
+    assert run(SMALL, store, keys, None, lambda title: [], said.append) == 1
+    assert said == ["synthetic-90 fair seal-nce seed 0 diverged: the loss is nan in epoch 1"]
+    store = Store(tmp_path, "small")
+    assert list(store.runs) == keys[1:]
+    assert store.diverged == {keys[0]: "the loss is nan in epoch 1"}
+    assert run(SMALL, store, keys, None, lambda title: []) == 0  # it would diverge again
+    row = next(line for line in reproduced_section(SMALL, store).splitlines() if line.startswith("| seal-nce"))
+    assert row.count("diverged") == 5
+
+
 def test_two_processes_add_to_one_table(tmp_path):
     one, two = Store(tmp_path, "small"), Store(tmp_path, "small")
     cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": np.array([0.5])})
@@ -245,7 +272,10 @@ def test_a_reader_between_the_two_files_of_a_writer(folder, copy, monkeypatch):
 def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folds = replace(SMALL, split="10-fold")
-    assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 3))) == 10
+    assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], None))) == 10
+    assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 3))) == 3
+    assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 30))) == 10
+    assert len(list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance"], None))) == runner.SEEDS
     with pytest.raises(ConfigError, match="at least 1"):
         list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance"], 0))
     with pytest.raises(ConfigError, match="seal-nce"):
@@ -266,6 +296,9 @@ def test_a_set_that_is_not_there_is_an_error_only_if_asked_for(tmp_path, monkeyp
     keys = list(plan(table, ["rcv1", "synthetic-90"], ["fair"], ["binary-relevance"], 1))
     with pytest.raises(DataError, match="rcv1"):
         run(table, Store(tmp_path, "small"), keys, None, lambda title: [])
+    with pytest.raises(DataError, match="rcv1"):  # before the first run
+        run(table, Store(tmp_path, "small"), keys[::-1], None, lambda title: [])
+    assert not Store(tmp_path, "small").runs
     assert run(table, Store(tmp_path, "small"), keys, None, lambda title: [], said.append, needed=False) == 1
     assert "rcv1 is passed over" in said[0]
 

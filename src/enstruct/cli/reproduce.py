@@ -18,7 +18,7 @@ from enstruct.cli.progress import successive_bars
 from enstruct.errors import ConfigError
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce.commands import finished, run_parts
-from enstruct.reproduce.runner import adopt, check_choice, plan
+from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
 from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable, get_table
@@ -33,7 +33,9 @@ def parser() -> ArgumentParser:
     )
     p.add_argument("--methods", type=str, default="", help="names joined by commas (default: the table's and the baselines)")
     p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
-    p.add_argument("--seeds", type=int, default=5, help="number of seeds, 0 .. N-1, or of folds")
+    p.add_argument(
+        "--seeds", type=int, default=None, help=f"number of seeds, 0 .. N-1 (default: {SEEDS}), or of folds (default: all)"
+    )
     p.add_argument(
         "--budget", type=float, default=None, help="minutes; no run begins that would not end in time (a first one is not known)"
     )
@@ -89,8 +91,8 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts."""
     from enstruct.cli.main import main  # this module is one of its commands
 
-    if options.methods or options.protocol or options.budget is not None or options.adopt is not None:
-        raise ConfigError(f"{table.name} is made by other commands: --methods, --protocol, --budget and --adopt are not for it.")
-    run_parts(
-        table, _names(options.datasets), options.results.parent, main, partial(Console().print, highlight=False, soft_wrap=True)
-    )
+    if options.protocol or options.budget is not None or options.adopt is not None:
+        raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget and --adopt are not for it.")
+    given = {"--seeds": options.seeds, "--methods": options.methods or None}
+    say = partial(Console().print, highlight=False, soft_wrap=True)
+    run_parts(table, _names(options.datasets), options.results.parent, main, say, {k: str(v) for k, v in given.items() if v})

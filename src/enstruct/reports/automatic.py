@@ -108,7 +108,7 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
 
 
 def collected(folder: Path) -> dict[str, Runs]:
-    """Data set -> runs of all files that have an automatic row of it; other versions and machines apart, under a title that says so.
+    """Data set -> runs of all files that have an automatic row of it; those of several versions or machines under several titles.
 
     Which library prints the page makes no difference to it.
     """

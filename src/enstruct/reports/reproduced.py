@@ -17,7 +17,7 @@ from enstruct.reproduce.runner import has_settings
 from enstruct.reproduce.store import Key, Run, Store, stores_of
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
 
-NOT_RUN = "not run"
+NOT_RUN, DIVERGED = "not run", "diverged"
 TITLES = (
     "method",
     "published",
@@ -88,8 +88,9 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     published = table.rows.get(method, {}).get(dataset)
     theirs, ours = (_runs(store, dataset, protocol, method) for protocol in ("published", "fair"))
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
-    cells = [method, "–" if published is None else f"{published:.2f}", _mean(table, theirs, "fixed") if asked else "–"]
-    cells += [_mean(table, ours, rule) for rule in ("fixed", "threshold", "chosen")]
+    cells = [method, "–" if published is None else f"{published:.2f}"]
+    cells.append((_mean(table, theirs, "fixed") or _why_not(store, dataset, "published", method)) if asked else "–")
+    cells += [_mean(table, ours, r) or _why_not(store, dataset, "fair", method) for r in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     alike = {"auto": BASELINES[1:], FOLDED: BASELINES}.get(head, ())  # baselines that are averaged, or given rows, likewise
     equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
@@ -102,9 +103,15 @@ def _runs(store: Store, dataset: str, protocol: str, method: str) -> list[Run]:
     return sorted(found, key=lambda run: int(run.line["seed"]))
 
 
+def _why_not(store: Store, dataset: str, protocol: str, method: str) -> str:
+    """Of a cell without any run."""
+    return DIVERGED if any(key[:3] == (dataset, protocol, method) for key in store.diverged) else NOT_RUN
+
+
 def _mean(table: LabelTable, runs: Sequence[Run], rule: str) -> str:
+    """Empty without a run."""
     if not runs:
-        return NOT_RUN
+        return ""
     values = [
         100 * run.line[table.metric.replace("-", "_")][rule] for run in runs if rule in run.line[table.metric.replace("-", "_")]
     ]
@@ -125,7 +132,7 @@ def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
         if Key(dataset, "fair", reference, seed) in store.runs
     ]
     if not pairs:
-        return NOT_RUN
+        return _why_not(store, dataset, "fair", method)
     a, b = ([pair[side].rows["chosen"].astype(np.float64) for pair in pairs] for side in (0, 1))
     if len({len(rows) for rows in (*a, *b)}) > 1:  # folds: one pass over the rows
         a, b = [np.concatenate(a)], [np.concatenate(b)]

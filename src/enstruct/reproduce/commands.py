@@ -7,11 +7,11 @@ what parts need (``CommandTable.made``)                   RESULTS/made/, not for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from enstruct.data.catalogue import data_root
-from enstruct.errors import DataError, DatasetNotFoundError
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reproduce.tables import RESOURCES, CommandTable
 
 Enstruct = Callable[[list[str]], int]
@@ -19,18 +19,29 @@ Enstruct = Callable[[list[str]], int]
 INTERRUPTED = 130
 
 
-def run_parts(table: CommandTable, parts: list[str], results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
-    """All parts that can be run, or those named. DataError at the end for those that could not; finished parts stay."""
+def run_parts(
+    table: CommandTable,
+    parts: list[str],
+    results: Path,
+    enstruct: Enstruct,
+    say: Callable[[str], None],
+    given: Mapping[str, str] | None = None,
+) -> None:
+    """All parts that can be run, or those named. DataError at the end for those that could not; finished parts stay.
+
+    given : options in the place of the table's own, "--seeds" and "--methods". ConfigError for commands that have none such.
+    """
     if not table.parts:
         raise DataError(f"{table.name} cannot run here: " + "; ".join(f"{name}: {why}" for name, why in table.absent.items()))
     wanted = parts or list(table.parts)
     for part in wanted:
         if part not in table.parts:
             raise DataError(f"{table.name} has the parts {', '.join(table.parts)}, not {part}.")
+    commands = {part: with_options(part, table.parts[part], given or {}) for part in wanted}
     failed = []
     for part in wanted:
         try:
-            _run_part(table, part, results, enstruct, say)
+            _run_part(table, part, commands[part], results, enstruct, say)
         except DataError as error:
             if len(wanted) == 1:
                 raise
@@ -50,8 +61,19 @@ def goes_on(words: tuple[str, ...]) -> bool:
     return words[0] in ("compare", "masks") or words[:2] in (("tags", "compare"), ("tags", "light"))
 
 
-def _run_part(table: CommandTable, part: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
-    words = table.parts[part]
+def with_options(part: str, words: tuple[str, ...], given: Mapping[str, str]) -> tuple[str, ...]:
+    """A command with other values of some options."""
+    if given and "compare" not in words[:2]:
+        raise ConfigError(f"{', '.join(given)} is not for {part}: `{' '.join(words)}` has none such.")
+    for option, value in given.items():
+        at = words.index(option) if option in words else len(words)
+        words = (*words[:at], option, value, *words[at + 2 :])
+    return words
+
+
+def _run_part(
+    table: CommandTable, part: str, words: tuple[str, ...], results: Path, enstruct: Enstruct, say: Callable[[str], None]
+) -> None:
     if words[0] == "benchmark":
         raise DataError(f"{part} is made by `make bench`.")
     if finished(results, part) and not goes_on(words):

@@ -57,6 +57,13 @@ def load_rows(table: LabelTable, dataset: str, protocol: Protocol) -> list[Split
     return [imputed(fault(dataset))]
 
 
+def check_present(dataset: str) -> None:
+    """DatasetNotFoundError for a set that neither lies below ENSTRUCT_DATA nor can be fetched; one that can is fetched now."""
+    if not dataset.startswith(("synthetic-", "shape-")):
+        entry = CATALOGUE[dataset]
+        locate(entry, "full" if "full" in entry.parts else "train")
+
+
 def settings(table: LabelTable, dataset: str, protocol: Protocol, method: str) -> dict[str, Any]:
     """Parameters of the estimator that are not its defaults. ConfigError where the papers have no such row."""
     if protocol == "fair":

@@ -9,28 +9,33 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.comparison.run import ResultsFile, check_method, environment, make_estimator, run_cell
+from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, ResultsFile, check_method, environment, make_estimator, run_cell
 from enstruct.data.splits import Splits
-from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, unknown_name
+from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.methods import METHODS
-from enstruct.reproduce.protocols import load_rows, settings
+from enstruct.reproduce.protocols import check_present, load_rows, settings
 from enstruct.reproduce.store import Key, Store, present_commit
 from enstruct.reproduce.tables import PROTOCOLS, LabelTable, Protocol
 from enstruct.training.callbacks import Callback
 
+SEEDS = 5
 Bar = Callable[[str], list[Callback]]
 
 
 def plan(
-    table: LabelTable, datasets: Sequence[str], protocols: Sequence[Protocol], methods: Sequence[str], seeds: int
+    table: LabelTable, datasets: Sequence[str], protocols: Sequence[Protocol], methods: Sequence[str], seeds: int | None
 ) -> Iterator[Key]:
-    """The cells in the order in which they are run: all methods of a seed, then the next: an early end is a fair table."""
-    if seeds < 1:
+    """The cells in the order in which they are run: all methods of a seed, then the next: an early end is a fair table.
+
+    seeds : or folds, at most as many as there are; None for SEEDS, or all folds.
+    """
+    if seeds is not None and seeds < 1:
         raise ConfigError(f"--seeds must be at least 1, not {seeds}.")
-    number = int(table.split.partition("-")[0]) if table.split.endswith("-fold") else seeds
+    folds = int(table.split.partition("-")[0]) if table.split.endswith("-fold") else None
+    number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
     for method in methods:
         check_method(method)
     for dataset in datasets:
@@ -73,53 +78,70 @@ def run(
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
-    set that is not there is an error if it is ``needed``, else passed over with a word.
+    set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
+    diverges is kept as such, and the next run begun.
     """
     check_settings(table, store)
-    missing = [key for key in keys if key not in store.runs]
+    missing = _reachable([key for key in keys if key not in store.runs and key not in store.diverged], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
     splits: list[Splits] = []
-    absent: set[str] = set()
-    for key in missing:
-        left = None if end is None else end - time.monotonic()
-        expected = _expected(store, key)
-        if left is not None and (left <= 0 or expected > left):
-            if not made:
-                took = f"{key} took {expected:.0f} s last time" if expected else f"{key} cannot even begin"
-                raise ConfigError(
-                    f"The budget of {minutes:g} minutes is too small for one run: {took}. Raise --budget; nothing is lost."
-                )
-            say(f"the budget is spent; {len(missing) - made} runs are left: run the command again to go on")
+    for number, key in enumerate(missing):
+        if end is not None and not _fits(store, key, end - time.monotonic(), minutes, begun=number > 0):
+            say(f"the budget is spent; {len(missing) - number} runs are left: run the command again to go on")
             break
-        if key.dataset in absent:
-            continue
         if loaded != (key.dataset, key.protocol):
-            try:
-                splits = load_rows(table, key.dataset, key.protocol)  # type: ignore[arg-type]
-            except DatasetNotFoundError as error:
-                if needed:
-                    raise
-                say(f"{key.dataset} is passed over: {error}")
-                absent.add(key.dataset)
-                continue
+            splits = load_rows(table, key.dataset, key.protocol)  # type: ignore[arg-type]
             loaded = (key.dataset, key.protocol)
         store.refresh()
         if key in store.runs:  # another process has made it meanwhile
             continue
-        _make(table, store, key, splits, bar, commit)
-        made += 1
+        made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
     return made
 
 
-def _make(table: LabelTable, store: Store, key: Key, splits: list[Splits], bar: Bar, commit: str | None) -> None:
+def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
+    """Without the runs on sets that are not there."""
+    absent: set[str] = set()
+    for dataset in dict.fromkeys(key.dataset for key in keys):
+        try:
+            check_present(dataset)
+        except DatasetNotFoundError as error:
+            if needed:
+                raise
+            say(f"{dataset} is passed over: {error}")
+            absent.add(dataset)
+    return [key for key in keys if key.dataset not in absent]
+
+
+def _fits(store: Store, key: Key, left: float, minutes: float | None, begun: bool) -> bool:
+    """Whether a run is likely to end in time. ConfigError if it does not and is the first."""
+    expected = _expected(store, key)
+    if left > 0 and expected <= left:
+        return True
+    if not begun:
+        took = f"{key} is expected to take {expected:.0f} s" if expected else f"{key} cannot even begin"
+        raise ConfigError(f"The budget of {minutes:g} minutes is too small for one run: {took}. Raise --budget; nothing is lost.")
+    return False
+
+
+def _make(
+    table: LabelTable, store: Store, key: Key, rows: Splits, bar: Bar, commit: str | None, say: Callable[[str], None]
+) -> bool:
+    """Whether a run ended with figures; they, or why there are none, are on disk then."""
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
     begin = time.perf_counter()
-    cell = run_cell(key.method, splits[key.seed if len(splits) > 1 else 0], key.seed, given, bar(str(key)))
+    try:
+        cell = run_cell(key.method, rows, key.seed, given, bar(str(key)))
+    except DivergenceError as error:
+        say(f"{key} diverged: {error}")
+        store.add_diverged(key, str(error), encoded(given), environment(), commit)
+        return False
     cell.record["seconds"] = time.perf_counter() - begin
-    cell.record["test_rows"] = len(splits[key.seed if len(splits) > 1 else 0].test)
+    cell.record["test_rows"] = len(rows.test)
     cell.record["parameters"] = parameters(key.method, given)
     store.add(key, cell, encoded(given), environment(), commit)
+    return True
 
 
 def encoded(given: dict[str, Any]) -> dict[str, Any]:
@@ -171,9 +193,9 @@ def check_settings(table: LabelTable, store: Store) -> None:
 
 
 def _expected(store: Store, key: Key) -> float:
-    """Seconds that the same cell took with another seed; 0 where nothing is known."""
+    """Seconds that the same cell took with another seed; an automatic row's own budget; 0 where nothing is known."""
     same = [run.line.get("seconds", 0.0) for other, run in store.runs.items() if other[:3] == key[:3]]
-    return max(same, default=0.0)
+    return max(same, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
 
 
 def adopt(table: LabelTable, store: Store, path: Path) -> int:

@@ -4,8 +4,9 @@ A line holds table, dataset, protocol, method, seed, settings, parameters (defau
 updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
 neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
 machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
-version. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and its run made
-again.
+version. A run whose training diverged has a line that says so under "diverged", and no scores; it would diverge again, so it is
+not repeated (delete the line to try it again). Several processes may add to a table. A line cut short by an interruption is
+dropped, with a warning, and its run made again.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def stores_of(folder: Path, table: str) -> list[Store]:
 
 
 class Store:
-    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others."""
+    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others; ``diverged``: key -> why."""
 
     def __init__(self, folder: Path, table: str, where: Where | None = None) -> None:
         self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
@@ -86,6 +87,7 @@ class Store:
         """Read the files again: another process may have finished runs. DataError for damaged ones."""
         self.runs: dict[Key, Run] = {}
         self.elsewhere: list[Run] = []
+        self._without_scores: list[Run] = []
         if self.path.exists():
             self._read()
 
@@ -110,6 +112,9 @@ class Store:
                     continue
                 raise DataError(f"{self.path}, line {number} is no run of enstruct reproduce ({error}); move it away.") from error
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
+            if "diverged" in line:
+                self._without_scores.append(Run(line, {}))
+                continue
             if not rows:
                 raise DataError(
                     f"{self.path}, line {number} has no scores in {self.rows_path.name}: the files are not of one time."
@@ -121,6 +126,18 @@ class Store:
             self.runs[run.key] = run
         else:
             self.elsewhere.append(run)
+
+    @property
+    def diverged(self) -> dict[Key, str]:
+        return {run.key: str(run.line["diverged"]) for run in self._without_scores if run.where == self.where}
+
+    def add_diverged(self, key: Key, why: str, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
+        """A run that ended without figures."""
+        run = self.line(key, Cell({"diverged": why}, {}), settings, env, commit)
+        with _locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            self._without_scores.append(run)
+            self._write()
 
     def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
         """One more finished run, on disk before this returns."""
@@ -146,7 +163,7 @@ class Store:
         """Rows first: a line without its rows would be a finished run that nobody can compare."""
         every = [*self.runs.values(), *self.elsewhere]
         arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
-        text = "".join(json.dumps(run.line) + "\n" for run in every)
+        text = "".join(json.dumps(run.line) + "\n" for run in (*every, *self._without_scores))
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
         replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
 
