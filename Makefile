@@ -25,13 +25,19 @@ docs: $(READY)
 	$(BIN)/pip install --quiet --group docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
+# about twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
+BENCH := OMP_NUM_THREADS=1 $(BIN)/python benchmarks
 bench: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training_step.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference_pass.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/memory.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tagging.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/decoding.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/table.py
+	$(BENCH)/training_step.py --out results/benchmark-step.json
+	$(BENCH)/growth.py --out results/benchmark-growth.json
+	$(BENCH)/inference_pass.py --out results/benchmark-inference.json --plot results/benchmark-inference.png
+	$(BENCH)/bilevel_step.py --out results/benchmark-bilevel.json
+	$(BENCH)/methods.py --out results/benchmark-methods.json
+	$(BENCH)/decoding.py --out results/benchmark-decoding.json
+	$(BENCH)/tagging.py --out results/benchmark-tagging.json
+	$(BENCH)/memory.py
+	$(BENCH)/peers.py --out results/benchmark-peers.json
+	$(BENCH)/table.py
 
 # torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
 $(READY): pyproject.toml

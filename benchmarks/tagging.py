@@ -28,6 +28,7 @@ from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
 from enstruct.energies import ChainEnergy, LocalEnergy, SumEnergy
 from enstruct.files import replace_file
 from enstruct.inference import Chain
+from enstruct.inference.chain import Potentials, viterbi
 from enstruct.spaces import TagSpace
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import to_batch
@@ -69,6 +70,32 @@ def loop_over_time(term: ChainEnergy, y: Tensor) -> Tensor:
     return energy
 
 
+def against_pytorch_crf(repetitions: int) -> dict[str, Any]:
+    """The best paths of 32 sentences, ours and pytorch-crf's where it is installed; AssertionError unless they are the same."""
+    batch, length = 32, 40
+    potentials = Potentials(
+        torch.randn(batch, length, TAGS),
+        torch.ones(batch, length, dtype=torch.bool),
+        torch.randn(TAGS, TAGS),
+        torch.randn(TAGS),
+        torch.randn(TAGS),
+    )
+    found: dict[str, Any] = {"shape": [batch, length, TAGS]}
+    with torch.no_grad():
+        found["ours"] = best(lambda: viterbi(potentials), 10 * repetitions)
+        try:
+            from torchcrf import CRF
+        except ImportError:
+            return found
+        crf = CRF(TAGS, batch_first=True)
+        for theirs, ours in (("transitions", 2), ("start_transitions", 3), ("end_transitions", 4)):
+            getattr(crf, theirs).copy_(-potentials[ours])
+        found["pytorch-crf"] = best(lambda: crf.decode(-potentials[0], potentials[1]), 10 * repetitions)
+        paths = torch.tensor(crf.decode(-potentials[0], potentials[1]))
+    assert torch.equal(viterbi(potentials).argmax(-1), paths), "the paths differ"
+    return found
+
+
 def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
     torch.manual_seed(0)
     rows = sentences(n_sentences)
@@ -103,6 +130,7 @@ def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
         "sentences": n_sentences,
         "tokens": n_tokens,
         "tokens_per_second": {name: n_tokens / seconds for name, seconds in tagging.items()},
+        "viterbi": against_pytorch_crf(repetitions),
         "chain_energy": {"shape": list(y.shape), "seconds": chain},
     }
 

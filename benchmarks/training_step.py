@@ -1,4 +1,4 @@
-"""Seconds of a training step and of an inference pass, ours against the published way, in one run.
+"""Seconds and FLOPs of a training step, seconds of an inference pass, ours against the published way, in one run.
 
     python benchmarks/training_step.py [--out results/benchmark-step.json] [--steps 30]
 
@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from as_published import PublishedStep
 from scipy import sparse
+from torch.utils.flop_counter import FlopCounterMode
 
 from enstruct.comparison.run import environment
 from enstruct.customise import customise
@@ -25,6 +27,7 @@ from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
+from enstruct.hypergradients import Alternating, Bilevel, Hypergradient
 from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
@@ -63,23 +66,41 @@ def seconds(work: Callable[[], Any], steps: int) -> float:
     return sorted(taken)[len(taken) // 2]
 
 
+def near_base_rates(predictor: Predictor, shape: dict[str, Any]) -> None:
+    """As a trained predictor is: the number of labels that it samples is what a step costs."""
+    with torch.no_grad():
+        predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
+        predictor.head.weight.mul_(0.1)
+
+
+def flops(step: Callable[[], Any]) -> float:
+    """Of the dense products of a step. torch's counter cannot follow autograd.grad; backward() does the same work."""
+
+    def by_backward(self: Alternating, problem: Bilevel) -> Hypergradient:
+        outer = problem.outer(problem.theta)
+        outer.backward()
+        return Hypergradient(tuple(p.grad for p in problem.phi), outer)
+
+    with mock.patch.object(Alternating, "gradient", by_backward), FlopCounterMode(display=False) as counter:
+        step()
+    return float(counter.get_total_flops())
+
+
 def measure(name: str, steps: int) -> dict[str, Any]:
     shape = SHAPES[name]
     data = sparse_topics(64, shape["features"], shape["labels"], shape["cardinality"])
     csr = next(batches(Rows(data.X, data.Y), 32))
     dense = next(batches(Rows(sparse.csr_matrix(data.X).toarray(), data.Y), 32))
     game, method = ours(shape), METHODS["seal-nce"]
-    # a predictor near its base rates, as a trained one is: the number of sampled labels is what it costs
     published = PublishedStep(*networks(shape, is_sparse=False), shape["samples"], 5.0)
     for predictor in (game.predictor, published.predictor):
-        with torch.no_grad():
-            predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
-            predictor.head.weight.mul_(0.1)
-    row = {
-        "shape": name,
-        "ours_step": seconds(lambda: game.play(csr, method.stages[0]), steps),
-        "published_step": seconds(lambda: published.step(dense.x, dense.y), steps),
-    }
+        near_base_rates(predictor, shape)
+    row = {"shape": name}
+    for who, step in (
+        ("ours", lambda: game.play(csr, method.stages[0])),
+        ("published", lambda: published.step(dense.x, dense.y)),
+    ):
+        row |= {f"{who}_step": seconds(step, steps), f"{who}_gflop": flops(step) / 1e9}
     fast, slow = copy.deepcopy(game.predictor).eval(), copy.deepcopy(published.predictor).eval()
     with torch.no_grad():
         row["ours_inference"] = seconds(lambda: fast(csr.x), steps)
@@ -99,7 +120,8 @@ def main() -> None:
     for row in rows:
         print(
             f"{row['shape']:10s} step {1e3 * row['ours_step']:7.1f} ms, published {1e3 * row['published_step']:7.1f} ms, "
-            f"ratio {row['step_ratio']:4.1f}   inference ratio {row['inference_ratio']:4.1f}"
+            f"ratio {row['step_ratio']:4.1f}; GFLOP {row['ours_gflop']:.2f} and {row['published_gflop']:.2f}; "
+            f"inference ratio {row['inference_ratio']:4.1f}"
         )
     if options.out is not None:
         options.out.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=1))

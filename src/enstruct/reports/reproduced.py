@@ -169,4 +169,4 @@ def _whereabouts_of_part(results: Path, part: str, command: Sequence[str]) -> st
         return f"in `results/{part}/`, see below"
     if not (results / f"{part}.json").is_file():
         return NOT_RUN
-    return f"in `results/{part}.json`" + ("" if _describes(command) else ", on this page if a section is named after it")
+    return f"in `results/{part}.json`" + (", under Costs" if command[0] == "benchmark" else "")

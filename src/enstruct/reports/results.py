@@ -16,6 +16,7 @@ from enstruct.comparison.run import ResultsFile, scored_by
 from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.automatic import automatic_section
+from enstruct.reports.costs import costs_section
 from enstruct.reports.masks import mask_section
 from enstruct.reports.reproduced import reproduced_page
 from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
@@ -25,8 +26,8 @@ HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from what the commands left in `results/`: `compare-*.json` (`enstruct compare`),
 `tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `search-*.json`,
-`ablation-*.json`, `benchmark-peers*.json` and `benchmark-bilevel.json` (`benchmarks/search_implicit.py`, `ablate_auto.py`,
-`peers.py`, `bilevel_step.py`), and `reproduce/*.jsonl` (`enstruct reproduce`).
+`ablation-*.json` (`benchmarks/search_implicit.py`, `ablate_auto.py`), `benchmark-*.json` (`make bench`), and
+`reproduce/*.jsonl` (`enstruct reproduce`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -46,6 +47,7 @@ def page(folder: Path) -> str:
     parts += [ablation_section(path) for path in sorted(folder.glob("ablation-*.json"))]
     parts += [peers_section(path) for path in sorted(folder.glob("benchmark-peers*.json"))]
     parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
+    parts.append(costs_section(folder))
     parts += reproduced_page(folder / "reproduce")
     return "\n".join(part for part in parts if part)
 

@@ -106,3 +106,14 @@ SEAL_SETTINGS: dict[str, dict[str, Published]] = {
         "seal-ranking": Published(4, 300, 0.1, 300, 1.19, 1.0, 40, None, 0.00612, 0.00109, 1e-05, 3, 5),
     },
 }
+
+PARAMETERS = {
+    "bibtex": (958_800, 991_000),
+    "delicious": (754_000, 951_000),
+    "genbase": (485_600, 491_400),
+    "cal500": (1_123_500, 1_158_700),
+    "eurlex-ev": (4_747_500, 5_546_500),
+    "expr_FUN": (333_000, 533_800),
+    "spo_FUN": (447_000, 597_600),
+}
+"""Numbers of parameters of predictor and energy (SEAL, Table 11; the paper has cal500's in each other's columns)."""

@@ -1,0 +1,181 @@
+"""What everything costs, as lines of one table, from the files that the benchmarks leave (``make bench``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from enstruct.reports.tagging import markdown_table
+from enstruct.reproduce.store import Where, whereabouts
+
+TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
+Line = tuple[str, ...]
+Content = dict[str, Any]
+
+
+def costs_section(folder: Path) -> str:
+    """For each version and machine that files come from."""
+    found = {name: content for name, content in _contents(folder).items() if name != "peers"}
+    if not found:
+        return ""
+    parts = [
+        "## Costs",
+        "",
+        "`make bench` on an idle machine, one thread. As published: dense inputs and samples, the x-network at every call, "
+        "gradients that nobody uses (`benchmarks/as_published.py`). GFLOP: of the dense products made, counted by torch; gathered "
+        "sums of sparse rows and samples come on top. MiB: peak above what the process held before. Of the product rate: GFLOP a "
+        "second over that of a plain product of two matrices on this machine.",
+        "",
+    ]
+    for where in dict.fromkeys(whereabouts(content["environment"]) for content in found.values()):
+        env = next(content["environment"] for content in found.values() if whereabouts(content["environment"]) == where)
+        parts += [f"torch {env['torch']}, {env['machine']}, {env['threads']} thread:", ""]
+        parts += markdown_table(list(TITLES), [list(line) for line in lines(folder, where, left_out=("bilevel", "peers"))])
+    if "methods" in found:
+        parts += _parameters(found["methods"])
+    return "\n".join(parts)
+
+
+def lines(folder: Path, where: Where, left_out: tuple[str, ...] = ()) -> list[Line]:
+    """Of the files that were measured there."""
+    found: list[Line] = []
+    for name, content in _contents(folder).items():
+        if name not in left_out and whereabouts(content["environment"]) == where:
+            found += READERS[name](content)
+    return found
+
+
+def elsewhere(folder: Path, where: Where) -> list[Path]:
+    """Files that were not."""
+    contents = _contents(folder)
+    return [_path(folder, name) for name, content in contents.items() if whereabouts(content["environment"]) != where]
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"benchmark-{name}.json"
+
+
+def _contents(folder: Path) -> dict[str, Content]:
+    there = [name for name in READERS if _path(folder, name).is_file()]
+    return {name: json.loads(_path(folder, name).read_text(encoding="utf-8")) for name in there}
+
+
+def _line(
+    what: str,
+    seconds: float | None = None,
+    times: float | None = None,
+    gflop: float | None = None,
+    mib: float | None = None,
+    share: float | None = None,
+) -> Line:
+    return (
+        what,
+        "" if seconds is None else f"{1e3 * seconds:,.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}",
+        "" if times is None else f"{times:.2f}",
+        "" if gflop is None else f"{gflop:.2f}",
+        "" if mib is None else f"{mib:,.0f}",
+        "" if share is None else f"{100 * share:.0f}%",
+    )
+
+
+def _growth(content: Content) -> Iterator[Line]:
+    """Each of our lines, then the published way's of the same shape."""
+    rate = content["matmul_gflops"]
+    theirs: dict[str, float] = {}
+    for line in content["lines"]:
+        shape = f"{line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
+        if line["way"] != "ours":
+            theirs[f"{line['changed']}: {shape}"] = line["seconds"]
+    for line in content["lines"]:
+        shape = f"{line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
+        other = theirs.get(f"{line['changed']}: {shape}") if line["way"] == "ours" else None
+        times = None if other is None else other / line["seconds"]
+        share = line["gflop"] / line["seconds"] / rate
+        what = f"step of seal-nce, growing {line['changed']}: {shape}, {line['way']}"
+        yield _line(what, line["seconds"], times, line["gflop"], line["peak_mib"], share)
+
+
+def _step(content: Content) -> Iterator[Line]:
+    for row in content["rows"]:
+        for what, key in (("training step of seal-nce", "step"), ("inference pass", "inference")):
+            ours = row["ours_gflop"] if key == "step" else None
+            theirs = row["published_gflop"] if key == "step" else None
+            yield _line(f"{what}, {row['shape']}'s shape, ours", row[f"ours_{key}"], row[f"{key}_ratio"], ours)
+            yield _line(f"{what}, {row['shape']}'s shape, as published", row[f"published_{key}"], None, theirs)
+
+
+def _inference(content: Content) -> Iterator[Line]:
+    for row in content["inference"]:
+        yield _line(f"20 steps of inference, batch {row['batch']}, ours", row["ours_20"], row["ratio_20"])
+        yield _line(f"20 steps of inference, batch {row['batch']}, as published", row["published_20"])
+        what = f"inference to convergence, batch {row['batch']}, ours against 100 steps"
+        yield _line(what, row["ours_to_convergence"], row["ratio_to_convergence"])
+    for row in content["refinement"]:
+        yield _line(
+            f"plain forward pass over prediction refined by {row['steps']} steps, shared features", None, 1 / row["shared"]
+        )
+    for row in content["labels"]:
+        yield _line(f"20 steps of inference, batch 128, {row['labels']:,} labels", row["seconds"])
+
+
+def _bilevel(content: Content) -> Iterator[Line]:
+    for row in content["rows"]:
+        yield _line(f"step of {row['method']}, {row['coupling']}, against alternating", row["step"], 1 / row["times_alternating"])
+
+
+def _decoding(content: Content) -> Iterator[Line]:
+    for row in content["rows"]:
+        what = f"expected-F1 decoding of {content['rows_decoded']} rows, {row['shape']}'s shape, against the formula"
+        yield _line(what, row["ours"], row["formula"] / row["ours"])
+
+
+def _tagging(content: Content) -> Iterator[Line]:
+    for name, rate in content["tokens_per_second"].items():
+        yield _line(f"tagging of 1,000 tokens, {name}", 1000 / rate)
+    chain = content["chain_energy"]["seconds"]
+    ours, loop = chain["product over all tokens"], chain["loop over tokens"]
+    yield _line("chain energy, product over all tokens, against a loop", ours, loop / ours)
+    viterbi = content["viterbi"]
+    times = viterbi["pytorch-crf"] / viterbi["ours"] if "pytorch-crf" in viterbi else None
+    what = " x ".join(map(str, viterbi["shape"]))
+    yield _line(f"Viterbi, {what}, ours, against pytorch-crf (same paths)", viterbi["ours"], times)
+
+
+def _methods(content: Content) -> Iterator[Line]:
+    for row in content["seconds"]:
+        published = "" if row["published_epoch"] is None else f" (published, elsewhere: {row['published_epoch']:g} s)"
+        yield _line(f"an epoch of {row['method']}, bibtex's shape{published}", row["epoch"])
+    for row in content["seconds"]:
+        yield _line(f"prediction of 1,479 rows by {row['method']}, bibtex's shape", row["predict"])
+
+
+def _peers(content: Content) -> Iterator[Line]:
+    for name, found in content["lines"].items():
+        yield _line(f"fit of {content['data']}: {name}", found["fit_seconds"])
+
+
+def _parameters(content: Content) -> list[str]:
+    rows = [
+        [row["data"], *(f"{n:,}" for n in (row["predictor"], row["energy"], *row["published"]))] for row in content["parameters"]
+    ]
+    titles = ["data", "predictor", "energy", "published predictor", "published energy"]
+    return [
+        "Parameters under the published settings of SEAL-NCE, without a bias for each label (SEAL, Table 11):",
+        "",
+        *markdown_table(titles, rows),
+    ]
+
+
+READERS: dict[str, Callable[[Content], Iterator[Line]]] = {
+    "growth": _growth,
+    "step": _step,
+    "inference": _inference,
+    "bilevel": _bilevel,
+    "methods": _methods,
+    "decoding": _decoding,
+    "tagging": _tagging,
+    "peers": _peers,
+}
+"""Name of a file -> its lines."""

@@ -1,0 +1,38 @@
+"""The section of costs says what the files say, each version and machine by itself."""
+
+import json
+
+from enstruct.reports.costs import costs_section
+
+ENV = {"enstruct": "1", "torch": "2", "scikit-learn": "1", "numpy": "2", "machine": "m", "threads": 1}
+
+
+def test_growth_is_shown_with_its_ratio_memory_and_share(tmp_path):
+    shape = {"changed": "labels", "labels": 1000, "rows": 32, "samples": 20}
+    ours = {**shape, "way": "ours", "seconds": 0.01, "peak_mib": 12.0, "gflop": 0.2}
+    theirs = {**shape, "way": "as published", "seconds": 0.05, "peak_mib": 80.0, "gflop": 2.0}
+    content = {"environment": ENV, "matmul_gflops": 80.0, "lines": [ours, theirs]}
+    (tmp_path / "benchmark-growth.json").write_text(json.dumps(content))
+    lines = costs_section(tmp_path).splitlines()
+    shape = "1,000 labels, 32 rows, 20 samples"
+    assert f"| step of seal-nce, growing labels: {shape}, ours | 10 | 5.00 | 0.20 | 12 | 25% |" in lines
+    assert f"| step of seal-nce, growing labels: {shape}, as published | 50 |  | 2.00 | 80 | 50% |" in lines
+
+
+def test_two_machines_have_two_tables(tmp_path):
+    row = {"shape": "x", "ours": 0.5, "formula": 1.0}
+    (tmp_path / "benchmark-decoding.json").write_text(json.dumps({"environment": ENV, "rows_decoded": 5, "rows": [row]}))
+    content = {
+        "environment": ENV | {"torch": "9"},
+        "parameters": [{"data": "x", "predictor": 1000, "energy": 2000, "published": [1000, 2001]}],
+        "seconds": [{"method": "spen", "epoch": 1.5, "predict": 0.25, "published_epoch": 28.0}],
+    }
+    (tmp_path / "benchmark-methods.json").write_text(json.dumps(content))
+    text = costs_section(tmp_path)
+    assert text.count("| what |") == 2
+    assert "| an epoch of spen, bibtex's shape (published, elsewhere: 28 s) | 1,500 |" in text
+    assert "| x | 1,000 | 2,000 | 1,000 | 2,001 |" in text
+
+
+def test_without_files_there_is_no_section(tmp_path):
+    assert costs_section(tmp_path) == ""
