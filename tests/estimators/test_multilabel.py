@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
 from enstruct.data.synthetic import block_exclusive
@@ -126,6 +127,28 @@ def test_binary_and_multiclass_targets():
     assert ((binary.decision_function(X) > 0) == binary.predict(X)).all()
 
 
+@pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance"])
+def test_probabilities_of_a_rare_class_are_its_rate_and_weights_count_once(method):
+    """As scikit-learn has it on rows that say nothing: the base rate, or one half where classes weigh the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 2)), rng.random(1500) < 0.08
+    for class_weight in (None, "balanced", {True: 11.5}):
+        theirs = LogisticRegression(class_weight=class_weight).fit(X, y).predict_proba(X)[:, 1].mean()
+        model = small(method, max_iter=25, early_stopping=False, class_weight=class_weight).fit(X, y)
+        assert model.predict_proba(X)[:, 1].mean() == pytest.approx(theirs, abs=0.06 if theirs > 0.3 else 0.02)
+
+
+def test_a_class_whose_rows_weigh_nothing_has_its_column():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 4)), np.repeat(["a", "b", "c"], 30)
+    with pytest.warns(ConstantLabelWarning):
+        model = small(max_iter=3).fit(X, y, sample_weight=(y != "c").astype(float))
+    p = model.predict_proba(X)
+    assert p.shape == (90, 3)
+    np.testing.assert_allclose(p.sum(1), 1)
+    assert (p[:, 2] == 0).all()
+
+
 def test_decisions_are_switchable_without_retraining(blocks):
     model = small(max_iter=10).fit(blocks.X, blocks.Y)
     assert set(model.rules_) == {"fixed", "threshold", "top-k", "expected-f1", "bayes-risk", "per-label"}
@@ -214,6 +237,38 @@ def test_partial_fit_learns_and_continues(blocks):
     assert model.history_[-1]["predictor_loss"] < 0.6 * model.history_[0]["predictor_loss"]
     assert model.score(blocks.X, blocks.Y) > 0.5
     assert not hasattr(EnergyMultiLabelClassifier("binary-relevance"), "partial_fit")
+
+
+def test_partial_fit_goes_on_with_what_was_fitted(blocks, tmp_path):
+    model = small("cross-entropy", max_iter=20, learning_rate=5e-3, dropout=0.1).fit(blocks.X, blocks.Y)
+    fitted, epochs = model.score(blocks.X, blocks.Y), model.n_iter_
+    model.save(tmp_path / "m")
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    for each in (model, loaded):
+        before = each.predict_proba(blocks.X)
+        each.partial_fit(blocks.X[:20], blocks.Y[:20])
+        assert each.n_iter_ == epochs + 1
+        assert abs(each.score(blocks.X, blocks.Y) - fitted) < 0.05
+        assert 0 < np.abs(each.predict_proba(blocks.X) - before).max() < 0.2
+        assert "expected-f1" in each.rules_  # those of fit
+
+
+def test_partial_fit_after_a_second_fit_trains_the_new_networks(blocks):
+    model = small("cross-entropy", max_iter=3).partial_fit(blocks.X, blocks.Y)
+    model.fit(blocks.X, blocks.Y)
+    before = model.predict_proba(blocks.X)
+    model.partial_fit(blocks.X, blocks.Y)
+    assert np.abs(model.predict_proba(blocks.X) - before).max() > 0
+
+
+def test_partial_fit_weighs_labels(blocks):
+    plain, heavy = (small("cross-entropy", learning_rate=5e-3, class_weight=w) for w in (None, {3: 20.0}))
+    for _ in range(15):
+        plain.partial_fit(blocks.X, blocks.Y)
+        heavy.partial_fit(blocks.X, blocks.Y)
+    assert heavy.predict_proba(blocks.X)[:, 3].mean() > plain.predict_proba(blocks.X)[:, 3].mean() + 0.2
+    with pytest.raises(ConfigError, match="all rows at once"):
+        small("cross-entropy", class_weight="balanced").partial_fit(blocks.X, blocks.Y)
 
 
 def test_warm_start_goes_on(blocks):

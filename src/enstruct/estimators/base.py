@@ -157,11 +157,15 @@ class EnergyEstimator(BaseEstimator):
                 log.info("pass %d over the validation rows %s", number + 1, losses)
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
-        n_labels = train.Y.shape[1]
         if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
             self._check_same_task(method, train)
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
+        return self._game_of_networks(method, train, positive_weight)
+
+    def _game_of_networks(self, method: Method, train: Rows, positive_weight: Any) -> Game:
+        """A game of the networks at hand."""
+        n_labels = train.Y.shape[1]
         device = self._device()
         self.predictor_.to(device)
         if self.energy_ is not None:

@@ -18,7 +18,7 @@ from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
-from enstruct.estimators.preparation import make_scaler, merge_duplicates, positive_weights, seen_columns
+from enstruct.estimators.preparation import class_weights, make_scaler, merge_duplicates, positive_weights, seen_columns
 from enstruct.methods import get_method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
@@ -97,7 +97,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``. "auto" is
         "tfidf" for the method "binary-relevance-tfidf".
     class_weight : None, "balanced" or dict
-        Weight of active labels in the supervised loss.
+        Weight of active labels in the supervised loss, "balanced": negatives over positives; for 1-D y of the rows of each class,
+        as scikit-learn has it.
     bayes_risk_samples : int, default=300
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it.
@@ -209,10 +210,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.classes_ = labels.classes
         train = self._modelled(train)
         validation = None if validation is None else self._modelled(validation)
-        weights = positive_weights(self.class_weight, rows.Y, labels.classes)
-        self.history_ = self._train(
-            train, validation, self._judge(), None if weights is None else weights[constants.varying], seed
-        )
+        self.__dict__.pop("partial_game_", None)  # partial_fit goes on with what is fitted now
+        self.history_ = self._train(train, validation, self._judge(), self._label_weights(rows.Y), seed)
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
         self._fit_rules(validation)
@@ -232,22 +231,33 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     @available_if(_passes)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
-        """One pass over these rows. The first call fixes the labels (``classes``, or those of y) and the scaling.
+        """One pass over these rows, by the method's first stage.
 
-        No rows are held out, so the decision stays at 0.5.
+        On a fitted (or loaded) estimator it goes on with its networks, labels, scaling and decision rules. On a new one the
+        first call fixes the labels (``classes``, or those of y) and the scaling, and the decision stays at 0.5, as no rows are
+        held out.
         """
-        first = not hasattr(self, "partial_game_")
+        new = not hasattr(self, "predictor_")
         self._check_choices()
-        X = self._validated(X, reset=first)
-        if first:
+        if self.class_weight == "balanced":
+            raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
+        X = self._validated(X, reset=new)
+        if new:
             self.labels_ = LabelFormat.infer(y, classes)
             self.classes_ = self.labels_.classes
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
             self.scaler_, self.columns_ = self._make_scaler(X), None  # later calls may bring features that this one lacks
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
         rows = self._modelled(merge_duplicates(self._rows(X, y, sample_weight, self.labels_)))
-        self._partial_epoch(rows, first)
+        self._partial_epoch(rows, new)
         return self
+
+    def _label_weights(self, Y: Any) -> Any:
+        """(labels that vary,) of the positives of label sets; a single label's classes weigh on its rows, see :meth:`_rows`."""
+        if self.class_weight is None or self.labels_.kind == "single":
+            return None
+        weights = positive_weights(self.class_weight, Y, self.labels_.classes)
+        return None if weights is None else weights[self.constants_.varying]
 
     def _rows(self, X: Any, Y: Any, sample_weight: Any, labels: LabelFormat) -> Rows:
         indicator = labels.encode(Y)
@@ -262,7 +272,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             except ValueError as error:
                 raise DataError(str(error)) from error
         if labels.kind == "single" and self.class_weight is not None:
-            per_class = positive_weights(self.class_weight, indicator, labels.classes)
+            per_class = class_weights(self.class_weight, indicator, labels.classes)
             weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
         return Rows(X, indicator, weight)
 
@@ -340,15 +350,18 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         )
         raise ConfigError(f"decision={self.decision!r} cannot be used: {why}.")
 
-    def _partial_epoch(self, rows: Rows, first: bool) -> None:
+    def _partial_epoch(self, rows: Rows, new: bool) -> None:
+        """``new``: on networks yet to be made."""
         method = self._method()
         with torch.random.fork_rng(devices=[]):
-            if first:
-                torch.manual_seed(self._seed())
-                self.partial_game_ = self._make_game(method, rows, None)
-            else:
+            if hasattr(self, "partial_game_"):
                 torch.set_rng_state(self.generator_state_)
-            losses = Loop(self.partial_game_, rows, None, self._judge()).run_epoch(method.stages[0])
+            else:
+                torch.manual_seed(self._seed())
+                weights = self._label_weights(rows.Y)
+                make = self._make_game if new else self._game_of_networks
+                self.partial_game_ = make(method, rows, weights)
+            losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
             self.generator_state_: torch.Tensor = torch.get_rng_state()
         self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
         self.n_iter_ = len(self.history_)

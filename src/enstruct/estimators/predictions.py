@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 from torch import nn
@@ -109,12 +109,13 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
         """Marginal probabilities (rows, labels); for 1-D y they sum to one.
 
-        With one label a row, P(l | exactly one label) under independent marginals is the softmax of the logits.
+        With one label a row they are the marginals over their sum, as scikit-learn's one-vs-rest classifiers have it.
         Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
         """
         logits = self._logits(self._inputs(X), refine)
         if self.labels_.kind == "single":
-            return np.asarray(softmax(logits, axis=1))
+            logits = self.constants_.expand_numbers(logits, -np.inf)  # a class without weight has no chance
+            return np.asarray(softmax(log_expit(logits), axis=1))
         p = self.constants_.expand_numbers(expit(logits))
         return p if self.hierarchy is None else self.hierarchy.raise_parents(p)
 

@@ -122,6 +122,15 @@ def scaler_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
     return scaler
 
 
+def class_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """(classes,) weight of the rows of each class where a row has one. "balanced": rows / (classes * rows of the class)."""
+    if class_weight == "balanced":
+        counts = np.asarray(Y.sum(0, dtype=float)).ravel()
+        return Y.shape[0] / (len(classes) * np.maximum(counts, 1))
+    found = positive_weights(class_weight, Y, classes)
+    return np.ones(len(classes)) if found is None else found
+
+
 def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[Any]) -> NDArray[np.float64] | None:
     """(labels,) weight of active labels in the supervised loss. "balanced": (negatives / positives), at most 20."""
     if class_weight is None:

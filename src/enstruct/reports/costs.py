@@ -24,9 +24,9 @@ def costs_section(folder: Path) -> str:
         "## Costs",
         "",
         "`make bench` on an idle machine, one thread. As published: dense inputs and samples, the x-network at every call, "
-        "gradients that nobody uses (`benchmarks/as_published.py`). GFLOP: of the dense products made, counted by torch; gathered "
-        "sums of sparse rows and samples come on top. MiB: peak above what the process held before. Of the product rate: GFLOP a "
-        "second over that of a plain product of two matrices on this machine.",
+        "gradients that nobody uses (`benchmarks/as_published.py`). GFLOP: of the dense products made, counted by torch; the "
+        "gathered sums of sparse rows and samples come on top. MiB: peak above what the process held before. Of the product "
+        "rate: GFLOP a second over that of a plain product of two matrices on this machine.",
         "",
     ]
     for where in dict.fromkeys(whereabouts(content["environment"]) for content in found.values()):
