@@ -24,6 +24,7 @@ def test_customise():
         ({"energy_weight": -1.0}, "non-negative"),
         ({"supervised": "rank"}, "ranking"),
         ({"no_such": 1}, "Unknown method setting"),
+        ({"energy_wieght": 2.0}, "Did you mean 'energy_weight'"),
     ],
 )
 def test_bad_changes(changes, message):

@@ -73,7 +73,7 @@ def customise(
     loss = {k: given.pop(k) for k in LOSS_SETTINGS if k in given}
     steps = {k: given.pop(k) for k in COUPLING_SETTINGS if k in given}
     if given:
-        raise unknown_name("method setting", next(iter(given)), (*loss, *steps))
+        raise unknown_name("method setting", next(iter(given)), (*LOSS_SETTINGS, *COUPLING_SETTINGS))
     if not method.has_energy:
         loss = {k: v for k, v in loss.items() if k != "energy_weight"}  # nothing to weigh
         negatives = n_samples = hypergradient = sample_gradient = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,21 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from enstruct.errors import SaveError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time, by a lock on the file ``path``; where the system has no such locks, the file alone is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
@@ -30,33 +45,33 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
         write(part)
         os.replace(part, path)
     except (OSError, SafetensorError) as error:
-        part.unlink(missing_ok=True)
         raise SaveError(
             f"Could not write {path}: {error}. Nothing was changed; free some space or choose another place."
         ) from error
+    finally:
+        part.unlink(missing_ok=True)  # whatever ended the writing, Ctrl-C too
 
 
 def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
-    """``fill`` a temporary folder beside ``path``, then swap it in; an existing folder survives a failure."""
-    old: Path | None = None
+    """``fill`` a temporary folder beside ``path``, then swap it in; an existing folder survives a failure, Ctrl-C too."""
+    new, old = (path.with_name(f".{path.name}.{os.getpid()}.{word}") for word in ("part", "old"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()  # with the permissions that new folders have here
     except OSError as error:
         raise SaveError(f"Could not write beside {path}: {error}.") from error
     try:
         fill(new)
         if path.exists():
-            old = path.with_name(f".{path.name}.{os.getpid()}.old")
             os.replace(path, old)
         os.replace(new, path)
     except (OSError, SafetensorError, SaveError) as error:
-        if old is not None and not path.exists():
-            os.replace(old, path)
         raise SaveError(
             f"Could not save to {path}: {error}. Nothing was changed; free some space or choose another place."
         ) from error
     finally:
+        if old.exists() and not path.exists():
+            os.replace(old, path)
         shutil.rmtree(new, ignore_errors=True)
-        if old is not None:
-            shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

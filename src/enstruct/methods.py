@@ -19,7 +19,7 @@ Formulas: the SEAL paper's Table 2 rows, without the published code's loss error
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from enstruct.baselines.binary_relevance import fit_one_vs_rest
@@ -367,3 +367,15 @@ def get_method(method: str | Method, table: dict[str, Method] = METHODS) -> Meth
     if method not in table:
         raise unknown_name("method", method, table)
     return table[method]
+
+
+def described(declaration: Any, prefix: str = "") -> dict[str, Any]:
+    """The entries of a declaration made of dataclasses, as a row is: "predictor_loss.energy_weight"; functions by their names."""
+    found: dict[str, Any] = {}
+    for entry in fields(declaration):
+        value = getattr(declaration, entry.name)
+        if is_dataclass(value):
+            found |= described(value, f"{prefix}{entry.name}.")
+        else:
+            found[prefix + entry.name] = value if isinstance(value, int | float) else getattr(value, "__name__", str(value))
+    return found

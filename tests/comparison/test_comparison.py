@@ -70,6 +70,17 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
     assert content["runs"][0]["validation_f1"]
 
 
+def test_two_processes_add_to_one_file(tmp_path):
+    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    one, two = ResultsFile(path, {"data": "a"}, DEFAULTS), ResultsFile(path, {"data": "a"}, DEFAULTS)
+    one.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
+    two.run("b", 0, lambda: Cell({"method": "b", "seed": 0}, rows))
+    assert set(ResultsFile(path, {"data": "a"}, DEFAULTS).cells) == {("a", 0), ("b", 0)}
+    np.savez(path.with_suffix(".rows.npz"), x=np.zeros(1))
+    with pytest.raises(DataError, match="not of one time"):
+        ResultsFile(path, {"data": "a"}, DEFAULTS)
+
+
 def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "out.json"
     rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}

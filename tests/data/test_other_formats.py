@@ -23,6 +23,22 @@ def test_svmlight_labels_from_zero_features_from_one(tmp_path):
     assert data.Y.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
 
 
+def test_svmlight_rows_without_labels_keep_their_first_feature(tmp_path):
+    data = read_svmlight(write(tmp_path, "3:1 5:2\n1:4\n"), n_labels=2)
+    np.testing.assert_array_equal(data.X.toarray(), [[0, 0, 1, 0, 2], [4, 0, 0, 0, 0]])
+    assert data.Y.shape == (2, 2)
+    assert data.Y.nnz == 0
+
+
+def test_labels_are_named_for_arff_alone(tmp_path):
+    path = write(tmp_path, "0 1:1\n")
+    with pytest.raises(DataError, match="leave it out"):
+        read_file(path, labels=-2)
+    write_npz(tmp_path / "d.npz", Dataset(np.eye(2), sparse.csr_matrix(np.eye(2)), ("a", "b"), ("p", "q")))
+    with pytest.raises(DataError, match="leave it out"):
+        read_file(tmp_path / "d.npz", labels=-2)
+
+
 def test_xmc_header_sets_the_shape_and_features_from_zero(tmp_path):
     data = read_svmlight(write(tmp_path, "2 5 4\n0,3 0:1.5 4:1\n2 1:1\n", "file.txt"))
     assert data.X.shape == (2, 5)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from enstruct.decisions.choose import RULES, Comparison, cross_validate, make_rule
+from enstruct.decisions.choose import RULES, Comparison, cross_validate, fit_rule, make_rule
 from enstruct.errors import ConfigError
 
 
@@ -41,3 +42,27 @@ def test_other_metrics_take_the_best_and_break_ties_towards_the_simpler():
 def test_unknown_rule():
     with pytest.raises(ConfigError, match="Did you mean 'threshold'"):
         make_rule("treshold")
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name != "bayes-risk"])
+@pytest.mark.parametrize("metric", ["example-f1", "macro-f1"])
+def test_a_rule_fitted_to_weighted_rows_is_that_of_repeated_rows(name, metric):
+    rng = np.random.default_rng(3)
+    p, weight = rng.random((60, 6)), rng.integers(0, 4, 60)
+    y = sparse.csr_matrix((rng.random((60, 6)) < p).astype(np.uint8))
+    again = np.repeat(np.arange(60), weight)
+    weighted = fit_rule(make_rule(name), p, y, metric, None, weight.astype(float))
+    repeated = fit_rule(make_rule(name), p[again], y[again], metric, None)
+    assert (weighted.predict(p) != repeated.predict(p)).nnz == 0
+
+
+def test_weights_count_in_the_choice():
+    """Thresholds serve the many rows, one label serves the eight that weigh the most."""
+    rng = np.random.default_rng(0)
+    p = rng.random((40, 5))
+    y = (p > 0.3).astype(np.uint8)
+    y[:8] = np.eye(5, dtype=np.uint8)[p[:8].argmax(1)]
+    weight = np.where(np.arange(40) < 8, 1e4, 1.0)
+    plain, heavy = (cross_validate(("threshold", "top-k"), p, sparse.csr_matrix(y), weight=w) for w in (None, weight))
+    assert (plain.best(), heavy.best()) == ("threshold", "top-k")
+    assert heavy.scores["top-k"] == pytest.approx(1, abs=0.01)

@@ -1,6 +1,7 @@
 """Saved models: the same answers, no code, nothing half-written."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import sparse
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.errors import ModelFileError, SaveError
-from enstruct.files import replace_file
+from enstruct.files import replace_file, replace_folder
 from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, UnrolledIterates, ValueTuples
 
@@ -144,3 +145,43 @@ def test_a_failed_file_leaves_the_old_one(tmp_path):
         replace_file(path, fail)
     assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, TypeError])
+def test_whatever_ends_a_file_leaves_the_old_one_and_no_trace(ends, tmp_path):
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+
+    def fail(part):
+        part.write_text("half")
+        raise ends
+
+    with pytest.raises(ends):
+        replace_file(path, fail)
+    assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_an_interruption_in_the_swap_leaves_the_old_folder(call, tmp_path, monkeypatch):
+    folder, calls = tmp_path / "m", []
+    replace_folder(folder, lambda new: (new / "a").write_text("old"))
+    rename = os.replace
+
+    def interrupted(*names):
+        calls.append(names)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        rename(*names)
+
+    monkeypatch.setattr("enstruct.files.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace_folder(folder, lambda new: (new / "a").write_text("new"))
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert (folder / "a").read_text() == "old"
+
+
+def test_a_saved_folder_has_the_permissions_of_any_new_one(model, tmp_path):
+    (tmp_path / "any").mkdir()
+    model.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_mode == (tmp_path / "any").stat().st_mode

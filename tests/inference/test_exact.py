@@ -107,6 +107,15 @@ def test_holes_stay_empty():
     torch.testing.assert_close(*answers)
 
 
+def test_an_energy_of_labels_alone_is_solved_without_pairs():
+    energy = SumEnergy(torch.nn.Identity(), [LocalEnergy(3, 17)]).double()
+    state = energy.prepare(torch.randn(8, 3, dtype=torch.float64))
+    unary, pairs = pairwise_form(energy, state)
+    assert float(pairs.abs().sum()) == 0
+    found = Exact("integer-program").solve(energy, state, LabelSpace(17)).y
+    torch.testing.assert_close(found, (unary < 0).to(found))
+
+
 def test_what_a_solver_cannot_do_it_says():
     energy, state = a_field(labels=17, rows=1)
     with pytest.raises(ConfigError, match="linear-program"):

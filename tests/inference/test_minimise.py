@@ -164,6 +164,16 @@ def test_a_row_does_not_depend_on_its_batch():
         assert int(alone.steps[0]) == int(whole.steps[row])
 
 
+def test_decisions_are_counted_from_the_start_on():
+    """``stable=2``: the start's decision and the next iterate's, so one step at least."""
+    energy, x = an_energy(), torch.randn(50, F, dtype=torch.float64)
+    for stable in (2, 4):
+        found = minimise(energy, energy.prepare(x), LabelSpace(L), steps=200, stable=stable)
+        assert int(found.steps.min()) >= stable - 1
+    with pytest.raises(ConfigError, match="stable at least 2"):
+        Inference(stable=1)
+
+
 def test_compaction_changes_nothing():
     energy, x = an_energy(), torch.randn(300, F, dtype=torch.float64)
     kept, dropped = (

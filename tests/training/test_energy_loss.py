@@ -61,6 +61,27 @@ def test_a_users_energy_module():
     assert len(loop(EnergyLoss(5, 3, energy=Mine()), 3)) == 3
 
 
+def test_the_energy_s_weight_rises_over_the_warm_up():
+    """At first the loss is cross-entropy alone, after so many updates the row's own."""
+    torch.manual_seed(0)
+    logits, features, y = torch.randn(4, 3), torch.randn(4, 5), torch.ones(4, 3)
+    rising, whole = EnergyLoss(5, 3, warmup=2), EnergyLoss(5, 3, warmup=0)
+    whole.energy.load_state_dict(rising.energy.state_dict())
+    cross_entropy = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(1).mean()
+    first, last = rising(logits, y, features), whole(logits, y, features)
+    torch.testing.assert_close(first, cross_entropy)
+    rising.n_updates = 1
+    torch.testing.assert_close(rising(logits, y, features), (first + last) / 2)
+    rising.n_updates = 2
+    torch.testing.assert_close(rising(logits, y, features), last)
+    rising.update()
+    again = EnergyLoss(5, 3, warmup=2)
+    again.load_state_dict(rising.state_dict())
+    assert again.n_updates == rising.n_updates == 3
+    with pytest.raises(ConfigError, match="anchor_weight=0"):
+        EnergyLoss(5, 3, anchor_weight=0.5)
+
+
 def test_misuse_is_explained():
     with pytest.raises(ConfigError, match="one-stage"):
         EnergyLoss(5, 3, "cross-entropy")

@@ -137,6 +137,10 @@ def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
     fit(blocks, max_iter=1, callbacks=[Checkpoint(path)])
     with pytest.raises(ModelFileError, match="other settings"):
         fit(blocks, max_iter=1, learning_rate=0.1, callbacks=[Checkpoint(path, resume=True)])
+    for changes in ({"cost": "hamming-sum"}, {"dropout": 0.1}, {"metric": "macro-f1"}, {"hidden": 9}):
+        with pytest.raises(ModelFileError, match="other settings"):
+            fit(blocks, max_iter=1, **changes, callbacks=[Checkpoint(path, resume=True)])
+    fit(blocks, max_iter=1, callbacks=[Checkpoint(path, resume=True)])  # this one is its own
     other = replace(blocks, Y=blocks.Y[:, ::-1])
     with pytest.raises(ModelFileError, match="other settings or data"):
         fit(other, max_iter=1, callbacks=[Checkpoint(path, resume=True)])

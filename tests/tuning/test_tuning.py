@@ -1,6 +1,7 @@
 """Tuning: what is suggested fits the method, studies go on and are shared, equal trials, failures are counted."""
 
 import json
+from datetime import datetime, timedelta
 
 import pytest
 from optuna import TrialPruned
@@ -57,6 +58,35 @@ def test_a_study_goes_on_where_it_stopped_and_counts_others_trials(task, tmp_pat
     assert third["value"] == max(trial.value for trial in ended(again) if trial.value is not None)
 
 
+def test_studies_opened_at_once_draw_different_trials(task, tmp_path, monkeypatch):
+    """As two processes do that are started together on a file that is not there yet."""
+
+    def draw(into):
+        def value(method, task, trial, bar):
+            into.append(suggest(trial, METHODS[method], 10)["learning_rate"])
+            return 0.5
+
+        monkeypatch.setattr(tuning, "_value", value)
+        return into
+
+    drawn = draw([])
+    one, two = open_study("s", tmp_path / "j"), open_study("s", tmp_path / "j")
+    for trials in (1, 3, 5):
+        tune("cross-entropy", task, one, trials)
+        tune("cross-entropy", task, two, trials + 1)
+    assert len(set(drawn)) == len(drawn) == 6
+    again = draw([])
+    tune("cross-entropy", task, open_study("t", tmp_path / "j"), 6)
+    assert again == drawn  # the same trials, whoever makes them
+
+
+def test_a_trial_of_another_machine_s_yesterday_is_not_waited_for(task, tmp_path):
+    study = open_study("s", tmp_path / "j")
+    study.ask().set_user_attr("process", "elsewhere 7")
+    assert tuning.at_work(study) == 1
+    assert not tuning._alive("elsewhere 7", datetime.now() - timedelta(days=2))
+
+
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
     model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], random_state=0)
@@ -94,6 +124,23 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert [found["method"] for found in best] == ["cross-entropy", "seal-nce"]
     assert all(sum(found["trials"].values()) == 2 for found in best)
     assert "energy_weight" in best[1]["settings"]
+    compared = ["compare", "mine.npz", "--seeds", "1", "--tuned", "best.json", "--json", "out.json"]
+    assert main([*compared, "--methods", "binary-relevance,cross-entropy,seal-nce"]) == 0
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert out["setting"]["tuned"]["seal-nce"] == best[1]["settings"]
+    assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
+    assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
+    assert "no settings of spen" in capsys.readouterr().err
+    train = ["train", "mine.npz", "--out", "m", "--tuned", "best.json"]
+    assert main([*train, "--model.method", "seal-nce"]) == 0
+    saved = json.loads((tmp_path / "m" / "model.json").read_text())["parameters"]
+    assert saved["energy_weight"] == best[1]["settings"]["energy_weight"]
+    assert main([*train, "--model.metric", "macro-f1"]) == 2
+    assert "tuned for example-f1" in capsys.readouterr().err
+    assert main([*train[:-1], "out.json"]) == 2
+    assert main([*train, "--auto", "1"]) == 2
+    assert main(["tune", "mine.npz", "--method", "cross-entropy,binary-relevance", "--json", "never.json"]) == 2
+    assert not (tmp_path / "never.json").exists()  # all methods are looked at before the first trial
     assert main(["tune", "mine.npz", "--method", "binary-relevance"]) == 2
     assert "nothing to tune" in capsys.readouterr().err
     assert main(["tune", "nothing.npz"]) == 2

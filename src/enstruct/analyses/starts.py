@@ -23,6 +23,7 @@ from enstruct.methods import get_method
 from enstruct.reports.plots import panels, save
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback
+from enstruct.training.randomness import forked
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
@@ -43,12 +44,12 @@ class Watch(Callback):
         X, truth = loop.validation.X, loop.validation.Y
         game = loop.game
         energy = game.loss.network
-        scores = {"predictor": best_threshold_score(probabilities(game.predictor, X), truth)}
+        scores = {"predictor": best_threshold_score(probabilities(game.predictor, X, loop.device), truth)}
         for name, start in (("from predictor", "predictor"), ("from random", "random")):
             how = game.method.refinement(self.steps, start)
-            with torch.random.fork_rng(devices=[]):
+            with forked(loop.device):
                 torch.manual_seed(0)
-                y = inferred(game.predictor, energy, game.loss.space, how, X, tilted=game.method.relative)
+                y = inferred(game.predictor, energy, game.loss.space, how, X, loop.device, tilted=game.method.relative)
             scores[name] = best_threshold_score(y, truth)
         self.records.append({"stage": record["stage"], "epoch": record["epoch"], "updates": game.predictor_updates, **scores})
 

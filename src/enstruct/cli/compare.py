@@ -23,6 +23,8 @@ from enstruct.comparison.run import Cell, ResultsFile, check_method, environment
 from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.persistence import encode_parameter
+from enstruct.tuning.results import settings_of, tuned_settings
 
 
 def parser() -> ArgumentParser:
@@ -35,6 +37,7 @@ def parser() -> ArgumentParser:
     p.add_argument(
         "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
     )
+    p.add_argument("--tuned", type=Path, default=None, help="settings of each method, as `enstruct tune --json` wrote them")
     p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
     shared.add_model(p, skip={"method", "random_state"})
     return p
@@ -46,6 +49,9 @@ def run(options: Namespace) -> None:
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
     setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
+    tuned = {} if options.tuned is None else _tuned(options, methods, model["metric"])
+    if tuned:
+        setting["tuned"] = {name: {k: encode_parameter(k, v) for k, v in found.items()} for name, found in tuned.items()}
     if options.split != "auto":
         setting["split"] = options.split
     protocol = [imputed(splits) for splits in protocol]
@@ -59,7 +65,7 @@ def run(options: Namespace) -> None:
             bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
 
             def work(method: str = method, seed: int = seed, bar: EpochBar = bar) -> Cell:
-                return run_cell(method, protocol[seed if folds else 0], seed, model, [bar])
+                return run_cell(method, protocol[seed if folds else 0], seed, {**model, **tuned.get(method, {})}, [bar])
 
             try:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
@@ -70,6 +76,11 @@ def run(options: Namespace) -> None:
         store.write(summarise(cells, methods, seeds, None, metric, folds))
     console.print(_table(f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows", rows, setting, metric))
     console.print(_foot(reference, setting), highlight=False, soft_wrap=True)
+
+
+def _tuned(options: Namespace, methods: list[str], metric: str) -> dict[str, dict[str, Any]]:
+    found = tuned_settings(options.tuned, metric)
+    return {name: settings_of(name, found, options.tuned) for name in methods}
 
 
 def _table(title: str, rows: list[dict[str, Any]], setting: dict[str, Any], metric: str) -> Table:

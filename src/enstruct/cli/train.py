@@ -22,6 +22,7 @@ from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import changed
 from enstruct.training.checkpoint import Checkpoint
+from enstruct.tuning.results import settings_of, tuned_settings
 
 
 def parser() -> ArgumentParser:
@@ -30,6 +31,7 @@ def parser() -> ArgumentParser:
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--tuned", type=Path, default=None, help="settings of the method, as `enstruct tune --json` wrote them")
     p.add_argument("--auto", type=float, default=None, help="minutes to choose and average in; --model.method is left aside")
     shared.add_model(p, skip={"random_state"})
     return p
@@ -63,8 +65,11 @@ def run(options: Namespace) -> None:
 
 def _single(options: Namespace, X: Any, data: Dataset, checkpoint: Path) -> EnergyMultiLabelClassifier:
     bar = EpochBar("training")
+    given = shared.model_parameters(options)
+    if options.tuned is not None:
+        given |= settings_of(given["method"], tuned_settings(options.tuned, given["metric"]), options.tuned)
     model = EnergyMultiLabelClassifier(
-        **shared.model_parameters(options),
+        **given,
         random_state=options.seed,
         hierarchy=data.hierarchy,
         callbacks=[Checkpoint(checkpoint, resume=options.resume), bar],
@@ -78,6 +83,8 @@ def _single(options: Namespace, X: Any, data: Dataset, checkpoint: Path) -> Ener
 def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClassifier:
     if options.resume:
         raise ConfigError("--resume goes on with one network; --auto trains several.")
+    if options.tuned is not None:
+        raise ConfigError("--tuned has settings of single methods; --auto has its own for several.")
     if options.model.decision != "auto":
         raise ConfigError("--auto chooses the decision rule itself: leave --model.decision out, and name a rule when predicting.")
     for name in ("early_stopping", "validation_fraction"):

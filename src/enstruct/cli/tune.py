@@ -20,8 +20,7 @@ from enstruct.comparison.run import environment, imputed
 from enstruct.data.load import load_splits
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
-from enstruct.methods import get_method
-from enstruct.tuning.study import Task, open_study, tune
+from enstruct.tuning.study import Task, check_searched, open_study, tune
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
 SEARCHED_WHERE_THERE = ("negatives", "n_samples")
@@ -46,7 +45,7 @@ def run(options: Namespace) -> None:
     if not methods:
         raise ConfigError("Name at least one method.")
     for name in methods:
-        get_method(name)
+        check_searched(name, options.most_updates)
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     fixed = shared.model_parameters(options)
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
@@ -56,12 +55,16 @@ def run(options: Namespace) -> None:
     found = []
     with successive_bars() as bar:
         for name in methods:
-            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, options.seed, about)
+            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, about)
             found.append(tune(name, task, study, options.trials, bar))
+            if options.json is not None:
+                _write(options, found)
     _show(found)
-    if options.json is not None:
-        content = {"data": options.data, "split_seed": options.split_seed, "environment": environment(), "best": found}
-        replace_file(options.json, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+
+
+def _write(options: Namespace, found: list[dict[str, Any]]) -> None:
+    content = {"data": options.data, "split_seed": options.split_seed, "environment": environment(), "best": found}
+    replace_file(options.json, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 
 def _show(found: list[dict[str, Any]]) -> None:

@@ -29,7 +29,7 @@ from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
-from enstruct.files import replace_file
+from enstruct.files import locked, replace_file
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
@@ -165,8 +165,8 @@ def environment() -> dict[str, Any]:
 class ResultsFile:
     """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
 
-    A file written for other data, settings or library versions is refused, not mixed in; ``defaults`` are the model's parameters
-    for those younger than the file.
+    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
+    ``defaults`` are the model's parameters for those younger than the file.
     """
 
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ class ResultsFile:
 
     def _read(self) -> None:
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
+            content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
             arrays = dict(np.load(self.rows_path, allow_pickle=False))
             found = content["setting"]
             records = content["runs"]
@@ -194,7 +194,9 @@ class ResultsFile:
         for record in records:
             key = f"{record['method']}/{record['seed']}/"
             rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
-            self.cells[record["method"], record["seed"]] = Cell(record, rows)
+            if not rows:
+                raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
+            self.cells.setdefault((record["method"], record["seed"]), Cell(record, rows))
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
         """The stored cell, or ``work()``, stored at once."""
@@ -204,6 +206,13 @@ class ResultsFile:
         return self.cells[method, seed]
 
     def write(self, summary: list[dict[str, Any]] | None = None) -> None:
+        """What is here and what others have added."""
+        with locked(self.path.with_name(f".{self.path.name}.lock")):
+            if self.path.exists():
+                self._read()
+            self._write(summary)
+
+    def _write(self, summary: list[dict[str, Any]] | None) -> None:
         rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
         content = {"setting": self.setting, "summary": summary or [], "runs": [c.record for c in self.cells.values()]}
         replace_file(self.rows_path, lambda part: save_arrays(part, rows))

@@ -30,10 +30,12 @@ def read_file(
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
         return read_arff(path, labels, drop)
+    if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
+        raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF files: leave it out.")
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features)
     if kind == ".npz":
-        return read_npz(path, labelled=labels is None or len(labels) > 0)
+        return read_npz(path, labelled=labels is None)
     raise DataError(f"{path}: unknown kind of file {kind!r}; use .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
 
 

@@ -27,10 +27,11 @@ def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int
     body = [(i, line) for i, line in enumerate(lines[first:], start=first + 1) if line.strip()]
     if not body:
         raise ParseError("no rows", path)
-    label_sets = [_check(path, number, line) for number, line in body]
+    checked = [_check(path, number, line) for number, line in body]
+    label_sets = [labels for labels, _ in checked]
     if header and header[0] != len(body):
         raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
-    features = "\n".join("0 " + (line if line[0].isspace() else line.partition(" ")[2]) for _, line in body)
+    features = "\n".join(" ".join(["0", *tokens]) for _, tokens in checked)
     try:
         X, _ = load_svmlight_file(
             BytesIO(features.encode()), n_features=n_features, zero_based=True if header else "auto", dtype=np.float64
@@ -49,8 +50,8 @@ def _header(lines: list[str]) -> tuple[int, int, int] | None:
     return None
 
 
-def _check(path: Path | str, number: int, line: str) -> list[int]:
-    """The row's labels; every other token must read ``index:value`` with increasing indices."""
+def _check(path: Path | str, number: int, line: str) -> tuple[list[int], list[str]]:
+    """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
     head, tokens = ("", line.split()) if line[0].isspace() or ":" in line.split(" ", 1)[0] else _head(line)
     previous = -1
     for token in tokens:
@@ -61,7 +62,7 @@ def _check(path: Path | str, number: int, line: str) -> list[int]:
             raise ParseError(f"feature {index} is repeated or out of order", path, number)
         previous = int(index)
     try:
-        return [int(label) for label in head.split(",") if label]
+        return [int(label) for label in head.split(",") if label], tokens
     except ValueError as error:
         raise ParseError(f"labels must be whole numbers joined by commas, found {head!r}", path, number) from error
 

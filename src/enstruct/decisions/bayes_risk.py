@@ -56,16 +56,16 @@ class BayesRisk:
     gain: str | Gain = "f1"
     allow_empty: bool = True
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", X: Any = None) -> BayesRisk:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None, X: Any = None) -> BayesRisk:
         """Choose ``alpha`` of ``ALPHAS`` on validation rows (``p`` is not used: the samples speak)."""
         y, score = as_indicator(truth), get_metric(metric)
         self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
         if y.shape[0] > FIT_ROWS:
             some = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
-            y, X = y[some], X[some]
+            y, X, weight = y[some], X[some], None if weight is None else np.asarray(weight)[some]
         chunks = list(self._posterior().weigh(X))
-        qualities = [score(y, self._decode(chunks, alpha)) for alpha in ALPHAS]
+        qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
         self.alpha = ALPHAS[int(np.argmax(qualities))]
         return self
 

@@ -43,16 +43,18 @@ def make_rule(name: str, posterior: Any = None) -> Any:
     return BayesRisk(posterior) if name == "bayes-risk" else RULES[name]()
 
 
-def fit_rule(rule: Any, p: NDArray[Any], truth: Any, metric: str, X: Any) -> Any:
-    return rule.fit(p, truth, metric, X=X) if isinstance(rule, BayesRisk) else rule.fit(p, truth, metric)
+def fit_rule(rule: Any, p: NDArray[Any], truth: Any, metric: str, X: Any, weight: Any = None) -> Any:
+    """``weight`` (rows,): of the validation rows in the metric, as in training."""
+    return rule.fit(p, truth, metric, weight, X=X) if isinstance(rule, BayesRisk) else rule.fit(p, truth, metric, weight)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """``scores``: rule -> score. ``f1``: rule -> (rows,) F1 of each row, where the metric is example-F1."""
+    """``scores``: rule -> score. ``f1``: rule -> (rows,) F1 of each row, where the metric is example-F1. ``weight``: (rows,)."""
 
     scores: dict[str, float]
     f1: dict[str, NDArray[np.float64]]
+    weight: NDArray[np.float64] | None = None
 
     def best(self) -> str:
         order = {name: i for i, name in enumerate(RULES)}
@@ -60,30 +62,39 @@ class Comparison:
         if FAVOURITE not in self.f1 or leader == FAVOURITE:
             return leader
         lead = self.f1[leader] - self.f1[FAVOURITE]
-        error = lead.std(ddof=1) / np.sqrt(len(lead)) if len(lead) > 1 else np.inf
-        return leader if lead.mean() > error else FAVOURITE
+        share = np.full(len(lead), 1 / len(lead)) if self.weight is None else self.weight / self.weight.sum()
+        mean, n = float(share @ lead), 1 / float(share @ share)  # so many rows of one weight would be as sure
+        error = np.sqrt(share @ (lead - mean) ** 2 / (n - 1)) if n > 1 else np.inf
+        return leader if mean > error else FAVOURITE
 
 
 def cross_validate(
-    names: Iterable[str], p: NDArray[Any], truth: Any, metric: str = "example-f1", X: Any = None, posterior: Any = None
+    names: Iterable[str],
+    p: NDArray[Any],
+    truth: Any,
+    metric: str = "example-f1",
+    X: Any = None,
+    posterior: Any = None,
+    weight: Any = None,
 ) -> Comparison:
-    """Each rule's two-fold predictions within the validation rows, scored."""
+    """Each rule's two-fold predictions within the validation rows (two or more), scored."""
     y, score = as_indicator(truth), get_metric(metric)
     scores, f1 = {}, {}
     for name in names:
-        predicted = _two_fold(partial(make_rule, name, posterior), p, y, metric, X)
-        scores[name] = score(y, predicted)
+        predicted = _two_fold(partial(make_rule, name, posterior), p, y, metric, X, weight)
+        scores[name] = score(y, predicted, weight)
         if metric == "example-f1":
             f1[name] = rowwise_f1(y, predicted)
-    return Comparison(scores, f1)
+    return Comparison(scores, f1, weight)
 
 
-def _two_fold(make: Callable[[], Any], p: NDArray[Any], y: Any, metric: str, X: Any) -> sparse.csr_matrix:
+def _two_fold(make: Callable[[], Any], p: NDArray[Any], y: Any, metric: str, X: Any, weight: Any) -> sparse.csr_matrix:
     halves = np.arange(len(p)) % 2
     parts = []
     for held in (0, 1):
         fit, test = np.flatnonzero(halves != held), np.flatnonzero(halves == held)
-        rule = fit_rule(make(), p[fit], y[fit], metric, None if X is None else X[fit])
+        some_X, some_weight = (None if given is None else given[fit] for given in (X, weight))
+        rule = fit_rule(make(), p[fit], y[fit], metric, some_X, some_weight)
         parts.append(rule.predict(p[test], None if X is None else X[test]))
     back = np.argsort(np.concatenate([np.flatnonzero(halves == 0), np.flatnonzero(halves == 1)]))
     return sparse.vstack(parts, format="csr")[back]

@@ -45,16 +45,16 @@ class ExpectedF1:
     shift: float = 0.0
     allow_empty: bool = True
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> ExpectedF1:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> ExpectedF1:
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
         if len(p) > FIT_ROWS:  # two numbers need no more rows than this
             some = np.linspace(0, len(p) - 1, FIT_ROWS).astype(int)
-            p, y = p[some], y[some]
+            p, y, weight = p[some], y[some], None if weight is None else np.asarray(weight)[some]
         best = -np.inf
         for sharpness in SHARPNESS:
             for shift in SHIFTS:
-                quality = score(y, decode(recalibrate(p, sharpness, shift), self.allow_empty))
+                quality = score(y, decode(recalibrate(p, sharpness, shift), self.allow_empty), weight)
                 if quality > best + 1e-9 or (quality > best - 1e-9 and (sharpness, shift) == (1.0, 0.0)):
                     best, self.sharpness, self.shift = quality, sharpness, shift
         return self

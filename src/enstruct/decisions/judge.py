@@ -58,7 +58,8 @@ class LabelSetJudge:
         """Which of several marginals (rows, labels) the decision makes most of; the first of equals."""
         if self.single or len(candidates) == 1:
             return 0
-        return int(np.argmax([max(cross_validate(self._rules(), p, rows.Y, self.metric).scores.values()) for p in candidates]))
+        found = [cross_validate(self._rules(), p, rows.Y, self.metric, weight=rows.weight) for p in candidates]
+        return int(np.argmax([max(compared.scores.values()) for compared in found]))
 
     def _rules(self) -> tuple[str, ...]:
         """The rules that stand for the decision: under "auto" its two usual winners; "bayes-risk" needs the energy's samples."""

@@ -32,7 +32,7 @@ class FixedThreshold:
 
     threshold: float = 0.5
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> FixedThreshold:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> FixedThreshold:
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -43,9 +43,9 @@ class FixedThreshold:
 class GlobalThreshold:
     threshold: float = 0.5
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> GlobalThreshold:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> GlobalThreshold:
         """The best threshold of ``GRID`` for ``metric``."""
-        self.threshold = float(GRID[int(np.argmax(scores_by_threshold(p, truth, metric)))])
+        self.threshold = float(GRID[int(np.argmax(scores_by_threshold(p, truth, metric, weight)))])
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -59,10 +59,10 @@ class PerLabelThresholds:
     min_positives: int = 5
     thresholds: Any = 0.5
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> PerLabelThresholds:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> PerLabelThresholds:
         y = as_indicator(truth).toarray().astype(bool)
-        shared = GlobalThreshold().fit(p, truth, metric).threshold
-        f1 = np.stack([_label_f1(p >= t, y) for t in GRID])  # (grid, labels)
+        shared = GlobalThreshold().fit(p, truth, metric, weight).threshold
+        f1 = np.stack([_label_f1(p >= t, y, weight) for t in GRID])  # (grid, labels)
         best = GRID[np.argmax(f1, axis=0)]
         self.thresholds = np.where(y.sum(0) >= self.min_positives, best, shared)
         return self
@@ -75,10 +75,10 @@ class PerLabelThresholds:
 class TopK:
     k: int = 1
 
-    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1") -> TopK:
+    def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> TopK:
         score: Metric = get_metric(metric)
         limit = min(p.shape[1], max(10, int(2 * as_indicator(truth).sum(1).mean()) + 1))
-        self.k = max(range(1, limit + 1), key=lambda k: score(truth, top_k(p, k)))
+        self.k = max(range(1, limit + 1), key=lambda k: score(truth, top_k(p, k), weight))
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -123,10 +123,10 @@ def _passed(counts: NDArray[Any], rows: int) -> NDArray[Any]:
     return counts.reshape(rows, -1)[:, ::-1].cumsum(1)[:, ::-1]
 
 
-def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.float64]:
-    shared = (chosen & y).sum(0)
-    total = chosen.sum(0) + y.sum(0)
-    return np.asarray(np.where(total > 0, 2 * shared / np.maximum(total, 1), 0.0))
+def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_], weight: Any = None) -> NDArray[np.float64]:
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    shared, total = weight @ (chosen & y), weight @ chosen + weight @ y
+    return np.asarray(np.where(total > 0, 2 * shared / np.where(total > 0, total, 1.0), 0.0))
 
 
 def scores_by_threshold(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
+from enstruct.training.randomness import forked
 from enstruct.training.settings import Settings
 
 log = logging.getLogger("enstruct")
@@ -128,7 +129,7 @@ class EnergyEstimator(BaseEstimator):
             self.predictor_ = LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
             self.energy_ = None
             return []
-        with torch.random.fork_rng(devices=[]):  # the caller's random state stays as it is
+        with forked(self._device()):  # the caller's random state stays as it is
             torch.manual_seed(seed)
             self._game_ = self._make_game(method, train, positive_weight)
             loop = Loop(
@@ -149,7 +150,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _refine_on(self, validation: Rows, game: Game, judge: Judge, seed: int) -> None:
         """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
-        with torch.random.fork_rng(devices=[]):
+        with forked(self._device()):
             torch.manual_seed(seed)
             loop = Loop(game, validation, None, judge, device=self._device())
             for number in range(self.validation_epochs):

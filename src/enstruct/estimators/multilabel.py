@@ -23,6 +23,7 @@ from enstruct.methods import get_method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.training.loop import Loop
+from enstruct.training.randomness import forked
 
 MIN_ROWS_TO_HOLD_OUT = 60
 
@@ -203,6 +204,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             train, validation = self._hold_out(rows, seed)
         if self.validation_epochs and validation is None:
             raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
+        if validation is not None and len(validation) < 2 and labels.kind != "single":
+            raise DataError("One validation row is too few: one half of them chooses the decision rule for the other.")
         scaler = self._make_scaler(train.X)
         if not (self.warm_start and hasattr(self, "columns_")):  # a network that goes on keeps its inputs
             self.columns_ = seen_columns(train.X) if self._builds_networks() else None
@@ -319,13 +322,15 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         p = self._marginals(validation.X)
         names = [name for name in RULES if name != "bayes-risk" or self.density_ is not Density.NONE]
         if self.decision == "auto":
-            arguments = (p, validation.Y, self.metric, validation.X, self._posterior())
+            arguments = (p, validation.Y, self.metric, validation.X, self._posterior(), validation.weight)
             compared = cross_validate(names, *arguments)
             self.decision_scores_, self.decision_ = compared.scores, compared.best()
         else:
             self.decision_ = self.decision
         for name in names:
-            self.rules_[name] = fit_rule(make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X)
+            self.rules_[name] = fit_rule(
+                make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X, validation.weight
+            )
         self.thresholds_ = self.constants_.expand_numbers(np.broadcast_to(self.rules_["per-label"].thresholds, p.shape[1]), 0.5)
 
     def _check_choices(self) -> None:
@@ -353,7 +358,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _partial_epoch(self, rows: Rows, new: bool) -> None:
         """``new``: on networks yet to be made."""
         method = self._method()
-        with torch.random.fork_rng(devices=[]):
+        with forked(self._device()):
             if hasattr(self, "partial_game_"):
                 torch.set_rng_state(self.generator_state_)
             else:

@@ -132,10 +132,13 @@ def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
             "use EnergySpec(terms=('local', 'pairwise'))."
         )
     kept = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
+    local = kept.get("local")
+    if "pairwise" not in terms:
+        unary = cast(Tensor, local).detach()
+        return unary, unary.new_zeros(unary.shape[1], unary.shape[1])
     pairwise = cast(PairwiseEnergy, terms["pairwise"])
     table = pairwise.interactions().detach()
     unary = pairwise.linear + table.diagonal()
-    local = kept.get("local")
     unary = unary.expand(state.batch, -1) if local is None else unary + local.detach()
     return unary, 2 * (table - torch.diag(table.diagonal()))
 

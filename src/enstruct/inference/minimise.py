@@ -58,6 +58,8 @@ class Solver(Protocol):
 class Inference:
     """How to minimise, as data: the arguments of :func:`minimise` that are not the problem.
 
+    A row has converged once its objective changes by at most ``tolerance`` of itself, and its decision is the same at the last
+    ``stable`` iterates, the start among them (2 or more); None: that is not asked. ``share``: of the rows, when a batch ends.
     ``as_value`` minimises -sigma(-E), the form regression energies are trained in. The start "predictor" stands for a
     predictor's output, which :meth:`resolve` fills in.
     """
@@ -83,8 +85,8 @@ class Inference:
                 raise unknown_name("start of inference", start, STARTS)
         if not 0 < self.share <= 1:
             raise ConfigError(f"The share of converged rows that ends a batch lies in (0, 1]; it is {self.share}.")
-        if (self.tolerance is not None and not self.tolerance > 0) or (self.stable is not None and self.stable < 1):
-            raise ConfigError(f"tolerance must be positive and stable at least 1; they are {self.tolerance} and {self.stable}.")
+        if (self.tolerance is not None and not self.tolerance > 0) or (self.stable is not None and self.stable < 2):
+            raise ConfigError(f"tolerance must be positive and stable at least 2; they are {self.tolerance} and {self.stable}.")
 
     def resolve(self, predicted: Tensor) -> Inference:
         """With "predictor" among the starts replaced by a predictor's relaxed output."""

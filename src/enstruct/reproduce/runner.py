@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, Diverg
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED
 from enstruct.estimators.persistence import encode_parameter
-from enstruct.methods import METHODS
+from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, settings
 from enstruct.reproduce.store import Key, Store, present_commit
 from enstruct.reproduce.tables import PROTOCOLS, LabelTable, Protocol
@@ -157,18 +156,6 @@ def parameters(method: str, given: dict[str, Any]) -> dict[str, Any]:
     )
     names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or TRAINED
     return found | {f"{name}: {entry}": value for name in names for entry, value in described(METHODS[name]).items()}
-
-
-def described(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Entries of a declaration made of dataclasses, as "predictor_loss.energy_weight"; functions by their names."""
-    found: dict[str, Any] = {}
-    for field in fields(value):
-        entry = getattr(value, field.name)
-        if is_dataclass(entry):
-            found |= described(entry, f"{prefix}{field.name}.")
-        else:
-            found[prefix + field.name] = entry if isinstance(entry, int | float) else getattr(entry, "__name__", str(entry))
-    return found
 
 
 def check_settings(table: LabelTable, store: Store) -> None:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +25,7 @@ from numpy.typing import NDArray
 
 from enstruct.comparison.run import Cell, environment, save_arrays
 from enstruct.errors import DataError
-from enstruct.files import replace_file
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from enstruct.files import locked, replace_file
 
 log = logging.getLogger("enstruct")
 Where = tuple[str, ...]
@@ -134,7 +128,7 @@ class Store:
     def add_diverged(self, key: Key, why: str, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
         """A run that ended without figures."""
         run = self.line(key, Cell({"diverged": why}, {}), settings, env, commit)
-        with _locked(self.path.with_suffix(".lock")):
+        with locked(self.path.with_suffix(".lock")):
             self.refresh()
             self._without_scores.append(run)
             self._write()
@@ -150,7 +144,7 @@ class Store:
 
     def add_all(self, runs: Iterable[Run]) -> int:
         """Add what is not there yet to what the files hold by now; returns how many were new."""
-        with _locked(self.path.with_suffix(".lock")):
+        with locked(self.path.with_suffix(".lock")):
             self.refresh()
             known = {(run.key, run.where) for run in (*self.runs.values(), *self.elsewhere)}
             new = [run for run in runs if (run.key, run.where) not in known]
@@ -166,16 +160,6 @@ class Store:
         text = "".join(json.dumps(run.line) + "\n" for run in (*every, *self._without_scores))
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
         replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process at a time; where the system has no such locks, the file alone is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _prefix(line: dict[str, Any]) -> str:

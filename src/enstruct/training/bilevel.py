@@ -25,6 +25,7 @@ from enstruct.hypergradients import Bilevel
 from enstruct.hypergradients.bilevel import Parameters
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss, weighted_mean
+from enstruct.training.randomness import forked
 
 
 class Outputs:
@@ -37,8 +38,7 @@ class Outputs:
 
     def __call__(self, theta: Parameters) -> Tensor:
         if self._last is None or self._last[0] is not theta:
-            device = theta[0].device
-            with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            with forked(theta[0].device):
                 torch.manual_seed(self.seed)
                 logits = functional_call(self.predictor, dict(zip(self.names, theta, strict=True)), (self.x,))
             self._last = (theta, cast(Tensor, logits))

@@ -7,6 +7,7 @@ the weights of the best epochs so far, the learning rates and torch's random sta
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,14 @@ from torch import Tensor
 from enstruct.data.rows import Rows
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
+from enstruct.methods import described
 from enstruct.training.batches import to_targets
 from enstruct.training.callbacks import Callback
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 2
+FORMAT = 3
 SAMPLED = 64
 
 
@@ -45,6 +47,8 @@ class Checkpoint(Callback):
 
 def save(loop: Loop, path: Path) -> None:
     tensors: dict[str, Tensor] = {"random_state": torch.get_rng_state()}
+    if torch.device(loop.device).type == "cuda":
+        tensors["random_state_cuda"] = torch.cuda.get_rng_state(loop.device)
     groups: dict[str, Any] = {}
     for name, module in _modules(loop).items():
         tensors |= {f"{name}/{key}": value for key, value in module.state_dict().items()}
@@ -84,11 +88,13 @@ def restore(loop: Loop, path: Path) -> None:
         _restore_optimizer(optimizer, _under(tensors, f"optimizer/{name}"), header["rates"][name])
     for key, value in header["progress"].items():
         setattr(loop.progress, key, value)
-    loop.game.anchor = _under(tensors, "anchor")
+    loop.game.anchor = {name: start.to(loop.device) for name, start in _under(tensors, "anchor").items()}
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     loop.game.loss.memory.update(header.get("memory", {}))
     torch.set_rng_state(tensors["random_state"])
+    if "random_state_cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random_state_cuda"], loop.device)
 
 
 def _modules(loop: Loop) -> dict[str, torch.nn.Module]:
@@ -122,12 +128,11 @@ def _split(tensors: dict[str, Tensor]) -> list[tuple[str, dict[str, Tensor]]]:
 
 
 def _fingerprint(loop: Loop) -> str:
-    """What must agree for a checkpoint to be this run's: method, settings, shapes of the data and a sample of the truth."""
+    """What must agree for a checkpoint to be this run's: method, networks, what is watched, settings, shapes, some truth."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
-    method = loop.game.method
-    columns = (method.name, method.negatives, method.predictor_loss, method.coupling, method.stages, method.inference)
-    parts = (*columns, loop.game.settings, shapes, _digest(loop.train))
-    return repr(parts)
+    game = loop.game
+    parts = (described(game.method), game.predictor, game.loss.energy, loop.judge, game.settings, shapes, _digest(loop.train))
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
 
 
 def _digest(rows: Rows) -> int:

@@ -66,7 +66,8 @@ class EnergyLoss(nn.Module):
     energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last.
     outputs : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
     learning_rate, weight_decay, clip : of the energy's AdamW.
-    changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``.
+    changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``. The energy's weight rises over the row's
+        ``warmup`` calls of :meth:`update` (500 for most), so that the network learns the labels first; 0 for one that has.
 
     The supervised part is cross-entropy summed over labels or tokens, or averaged over pixels; and averaged over rows.
     """
@@ -93,6 +94,10 @@ class EnergyLoss(nn.Module):
             row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
+        if row.predictor_loss.anchor_weight:
+            raise ConfigError(
+                "EnergyLoss does not see the network's weights, so it cannot hold them to a start: anchor_weight=0."
+            )
         if row.coupling.through_predictor:
             raise ConfigError(
                 f"EnergyLoss sees logits, not the network behind them, so it cannot differentiate through it as {row.name!r} "
@@ -105,6 +110,7 @@ class EnergyLoss(nn.Module):
         self.learned = LearnedLoss(row, kind.space(n_labels, row.cost), self.energy, n_labels, settings)
         self.source = self.learned.source
         self.features_dim, self.n_labels = features_dim, n_labels
+        self.n_updates = 0  # calls of update(), which is once for each step of the predictor
         self._seen: tuple[Batch, Tensor] | None = None
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
@@ -114,7 +120,7 @@ class EnergyLoss(nn.Module):
         self._check(logits, y, features)
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
         self._seen = (batch, logits.detach())
-        weight = self.learned.method.predictor_loss.energy_weight
+        weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
         return self.learned.predictor_loss(batch, logits, weight).mean()
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
@@ -131,6 +137,7 @@ class EnergyLoss(nn.Module):
         loss = 0.0
         for _ in range(self.learned.method.coupling.energy_steps):
             loss = self.learned.update(*self._seen)
+        self.n_updates += 1
         return loss
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
@@ -152,12 +159,13 @@ class EnergyLoss(nn.Module):
         return {
             "optimizers": {name: o.state_dict() for name, o in self.learned.optimizers.items()},
             "updates": self.learned.updates,
+            "calls": self.n_updates,
         }
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         for name, optimizer in self.learned.optimizers.items():
             optimizer.load_state_dict(state["optimizers"][name])
-        self.learned.updates = state["updates"]
+        self.learned.updates, self.n_updates = state["updates"], state["calls"]
 
 
 class _Given(nn.Module):

@@ -25,6 +25,7 @@ from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import weighted_mean
+from enstruct.training.randomness import forked
 
 log = logging.getLogger("enstruct")
 
@@ -226,7 +227,7 @@ class Loop:
         self.game.predictor.eval()
         self.game.loss.network.eval()
         total = 0.0
-        with torch.random.fork_rng(devices=[]):
+        with forked(self.device):
             torch.manual_seed(0)
             for batch in batches(rows, 256, device=self.device):
                 loss = self.game.loss.energy_loss(batch, self.game.predictor(batch.x))

@@ -11,8 +11,11 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DivergenceError, MissingExtraError
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
 log = logging.getLogger("enstruct")
+LONGEST = timedelta(days=1)
+"""That a trial of another machine counts as under way."""
 FIRST_CUT = 20
 """Epochs that every trial may have."""
 
@@ -43,7 +48,7 @@ class Task:
     seed: int = 0
 
 
-def open_study(name: str, storage: Path, seed: int = 0, task: dict[str, Any] | None = None) -> Study:
+def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> Study:
     """The study of that name in the journal file, new or to go on with.
 
     ``task``: what its trials are about (JSON); ConfigError if the file's are about another. MissingExtraError without Optuna.
@@ -52,13 +57,9 @@ def open_study(name: str, storage: Path, seed: int = 0, task: dict[str, Any] | N
     storage.parent.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(storage))
     journal = optuna.storages.JournalStorage(backend)
-    names = optuna.study.get_all_study_names(journal)
-    begun = len(optuna.load_study(study_name=name, storage=journal).get_trials(deepcopy=False)) if name in names else 0
     study = optuna.create_study(
         study_name=name,
         storage=journal,
-        # a second process, or a second call, must not draw the first one's trials again
-        sampler=optuna.samplers.TPESampler(seed=seed + (begun * 7919 + os.getpid() if begun else 0)),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT),
         direction="maximize",
         load_if_exists=True,
@@ -82,9 +83,12 @@ def tune(
     optuna = _optuna()
     if trials < 1:
         raise ConfigError(f"Give at least one trial, not {trials}.")
-    suggest(optuna.trial.FixedTrial(_middle()), get_method(method), task.most_updates)  # objects to methods without a search
+    check_searched(method, task.most_updates)
     while len(ended(study)) + at_work(study) < trials:
         trial = study.ask()
+        # by the trial's number, which no two processes share: none draws another's trials again
+        seed = int(np.random.SeedSequence((task.seed, trial.number)).generate_state(1)[0])
+        study.sampler = optuna.samplers.TPESampler(seed=seed)
         trial.set_user_attr("process", f"{platform.node()} {os.getpid()}")
         title = f"{method} trial {trial.number}"
         try:
@@ -99,24 +103,28 @@ def tune(
     return summary(method, task, study)
 
 
+def check_searched(method: str, most_updates: int) -> None:
+    """ConfigError for a method that has nothing to search."""
+    suggest(_optuna().trial.FixedTrial(_middle()), get_method(method), most_updates)
+
+
 def ended(study: Study) -> list[Any]:
     """Trials that are complete, cut short or failed."""
     return [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
 
 
 def at_work(study: Study) -> int:
-    """Trials that other living processes are busy with; those of killed ones count for nothing."""
-    return sum(
-        _alive(trial.user_attrs.get("process", "")) for trial in study.get_trials(deepcopy=False) if not trial.state.is_finished()
-    )
+    """Trials that other living processes are busy with; those of killed ones, or of another machine's yesterday, do not count."""
+    running = [trial for trial in study.get_trials(deepcopy=False) if not trial.state.is_finished()]
+    return sum(_alive(trial.user_attrs.get("process", ""), trial.datetime_start) for trial in running)
 
 
-def _alive(process: str) -> bool:
+def _alive(process: str, since: datetime | None) -> bool:
     node, _, number = process.rpartition(" ")
     if not number or int(number) == os.getpid():
         return False
-    if node != platform.node():
-        return True
+    if node != platform.node():  # nobody can ask after it from here
+        return since is not None and datetime.now() - since < LONGEST
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:
