@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import build_parser, main
-from enstruct.comparison.run import Cell, environment
+from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
-from enstruct.reports.reproduced import reproduced_page, reproduced_section
+from enstruct.reports.reproduced import command_section, reproduced_page, reproduced_section
 from enstruct.reproduce import runner
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
@@ -324,6 +324,36 @@ def test_generated_rows_have_the_shapes_of_sets_that_are_not_here():
     assert sum(len(part) for part in parts) == 3773
     assert {(part.X.shape[1], part.Y.shape[1]) for part in parts} == {(561, 500)}
     assert set(GENERATED_SHAPES) == {name.partition("-")[2] for name in TABLES["shapes"].datasets}
+
+
+def test_a_cell_that_another_table_has_is_not_run_again(folder, tmp_path, monkeypatch):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    kin, other = replace(SMALL, name="kin"), replace(SMALL, name="other", settings={"": {"max_iter": 1, "hidden": 8}})
+    monkeypatch.setattr(runner, "TABLES", {table.name: table for table in (SMALL, kin, other)})
+    keys = [Key("synthetic-90", "fair", method, 0) for method in ("binary-relevance", "cross-entropy")]
+    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 0
+    taken, original = Store(tmp_path, "kin").runs, Store(tmp_path, "small").runs
+    assert set(taken) == set(keys)
+    assert taken[keys[1]].line["example_f1"] == original[keys[1]].line["example_f1"]
+    assert (taken[keys[1]].line["table"], taken[keys[1]].line["borrowed_from"]) == ("kin", "small")
+    assert run(other, Store(tmp_path, "other"), keys[1:], None, lambda title: []) == 1  # of other settings
+
+
+def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path):
+    rng = np.random.default_rng(0)
+    store = Store(tmp_path / "reproduce", "seal-2")
+    table = CommandTable("t", "T", "nowhere", {"compare-x": ("compare", "x")}, against={"compare-x": ("cal500", "cross-entropy")})
+    setting = {"data": "cal500", "model": {}, "environment": environment()}
+    changed = ResultsFile(tmp_path / "compare-x.json", setting, {})
+    for seed in (0, 1, 2):
+        rows = rng.random(30)
+        if seed < 2:  # a seed that the reference lacks is left out
+            store.add(Key("cal500", "fair", "cross-entropy", seed), Cell({}, {"chosen": rows}), {}, environment(), None)
+        record = {"method": "dvn", "seed": seed}
+        changed.run("dvn", seed, lambda record=record, rows=rows: Cell(record, {"chosen": rows + 0.1}))
+    text = command_section(table, tmp_path)
+    assert "dvn so changed against cross-entropy as it is, 2 seeds, best rules: +10.00 [+10.00, +10.00]" in text
 
 
 def test_the_section_shows_published_and_measured_figures(folder):

@@ -2,7 +2,8 @@
 
 Ctrl-C leaves the checkpoint of the last finished epoch in OUT.checkpoint; --resume goes on from there and
 ends at the same model as an uninterrupted run. With --auto MINUTES methods are tried and nets averaged within that time, and what
-does best on held-out rows is saved (:class:`enstruct.AutoMultiLabelClassifier`).
+does best on held-out rows is saved (:class:`enstruct.AutoMultiLabelClassifier`). Missing cells take the mean of all rows of the
+file: rows that training holds out later are among them.
 """
 
 from __future__ import annotations

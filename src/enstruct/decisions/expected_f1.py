@@ -39,7 +39,7 @@ SHIFTS = (-0.5, 0.0, 0.5)
 
 @dataclass
 class ExpectedF1:
-    """``allow_empty=False`` (set in ``fit`` when no training row is empty) always takes at least one label."""
+    """``allow_empty=False`` (set in ``fit`` when no row that it is fitted on is empty) always takes at least one label."""
 
     sharpness: float = 1.0
     shift: float = 0.0

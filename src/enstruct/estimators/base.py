@@ -41,8 +41,9 @@ log = logging.getLogger("enstruct")
 
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
-CODE = ("encoder", "energy_network", "method")
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
+CODE = ("encoder", "energy_network", "method")
+"""Parameters that may be somebody's code, which no model folder holds."""
 
 
 class EnergyEstimator(BaseEstimator):

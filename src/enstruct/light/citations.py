@@ -41,7 +41,6 @@ TELLING = {
         "amsterdam berlin cambridge boston paris switzerland texas california massachusetts washington pa md "
         "il"
     ),
-    "note": "appear submitted preparation press preprint unpublished manuscript available accepted",
 }
 WORDS = {kind: frozenset(words.split()) for kind, words in TELLING.items()}
 TAG_OF = {

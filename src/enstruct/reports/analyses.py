@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.reports.tagging import markdown_table
+from enstruct.reports.markdown import markdown_table
 
 SHOWN = 6
 """Records of a curve on the page; the file has them all."""

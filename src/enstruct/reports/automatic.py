@@ -17,7 +17,7 @@ from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS, R
 from enstruct.comparison.summary import interval
 from enstruct.errors import DataError
 from enstruct.methods import METHODS
-from enstruct.reports.tagging import markdown_table
+from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.store import SAME, Where, stores_of, whereabouts
 
 Cell = tuple[str, int]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from enstruct.reports.tagging import markdown_table
+from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.store import Where, whereabouts
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
@@ -32,7 +32,7 @@ def costs_section(folder: Path) -> str:
     for where in dict.fromkeys(whereabouts(content["environment"]) for content in found.values()):
         env = next(content["environment"] for content in found.values() if whereabouts(content["environment"]) == where)
         parts += [f"torch {env['torch']}, {env['machine']}, {env['threads']} thread:", ""]
-        parts += markdown_table(list(TITLES), [list(line) for line in lines(folder, where, left_out=("bilevel", "peers"))])
+        parts += markdown_table(TITLES, lines(folder, where, left_out=("bilevel", "peers")))
     if "methods" in found:
         parts += _parameters(found["methods"])
     return "\n".join(parts)

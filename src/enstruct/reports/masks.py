@@ -7,7 +7,8 @@ from pathlib import Path
 
 from enstruct.comparison.masks import formatted_mask_row, mask_titles
 from enstruct.estimators import EnergySegmenter
-from enstruct.reports.tagging import changed_and_where, differences, markdown_table
+from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
+from enstruct.reports.tagging import differences
 
 PUBLISHED = {
     "weizmann32": "Published, mean IoU over images: DVN 83.9 (36 crops of 24x24, Gygli et al. 2017), cGLOW 81.2, "
@@ -20,7 +21,7 @@ def mask_section(path: Path) -> str:
     content = json.loads(path.read_text(encoding="utf-8"))
     setting, rows = content["setting"], content["summary"]
     sizes = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
-    where = changed_and_where(setting, EnergySegmenter().get_params())
+    where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySegmenter().get_params())
     crop = setting["model"]["crop"]
     protocol = "whole images" if crop is None else f"random {crop}x{crop} crops in training, the mean of 36 crops at test"
     duplicates = ", ".join(setting["duplicates"]) or "none"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import FOLDED
+from enstruct.comparison.run import FOLDED, ResultsFile
 from enstruct.comparison.summary import interval
 from enstruct.reports.analyses import analysis_lines, description_lines
-from enstruct.reports.tagging import markdown_table
+from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
 from enstruct.reproduce.runner import has_settings
-from enstruct.reproduce.store import Key, Run, Store, stores_of
+from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
 
 NOT_RUN, DIVERGED = "not run", "diverged"
@@ -156,8 +157,31 @@ def command_section(table: CommandTable, results: Path) -> str:
     described = [
         path for part, command in table.parts.items() if _describes(command) and (path := results / f"{part}.json").is_file()
     ]
+    lines += [line for part in table.against for line in _held_against(table, part, results)]
     figures = [line for part in table.parts for line in analysis_lines(results / part)]
     return "\n".join([*lines, "", *description_lines(described), *figures])
+
+
+def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
+    """Paired differences of a comparison's rows to the same seeds of a fair run of SEAL's Table 2, each under its best rule."""
+    path = results / f"{part}.json"
+    stores = {store.where: store for store in stores_of(results / "reproduce", "seal-2")}
+    if not path.is_file():
+        return []
+    content = json.loads(path.read_text(encoding="utf-8"))
+    store = stores.get(whereabouts(content["setting"].get("environment", {})))
+    cells = ResultsFile(path, content["setting"], content["setting"]["model"]).cells
+    dataset, reference = table.against[part]
+    lines = []
+    for method in dict.fromkeys(name for name, _ in cells):
+        keys = {seed: Key(dataset, "fair", reference, seed) for name, seed in cells if name == method}
+        seeds = [seed for seed, key in keys.items() if store is not None and key in store.runs]
+        if store is not None and seeds:
+            a = np.stack([store.runs[keys[seed]].rows["chosen"].astype(np.float64) for seed in seeds])
+            b = np.stack([cells[method, seed].rows["chosen"].astype(np.float64) for seed in seeds])
+            found = interval([100 * v for v in paired_difference(a, b)])
+            lines.append(f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found}")
+    return lines
 
 
 def _describes(command: Sequence[str]) -> bool:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.comparison.run import ResultsFile, scored_by
-from enstruct.comparison.summary import COLUMNS, DIFFERENCES, formatted, interval, summarise, titles
+from enstruct.comparison.summary import DIFFERENCES, formatted, interval, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.automatic import automatic_section
 from enstruct.reports.costs import costs_section
+from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 from enstruct.reports.masks import mask_section
 from enstruct.reports.reproduced import reproduced_page
 from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
@@ -54,30 +55,19 @@ def page(folder: Path) -> str:
 
 def _section(path: Path, content: dict[str, Any]) -> str:
     setting, rows = content["setting"], content["summary"]
-    where = setting["environment"]
     sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     lines = [
         f"## {setting['data']} (`{path.name}`)",
         "",
         f"{rows[0]['seeds']} {'folds' if is_folds(setting) else 'seeds'}; rows: {sizes}; "
-        f"{split_of(setting)}, split seed {setting['split_seed']}; enstruct {where['enstruct']}, "
-        f"torch {where['torch']}, Python {where['python']}, {where['machine']}, {where['threads']} of {where['cores']} cores."
-        + _changed(setting["model"]),
+        f"{split_of(setting)}, split seed {setting['split_seed']}; {where_it_ran(setting['environment'])}"
+        + set_for_all(setting["model"], EnergyMultiLabelClassifier().get_params())
+        + (" Settings of each row from `enstruct tune`." if "tuned" in setting else ""),
         "",
-        "| " + " | ".join(titles(scored_by(setting["model"]))) + " |",
-        "|" + "---|" * len(COLUMNS),
-        *("| " + " | ".join(formatted(row)) + " |" for row in rows),
-        "",
+        *markdown_table(titles(scored_by(setting["model"])), [formatted(row) for row in rows]),
         *_differences(path, content),
     ]
     return "\n".join(lines)
-
-
-def _changed(model: dict[str, Any]) -> str:
-    """What all methods of a file were given that is not the estimator's default."""
-    defaults = EnergyMultiLabelClassifier().get_params()
-    changed = [f"{name}={value}" for name, value in model.items() if value != defaults[name]]
-    return f" Set for all rows: {', '.join(changed)}." if changed else ""
 
 
 def is_folds(setting: dict[str, Any]) -> bool:

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from enstruct.comparison.summary import interval
+from enstruct.reports.markdown import markdown_table, where_it_ran
+
 SEARCH_TITLES = (
     "setting",
     "seed",
@@ -28,9 +31,10 @@ def search_section(path: Path) -> str:
     lines = [
         f"## Search on {content['data']}'s validation rows (`{path.name}`)",
         "",
-        f"At most {content['epochs']} epochs a fit; the validation rows chose the epoch and the rule too. {_where(content)}",
+        f"At most {content['epochs']} epochs a fit; the validation rows chose the epoch and the rule too. "
+        f"{where_it_ran(content['environment'])}",
         "",
-        *_table(SEARCH_TITLES, [_search_row(name, fit) for name, fit in content["fits"].items()]),
+        *markdown_table(SEARCH_TITLES, [_search_row(name, fit) for name, fit in content["fits"].items()]),
     ]
     return "\n".join(lines)
 
@@ -51,9 +55,9 @@ def cost_section(path: Path) -> str:
         f"## Cost of a batch under each coupling (`{path.name}`)",
         "",
         f"bibtex's shape, batch 32, on an idle machine. A Hessian product at batch 128, dense: {flops['product']:.2f} GFLOP, "
-        f"a gradient {flops['gradient']:.2f}. {_where(content)}",
+        f"a gradient {flops['gradient']:.2f}. {where_it_ran(content['environment'])}",
         "",
-        *_table(
+        *markdown_table(
             ("method", "coupling", "ms", "times alternating"),
             [
                 (row["method"], row["coupling"], f"{1e3 * row['step']:.1f}", f"{row['times_alternating']:.2f}")
@@ -71,7 +75,7 @@ def ablation_section(path: Path) -> str:
         f"## What raises F1: single settings and averages (`{path.name}`)",
         "",
         "Example-F1 on test rows under the rule chosen on validation rows. Averaged: mean marginals of a setting's fits. Δ: to "
-        f"the average of cross-entropy's, 95% by bootstrap over test rows. {_where(content)}",
+        f"the average of cross-entropy's, 95% by bootstrap over test rows. {where_it_ran(content['environment'])}",
         "",
     ]
     for name, found in content["sets"].items():
@@ -79,10 +83,10 @@ def ablation_section(path: Path) -> str:
         sizes = ", ".join(f"{part} {n}" for part, n in found["rows"].items())
         lines += [f"### {name}: {sizes}", ""]
         alone = [_alone(setting, fits, averages[setting,]) for setting, fits in found["alone"].items()]
-        lines += _table(("setting", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
+        lines += markdown_table(("setting", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
         mixes = [line for line in found["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
         lines += [f"The {len(mixes)} averages of several settings that score highest on validation rows:", ""]
-        lines += _table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
+        lines += markdown_table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
     return "\n".join(lines)
 
 
@@ -97,10 +101,7 @@ def _mix(line: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _gain(line: dict[str, Any]) -> str:
-    if line["gain"] is None:
-        return "–"
-    mean, low, high = line["gain"]
-    return f"{mean:+.2f} [{low:+.2f}, {high:+.2f}]"
+    return "–" if line["gain"] is None else interval(line["gain"])
 
 
 def peers_section(path: Path) -> str:
@@ -119,20 +120,9 @@ def peers_section(path: Path) -> str:
     lines = [
         f"## Peers on {content['data']} (`{path.name}`)",
         "",
-        f"One fit each, seed 0; best rule: our decision rules, fitted on validation rows for all alike. {_where(content)}",
+        f"One fit each, seed 0; best rule: our decision rules, fitted on validation rows for all alike. "
+        f"{where_it_ran(content['environment'])}",
         "",
-        *_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
+        *markdown_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
     ]
     return "\n".join(lines)
-
-
-def _where(content: dict[str, Any]) -> str:
-    where = content["environment"]
-    return (
-        f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
-        f"{where['threads']} of {where['cores']} cores."
-    )
-
-
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles), *("| " + " | ".join(row) + " |" for row in rows), ""]

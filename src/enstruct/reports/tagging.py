@@ -12,6 +12,7 @@ from enstruct.comparison.run import ResultsFile
 from enstruct.comparison.summary import interval
 from enstruct.comparison.tagging import formatted_tag_row, tag_titles
 from enstruct.estimators import EnergySequenceTagger
+from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 
 
 def tag_section(path: Path) -> str:
@@ -65,18 +66,4 @@ def differences(path: Path, content: dict[str, Any]) -> list[str]:
 
 
 def _where(setting: dict[str, Any]) -> str:
-    return changed_and_where(setting, EnergySequenceTagger().get_params())
-
-
-def changed_and_where(setting: dict[str, Any], defaults: dict[str, Any]) -> str:
-    """The run's versions and machine, and what all rows were given that is not the estimator's default."""
-    where = setting["environment"]
-    changed = [f"{name}={value}" for name, value in setting["model"].items() if value != defaults.get(name)]
-    return (
-        f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
-        f"{where['threads']} of {where['cores']} cores." + (f" Set for all rows: {', '.join(changed)}." if changed else "")
-    )
-
-
-def markdown_table(titles: list[str], rows: list[list[str]]) -> list[str]:
-    return ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles), *("| " + " | ".join(row) + " |" for row in rows), ""]
+    return where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySequenceTagger().get_params())

@@ -16,8 +16,8 @@ from enstruct.estimators.members import TRAINED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, settings
-from enstruct.reproduce.store import Key, Store, present_commit
-from enstruct.reproduce.tables import PROTOCOLS, LabelTable, Protocol
+from enstruct.reproduce.store import Key, Run, Store, present_commit
+from enstruct.reproduce.tables import PROTOCOLS, TABLES, LabelTable, Protocol
 from enstruct.training.callbacks import Callback
 
 SEEDS = 5
@@ -81,6 +81,7 @@ def run(
     diverges is kept as such, and the next run begun.
     """
     check_settings(table, store)
+    borrow(table, store, keys)
     missing = _reachable([key for key in keys if key not in store.runs and key not in store.diverged], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
@@ -97,6 +98,26 @@ def run(
             continue
         made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
     return made
+
+
+def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
+    """Take the runs that another table's file has of the same cells: same rows, settings and metric. Returns how many."""
+    found = []
+    for other in TABLES.values():
+        if (
+            isinstance(other, LabelTable)
+            and (other.metric, other.split) == (table.metric, table.split)
+            and other.name != table.name
+        ):
+            runs = Store(store.path.parent, other.name, store.where).runs
+            for key in keys:
+                if key in runs and key not in store.runs and runs[key].line["settings"] == _settings_of(table, key):
+                    found.append(Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows))
+    return store.add_all(found) if found else 0
+
+
+def _settings_of(table: LabelTable, key: Key) -> dict[str, Any]:
+    return encoded(settings(table, key.dataset, key.protocol, key.method))  # type: ignore[arg-type]
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:

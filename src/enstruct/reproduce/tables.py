@@ -41,6 +41,7 @@ class LabelTable:
 class CommandTable:
     """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
 
+    ``against``: part that compares -> data set and method of seal-2's fair runs that its rows are held against.
     ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.
     """
 
@@ -51,6 +52,7 @@ class CommandTable:
     published: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
     made: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    against: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 Table = LabelTable | CommandTable
@@ -236,6 +238,7 @@ TABLES: dict[str, Table] = {
                     *("--model.supervised_weight", "0"),
                 ),
             },
+            against={"compare-seal-figure-2a": ("cal500", "cross-entropy")},
         ),
         CommandTable(
             "seal-ablations",
@@ -250,6 +253,8 @@ TABLES: dict[str, Table] = {
                 "compare-discrete-cal500": ("compare", "cal500", *SAMPLED, "samples"),
                 "compare-continuous-cal500": ("compare", "cal500", *SAMPLED, "perturbed"),
             },
+            against={f"compare-ranking-loss-{name}": (name, "cross-entropy") for name in ("genbase", "delicious", "cal500")}
+            | {f"compare-{name}-cal500": ("cal500", "seal-regression") for name in ("discrete", "continuous")},
         ),
         CommandTable(
             "seal-figures-3-5",
