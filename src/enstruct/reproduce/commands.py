@@ -74,11 +74,11 @@ def with_options(part: str, words: tuple[str, ...], given: Mapping[str, str]) ->
 def _run_part(
     table: CommandTable, part: str, words: tuple[str, ...], results: Path, enstruct: Enstruct, say: Callable[[str], None]
 ) -> None:
-    if words[0] == "benchmark":
-        raise DataError(f"{part} is made by `make bench`.")
     if finished(results, part) and not goes_on(words):
         say(f"{part} is finished; delete it in {results} to make it again")
         return
+    if words[0] == "benchmark":
+        raise DataError(f"{part} is made by `make bench`, on an idle machine.")
     command = [_found(table, word, results, enstruct, say) for word in words]
     if words[0] == "analyse" or words[:2] == ("tags", "picture"):  # several files: under another name until all are there
         unfinished = results / f".{part}.part"
