@@ -17,7 +17,7 @@ from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
 from enstruct.reports.reproduced import command_section, reproduced_page, reproduced_section
 from enstruct.reproduce import runner
-from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, settings
+from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, reduced, settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.store import Key, Store
@@ -69,6 +69,25 @@ def test_the_caps():
     assert capped("seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
     assert capped("seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
     assert capped("dvn", 1, 0) == {}
+
+
+def test_reduced_updates_are_named():
+    assert reduced("genbase", "seal-regression-s") == "3 x 10 to 2 x 5"
+    assert reduced("bibtex", "seal-regression") is None  # 9 x 1 is within the caps
+    assert reduced("bibtex", "seal-margin") == "1 x 6 to 1 x 5"
+    assert reduced("bibtex", "spen") is None
+    assert reduced("bookmarks", "seal-nce") is None
+
+
+def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows_come_from(tmp_path):
+    text = reproduced_section(TABLES["seal-2"], Store(tmp_path, "seal-2"))
+    assert "seal-regression-s 3 x 10 to 2 x 5" in text
+    assert "multilabel/expr_FUN" in text
+    assert "Boomer-Datasets" in text  # eurlex-ev can be fetched
+    for name in ("spen-1", "implicit-1"):
+        table = TABLES[name]
+        assert table.why_fair_only
+        assert table.why_fair_only in reproduced_section(table, Store(tmp_path, name))
 
 
 def test_published_faults_of_genbase(real_data):
@@ -409,7 +428,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert main(["reproduce", "small", "--adopt", "c.json", "--results", "r"]) == 2
     assert "no results file" in capsys.readouterr().err
     assert main(["reproduce", "implicit-5"]) == 2
-    assert "make bench" in capsys.readouterr().err
+    assert "made by `make bench`" in capsys.readouterr().out
 
 
 def test_a_store_keeps_what_it_is_given(tmp_path):

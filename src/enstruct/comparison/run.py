@@ -1,8 +1,8 @@
 """One cell of a comparison: one method, one seed, one split; and the file finished cells are kept in.
 
-Every method gets the same rows, the same number of epochs and batches (so the same number of predictor
-updates at most), the same stopping rule and the same decision rules, all fitted on the same validation rows. Rows named
-"auto-folds" alone learn from validation rows too.
+Every method gets the same rows, the same batches and at most the same number of epochs in each of its stages, the same stopping
+rule and the same decision rules, all fitted on the same validation rows. Methods of several stages (``spen``, ``nce``, static
+SEAL) so may make more updates; each record counts them. Rows named "auto-folds" alone learn from validation rows too.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ import numpy as np
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import FOLDED, ResultsFile
 from enstruct.comparison.summary import interval
+from enstruct.data.catalogue import CATALOGUE
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
-from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR
+from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR, reduced
 from enstruct.reproduce.runner import has_settings
 from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
@@ -38,7 +39,9 @@ def reproduced_page(folder: Path) -> list[str]:
         "## The papers' tables",
         "",
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
-        "budget, the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
+        "budget (the same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; "
+        "methods of several stages so make more updates, which the lines hold), one search of settings (none: the library's "
+        "defaults), the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
         "hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an average of cross-entropy nets, "
         f"`auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both baselines given these). "
         "Published protocol: the papers' settings and data handling, updates a batch capped at "
@@ -57,6 +60,7 @@ def reproduced_page(folder: Path) -> list[str]:
 def reproduced_section(table: LabelTable, store: Store) -> str:
     """The runs of one version and machine."""
     lines = [f"### {table.name}: {table.title}", "", f"{table.published_as}. " + _where(store), ""]
+    lines += [table.why_fair_only, ""] if table.why_fair_only else []
     for dataset in table.datasets:
         lines += _dataset(table, store, dataset)
     return "\n".join(lines)
@@ -76,8 +80,21 @@ def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
     rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
     lines = [f"#### {dataset}", "", *markdown_table([title.format(b) for title, b in _titles()], rows)]
     if any(NOT_RUN in cell for row in rows for cell in row):
-        lines += [f"Cells not run: `enstruct reproduce {table.name} --datasets {dataset}`.", ""]
+        lines += [f"Cells not run: `enstruct reproduce {table.name} --datasets {dataset}`{_rows_from(store, dataset)}.", ""]
+    less = [f"{method} {what}" for method in table.methods() if (what := reduced(dataset, method))]
+    if less and "published" in table.protocols:
+        lines += [f"Published protocol, energy x predictor updates a batch reduced: {', '.join(less)}.", ""]
     return lines
+
+
+def _rows_from(store: Store, dataset: str) -> str:
+    """Of a set without any run: who provides its rows."""
+    entry = CATALOGUE.get(dataset)
+    if entry is None or any(key.dataset == dataset for key in store.runs):
+        return ""
+    part = next(iter(entry.parts.values()))
+    fetched = f", or fetched from {entry.url}" if entry.url else ""
+    return f" (its rows: `{part}` below ENSTRUCT_DATA{fetched}; in its shape: `enstruct reproduce shapes`)"
 
 
 def _titles() -> list[tuple[str, str]]:

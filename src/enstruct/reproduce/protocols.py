@@ -8,8 +8,9 @@ protein identifiers as the numbers 0, 1, ...; FUN sets, cal500 and eurlex-ev: sc
 together, test rows included; FUN sets: a label "root" that every row has. Errors in published losses are not repeated.
 
 What differs still: the folds are ours (those of the papers are not public), updates a batch are capped (``MOST_ENERGY``,
-``MOST_PREDICTOR``; every line says so), SEAL-margin's candidates are the predictor's, and energy-only rows infer in our ways
-(SPEN, as its own paper trains it, starts from a predictor's features; SEAL's did not). spo_FUN has 84 of its 86 features here.
+``MOST_PREDICTOR``; the page says where, see :func:`reduced`), SEAL-margin's candidates are the predictor's, and energy-only rows
+infer in our ways (SPEN, as its own paper trains it, starts from a predictor's features; SEAL's did not). spo_FUN has 84 of its 86
+features here.
 """
 
 from __future__ import annotations
@@ -102,6 +103,19 @@ def capped(method: str, inner: int, outer: int) -> dict[str, Any]:
         return {"first": "predictor", "predictor_steps": min(outer, MOST_PREDICTOR), "energy_steps": 1}
     repeats = min(outer, MOST_PREDICTOR)
     return {"repeats": repeats, "energy_steps": max(1, min(inner, MOST_ENERGY // repeats))}
+
+
+def reduced(dataset: str, method: str) -> str | None:
+    """What the caps took away, energy x predictor updates a batch: "3 x 10 to 2 x 5"; None where they took nothing."""
+    found = SEAL_SETTINGS.get(dataset, {}).get(method)
+    steps = {} if found is None else capped(method, found.inner, found.outer)
+    if found is None or not steps:
+        return None
+    if method == "seal-margin":
+        given, kept = (1, found.outer), (steps["energy_steps"], steps["predictor_steps"])
+    else:
+        given, kept = (found.inner, found.outer), (steps["energy_steps"], steps["repeats"])
+    return None if given == kept else f"{given[0]} x {given[1]} to {kept[0]} x {kept[1]}"
 
 
 def _features(method: str) -> Any:
