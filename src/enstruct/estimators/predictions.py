@@ -99,11 +99,11 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return np.asarray(expit(self._logits(X, refine)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,), positive for the second class."""
+        """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
         logits = self._logits(self._inputs(X))
         logits = self.constants_.expand_numbers(logits, np.where(self.constants_.values == 1, CERTAIN, -CERTAIN))
         if self.labels_.kind == "single" and len(self.classes_) == 2:
-            return np.asarray(logits[:, 1] - logits[:, 0])
+            return np.asarray(log_expit(logits[:, 1]) - log_expit(logits[:, 0]))
         return logits
 
     def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
