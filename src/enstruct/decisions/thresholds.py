@@ -124,8 +124,10 @@ def _passed(counts: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_], weight: Any = None) -> NDArray[np.float64]:
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
-    shared, total = weight @ (chosen & y), weight @ chosen + weight @ y
+    def count(table: NDArray[np.bool_]) -> NDArray[Any]:  # without weights the sum, which makes no table of floats
+        return np.asarray(table.sum(0) if weight is None else np.asarray(weight, dtype=np.float64) @ table)
+
+    shared, total = count(chosen & y), count(chosen) + count(y)
     return np.asarray(np.where(total > 0, 2 * shared / np.where(total > 0, total, 1.0), 0.0))
 
 
