@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.run import environment, processor
 from enstruct.decisions.expected_f1 import HEAD, _tail_inverse, decode
 from enstruct.decisions.thresholds import take_labels
 from enstruct.files import replace_file
@@ -80,7 +80,7 @@ def main():
         print(
             f"{what}  {ours:.3f} s, by the formula {formula:.3f} s, {formula / ours:.1f} times as long; {differing} rows differ"
         )
-    content = {"environment": environment(), "rows_decoded": ROWS, "rows": rows}
+    content = {"environment": environment() | {"processor": processor()}, "rows_decoded": ROWS, "rows": rows}
     replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 

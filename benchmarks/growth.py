@@ -13,6 +13,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from memory import peak_kib
 from scipy import sparse
 from training_step import flops, near_base_rates, networks, ours, seconds
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.run import environment, processor
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.files import replace_file
@@ -40,13 +41,19 @@ def matmul_rate(size: int = 1024) -> float:
     return 2 * size**3 / seconds(lambda: a @ b, 15)
 
 
+def resident_kib() -> float:
+    """What this program holds now."""
+    status = Path("/proc/self/status")
+    return next(float(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+
+
 def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
     """One line, of this process: seconds of a step, GFLOP of its dense products, MiB above what the process held before it."""
     torch.manual_seed(0)
     data = sparse_topics(2 * shape["rows"], shape["features"], shape["labels"], shape["cardinality"])
     X = data.X if way == "ours" else sparse.csr_matrix(data.X).toarray()
     batch = next(batches(Rows(X, data.Y), shape["rows"]))
-    before = peak_kib()
+    before = resident_kib()
     if way == "ours":
         game = ours(shape)
         predictor, stage = game.predictor, METHODS["seal-nce"].stages[0]
@@ -61,17 +68,22 @@ def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
     return {**shape, "way": way, "seconds": taken, "peak_mib": peak, "gflop": flops(step) / 1e9}
 
 
-def lines(largest: int) -> list[dict[str, Any]]:
-    found = []
+def lines(largest: int, keep: Callable[[list[dict[str, Any]]], None] = lambda found: None) -> list[dict[str, Any]]:
+    """``keep`` is told of what is measured after each line; one that cannot be, for want of memory, is named and left out."""
+    found: list[dict[str, Any]] = []
     for name, values in CHANGED.items():
         for value in values:
             if name == "labels" and value > largest:
                 continue
             for way in WAYS:
                 asked = json.dumps({"way": way, "shape": {**BASE, name: value}})
-                done = subprocess.run([sys.executable, __file__, "--one", asked], capture_output=True, text=True, check=True)
+                done = subprocess.run([sys.executable, __file__, "--one", asked], stdout=subprocess.PIPE, text=True, check=False)
+                if done.returncode:
+                    print(f"{way}, {name} {value}: ended with status {done.returncode}", flush=True)
+                    continue
                 found.append({"changed": name, **json.loads(done.stdout)})
                 print(text(found[-1]), flush=True)
+                keep(found)
     return found
 
 
@@ -93,9 +105,14 @@ def main() -> None:
         return
     rate = matmul_rate()
     print(f"matrix products: {rate / 1e9:.0f} GFLOP/s")
-    content = {"environment": environment(), "matmul_gflops": rate / 1e9, "lines": lines(options.largest)}
-    if options.out is not None:
-        replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+    content = {"environment": environment() | {"processor": processor()}, "matmul_gflops": rate / 1e9}
+
+    def keep(found: list[dict[str, Any]]) -> None:
+        if options.out is not None:
+            text = json.dumps({**content, "lines": found}, indent=1)
+            replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+
+    lines(options.largest, keep)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from as_published import published_inference
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.run import environment, processor
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -141,7 +141,12 @@ def main() -> None:
     if options.plot is not None:
         draw(scaling, options.plot)
     if options.out is not None:
-        content = {"environment": environment(), "inference": rows, "refinement": refined, "labels": scaling}
+        content = {
+            "environment": environment() | {"processor": processor()},
+            "inference": rows,
+            "refinement": refined,
+            "labels": scaling,
+        }
         options.out.write_text(json.dumps(content, indent=1))
 
 

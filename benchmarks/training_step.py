@@ -2,7 +2,7 @@
 
     python benchmarks/training_step.py [--out results/benchmark-step.json] [--steps 30]
 
-Shapes: bibtex's (1836 features, 159 labels, 20 samples) and eurlex-ev's (5000, 3993, 40). Best of the repeats.
+Shapes: bibtex's (1836 features, 159 labels, 20 samples) and eurlex-ev's (5000, 3993, 40). Median of the repeats.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from as_published import PublishedStep
 from scipy import sparse
 from torch.utils.flop_counter import FlopCounterMode
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.run import environment, processor
 from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
@@ -124,7 +124,7 @@ def main() -> None:
             f"inference ratio {row['inference_ratio']:4.1f}"
         )
     if options.out is not None:
-        options.out.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=1))
+        options.out.write_text(json.dumps({"environment": environment() | {"processor": processor()}, "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":

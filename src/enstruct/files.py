@@ -23,9 +23,16 @@ except ImportError:  # Windows
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process at a time, by a lock on the file ``path``; where the system has no such locks, the file alone is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
+    """One process at a time, by a lock on the file ``path``; where the system has no such locks, the file alone is made.
+
+    SaveError if that is not possible.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "w")  # noqa: SIM115
+    except OSError as error:
+        raise SaveError(f"Could not write in {path.parent}: {error}.") from error
+    with file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

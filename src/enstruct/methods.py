@@ -371,7 +371,7 @@ def get_method(method: str | Method, table: dict[str, Method] = METHODS) -> Meth
 
 def described(declaration: Any, prefix: str = "") -> dict[str, Any]:
     """The entries of a declaration made of dataclasses, as a row is: "predictor_loss.energy_weight"; functions by their names."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {f"{prefix}class": type(declaration).__name__}
     for entry in fields(declaration):
         value = getattr(declaration, entry.name)
         if is_dataclass(value):

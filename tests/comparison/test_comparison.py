@@ -1,6 +1,8 @@
 """Bootstrap intervals, summaries, and the results file."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import Cell, ResultsFile, run_cell
 from enstruct.comparison.summary import summarise, titles
 from enstruct.data.splits import k_folds, split_60_20_20
-from enstruct.errors import DataError
+from enstruct.errors import DataError, SaveError
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
@@ -76,6 +78,14 @@ def test_two_processes_add_to_one_file(tmp_path):
     one.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
     two.run("b", 0, lambda: Cell({"method": "b", "seed": 0}, rows))
     assert set(ResultsFile(path, {"data": "a"}, DEFAULTS).cells) == {("a", 0), ("b", 0)}
+    one.write([{"method": "a"}])
+    two.run("b", 1, lambda: Cell({"method": "b", "seed": 1}, rows))
+    assert json.loads(path.read_text())["summary"] == [{"method": "a"}]  # what one has finished, the other keeps
+    made = []
+    one.run("b", 1, lambda: made.append(1))  # the other has it by now
+    assert not made
+    with pytest.raises(SaveError, match="Could not write"):
+        ResultsFile(path / "x.json", {}, DEFAULTS).run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
     np.savez(path.with_suffix(".rows.npz"), x=np.zeros(1))
     with pytest.raises(DataError, match="not of one time"):
         ResultsFile(path, {"data": "a"}, DEFAULTS)
@@ -120,3 +130,29 @@ def test_another_metric_and_folds(blocks):
         100 * np.mean([cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)])
     )
     assert titles("hamming")[1] == "Hamming accuracy @0.5"
+
+
+def test_a_writer_waits_for_the_other_s_lock(tmp_path):
+    """A second process that holds the lock while this one writes: its run, written last before the lock is free, is kept."""
+    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    one = ResultsFile(path, {"data": "a"}, DEFAULTS)
+    one.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
+    script = f"""
+import sys, time
+import numpy as np
+from pathlib import Path
+from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.files import locked
+path = Path({str(path)!r})
+store = ResultsFile(path, {{"data": "a"}}, {{}})
+with locked(path.with_name(".out.json.lock")):
+    print("locked", flush=True)
+    time.sleep(0.5)
+    store.cells["b", 0] = Cell({{"method": "b", "seed": 0}}, {{"chosen": np.zeros(3)}})
+    store._write([])
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "locked\n"
+        one.run("c", 0, lambda: Cell({"method": "c", "seed": 0}, rows))
+    assert set(ResultsFile(path, {"data": "a"}, DEFAULTS).cells) == {("a", 0), ("b", 0), ("c", 0)}

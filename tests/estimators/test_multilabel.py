@@ -261,6 +261,36 @@ def test_partial_fit_after_a_second_fit_trains_the_new_networks(blocks):
     assert np.abs(model.predict_proba(blocks.X) - before).max() > 0
 
 
+def test_partial_fit_keeps_the_energy_s_weight_where_it_rose_to(blocks):
+    model = small("seal-nce", warmup=20, max_iter=4).fit(blocks.X, blocks.Y)
+    updates = model.updates_["predictor"]
+    assert updates > 20
+    model.partial_fit(blocks.X[:50], blocks.Y[:50])
+    assert model.partial_game_.predictor_updates == updates + 2
+    assert model.partial_game_._energy_weight(model.partial_game_.method.stages[0]) == 3
+
+
+def test_partial_fit_of_another_kind_of_method_or_labels_says_so(blocks):
+    model = small("cross-entropy").fit(blocks.X, blocks.Y)
+    model.set_params(method="seal-nce")
+    with pytest.raises(ConfigError, match="partial_fit goes on with networks"):
+        model.partial_fit(blocks.X, blocks.Y)
+    Y = blocks.Y.toarray()
+    Y[:, 2] = 0
+    with pytest.warns(ConstantLabelWarning, match="never vary"):
+        model = small("cross-entropy").fit(blocks.X, sparse.csr_matrix(Y))
+    model.partial_fit(blocks.X, sparse.csr_matrix(Y))  # no warning: it does not vary here either
+    with pytest.warns(ConstantLabelWarning, match=r"do so now \(first: \[2\]"):
+        model.partial_fit(blocks.X, blocks.Y)
+
+
+def test_one_validation_row_chooses_no_rule(blocks):
+    one = {"X_val": blocks.X[:1], "Y_val": blocks.Y[:1]}
+    with pytest.raises(DataError, match="One validation row"):
+        small().fit(blocks.X, blocks.Y, **one)
+    assert small(decision="fixed").fit(blocks.X, blocks.Y, **one).decision_ == "fixed"
+
+
 def test_partial_fit_weighs_labels(blocks):
     plain, heavy = (small("cross-entropy", learning_rate=5e-3, class_weight=w) for w in (None, {3: 20.0}))
     for _ in range(15):

@@ -4,7 +4,16 @@ import json
 
 from enstruct.reports.costs import costs_section
 
-ENV = {"enstruct": "1", "torch": "2", "scikit-learn": "1", "numpy": "2", "machine": "m", "threads": 1}
+ENV = {
+    "enstruct": "1",
+    "torch": "2",
+    "scikit-learn": "1",
+    "numpy": "2",
+    "machine": "m",
+    "threads": 1,
+    "cores": 2,
+    "processor": "p",
+}
 
 
 def test_growth_is_shown_with_its_ratio_memory_and_share(tmp_path):
@@ -23,15 +32,22 @@ def test_two_machines_have_two_tables(tmp_path):
     row = {"shape": "x", "ours": 0.5, "formula": 1.0}
     (tmp_path / "benchmark-decoding.json").write_text(json.dumps({"environment": ENV, "rows_decoded": 5, "rows": [row]}))
     content = {
-        "environment": ENV | {"torch": "9"},
+        "environment": ENV | {"processor": "another"},
         "parameters": [{"data": "x", "predictor": 1000, "energy": 2000, "published": [1000, 2001]}],
+        "rows": 500,
+        "test_rows": 60,
         "seconds": [{"method": "spen", "epoch": 1.5, "predict": 0.25, "published_epoch": 28.0}],
     }
     (tmp_path / "benchmark-methods.json").write_text(json.dumps(content))
     text = costs_section(tmp_path)
     assert text.count("| what |") == 2
-    assert "| an epoch of spen, bibtex's shape (published, elsewhere: 28 s) | 1,500 |" in text
+    assert "| an epoch of spen, 500 rows of bibtex's shape (published, elsewhere: 28 s) | 1,500 |" in text
     assert "| x | 1,000 | 2,000 | 1,000 | 2,001 |" in text
+
+
+def test_files_with_sections_of_their_own_make_no_table(tmp_path):
+    (tmp_path / "benchmark-bilevel.json").write_text(json.dumps({"environment": ENV, "rows": []}))
+    assert costs_section(tmp_path) == ""
 
 
 def test_without_files_there_is_no_section(tmp_path):

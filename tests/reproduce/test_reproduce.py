@@ -20,7 +20,7 @@ from enstruct.reproduce import runner
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, reduced, settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
-from enstruct.reproduce.store import Key, Store
+from enstruct.reproduce.store import Key, Store, stores_of
 from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable
 
 LABEL_TABLES = [table for table in TABLES.values() if isinstance(table, LabelTable)]
@@ -236,10 +236,27 @@ def test_a_run_that_diverges_does_not_stop_the_table(tmp_path, monkeypatch):
     assert said == ["synthetic-90 fair seal-nce seed 0 diverged: the loss is nan in epoch 1"]
     store = Store(tmp_path, "small")
     assert list(store.runs) == keys[1:]
-    assert store.diverged == {keys[0]: "the loss is nan in epoch 1"}
+    assert store.diverged[keys[0]].line["diverged"] == "the loss is nan in epoch 1"
     assert run(SMALL, store, keys, None, lambda title: []) == 0  # it would diverge again
     row = next(line for line in reproduced_section(SMALL, store).splitlines() if line.startswith("| seal-nce"))
     assert row.count("diverged") == 5
+    assert [other.where for other in stores_of(tmp_path, "small")] == [store.where]
+
+    alone = tmp_path / "alone"
+    assert run(SMALL, Store(alone, "small"), keys[:1], None, lambda title: []) == 0
+    monkeypatch.setattr(runner, "run_cell", real)
+    slower = replace(SMALL, settings={"": {"max_iter": 1, "hidden": 8}})
+    assert run(slower, Store(alone, "small"), keys[:1], None, lambda title: []) == 1  # other settings may not diverge
+    assert not Store(alone, "small").diverged
+
+
+def test_seeds_that_diverged_are_counted_beside_the_mean_of_the_others(copy):
+    store = Store(copy, "small")
+    for _ in range(2):  # a second process says it again
+        store.add_diverged(Key("synthetic-90", "fair", "seal-nce", 2), {"diverged": "nan"}, {}, environment(), None)
+    assert len((copy / "small.jsonl").read_text().splitlines()) == 7
+    row = next(line for line in reproduced_section(SMALL, Store(copy, "small")).splitlines() if line.startswith("| seal-nce"))
+    assert row.count("(1 diverged)") == 3
 
 
 def test_two_processes_add_to_one_table(tmp_path):
@@ -357,6 +374,11 @@ def test_a_cell_that_another_table_has_is_not_run_again(folder, tmp_path, monkey
     assert taken[keys[1]].line["example_f1"] == original[keys[1]].line["example_f1"]
     assert (taken[keys[1]].line["table"], taken[keys[1]].line["borrowed_from"]) == ("kin", "small")
     assert run(other, Store(tmp_path, "other"), keys[1:], None, lambda title: []) == 1  # of other settings
+    old = original[keys[1]]
+    old.line["parameters"]["learning_rate"] = 0.5
+    (tmp_path / "small.jsonl").write_text("".join(json.dumps(found.line) + "\n" for found in original.values()))
+    (tmp_path / "kin.jsonl").unlink()
+    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another default
 
 
 def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path):
@@ -399,6 +421,12 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     run(SMALL, made, list(store.runs), None, lambda title: [])
     for key, taken in store.runs.items():
         assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
+    assert all(found.line["parameters"]["max_iter"] == 2 for found in store.runs.values())
+    tuned = json.loads((tmp_path / "c.json").read_text())
+    tuned["setting"]["tuned"] = {"cross-entropy": {"learning_rate": 0.5}}
+    (tmp_path / "t.json").write_text(json.dumps(tuned))
+    with pytest.raises(DataError, match="tuned settings"):
+        adopt(SMALL, Store(tmp_path / "new", "small"), tmp_path / "t.json")
     with pytest.raises(DataError, match="another hidden"):
         adopt(replace(SMALL, settings={"": {"max_iter": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json")
 

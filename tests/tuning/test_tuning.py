@@ -89,7 +89,7 @@ def test_a_trial_of_another_machine_s_yesterday_is_not_waited_for(task, tmp_path
 
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
-    model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], random_state=0)
+    model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], **found["fixed"], random_state=0)
     model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, Y_val=task.splits.validation.Y)
     assert max(model.decision_scores_.values()) == pytest.approx(found["value"])
 
@@ -127,7 +127,18 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     compared = ["compare", "mine.npz", "--seeds", "1", "--tuned", "best.json", "--json", "out.json"]
     assert main([*compared, "--methods", "binary-relevance,cross-entropy,seal-nce"]) == 0
     out = json.loads((tmp_path / "out.json").read_text())
-    assert out["setting"]["tuned"]["seal-nce"] == best[1]["settings"]
+    assert out["setting"]["tuned"] == {found["method"]: found["settings"] for found in best}
+    assert out["setting"]["model"]["max_iter"] == 2
+    one = [*compared[:-1], "shared.json", "--methods"]
+    assert main([*one, "cross-entropy"]) == 0
+    assert main([*one, "seal-nce"]) == 0  # another process, or another day
+    shared = json.loads((tmp_path / "shared.json").read_text())
+    assert (
+        {run["method"] for run in shared["runs"]} == {row["method"] for row in shared["summary"]} == {"cross-entropy", "seal-nce"}
+    )
+    assert main([*one, "seal-nce", "--model.max_iter", "5"]) == 2
+    assert "tuned with max_iter=2" in capsys.readouterr().err
+    assert main([*one, "seal-nce", "--model.layers", "3"]) == (2 if best[1]["settings"]["layers"] != 3 else 0)
     assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
     assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
     assert "no settings of spen" in capsys.readouterr().err

@@ -23,8 +23,7 @@ from enstruct.comparison.run import Cell, ResultsFile, check_method, environment
 from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.persistence import encode_parameter
-from enstruct.tuning.results import settings_of, tuned_settings
+from enstruct.tuning.results import Tuned
 
 
 def parser() -> ArgumentParser:
@@ -46,12 +45,14 @@ def parser() -> ArgumentParser:
 def run(options: Namespace) -> None:
     methods, reference = shared.compared(options, check_method)
     model = shared.model_parameters(options)
+    tuned = None if options.tuned is None else Tuned.read(options.tuned, model["metric"])
+    model = model if tuned is None else tuned.shared(model)
+    models = {name: model if tuned is None else tuned.of(name, model) for name in methods}
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
     setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
-    tuned = {} if options.tuned is None else _tuned(options, methods, model["metric"])
-    if tuned:
-        setting["tuned"] = {name: {k: encode_parameter(k, v) for k, v in found.items()} for name, found in tuned.items()}
+    if tuned is not None:
+        setting["tuned"] = tuned.written
     if options.split != "auto":
         setting["split"] = options.split
     protocol = [imputed(splits) for splits in protocol]
@@ -65,7 +66,7 @@ def run(options: Namespace) -> None:
             bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
 
             def work(method: str = method, seed: int = seed, bar: EpochBar = bar) -> Cell:
-                return run_cell(method, protocol[seed if folds else 0], seed, {**model, **tuned.get(method, {})}, [bar])
+                return run_cell(method, protocol[seed if folds else 0], seed, models[method], [bar])
 
             try:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
@@ -73,14 +74,11 @@ def run(options: Namespace) -> None:
                 bar.close()
     rows = summarise(cells, methods, seeds, reference, metric, folds)
     if store is not None:
-        store.write(summarise(cells, methods, seeds, None, metric, folds))
+        others = [name for name in dict.fromkeys(m for m, _ in cells) if name not in methods]
+        whole = [name for name in others if all((name, seed) in cells for seed in seeds)]  # of another process, or another day
+        store.write(summarise(cells, [*methods, *whole], seeds, None, metric, folds))
     console.print(_table(f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows", rows, setting, metric))
     console.print(_foot(reference, setting), highlight=False, soft_wrap=True)
-
-
-def _tuned(options: Namespace, methods: list[str], metric: str) -> dict[str, dict[str, Any]]:
-    found = tuned_settings(options.tuned, metric)
-    return {name: settings_of(name, found, options.tuned) for name in methods}
 
 
 def _table(title: str, rows: list[dict[str, Any]], setting: dict[str, Any], metric: str) -> Table:

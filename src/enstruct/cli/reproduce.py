@@ -95,4 +95,6 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
         raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget and --adopt are not for it.")
     given = {"--seeds": options.seeds, "--methods": options.methods or None}
     say = partial(Console().print, highlight=False, soft_wrap=True)
-    run_parts(table, _names(options.datasets), options.results.parent, main, say, {k: str(v) for k, v in given.items() if v})
+    run_parts(
+        table, _names(options.datasets), options.results.parent, main, say, {k: str(v) for k, v in given.items() if v is not None}
+    )

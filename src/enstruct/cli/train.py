@@ -23,7 +23,7 @@ from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import changed
 from enstruct.training.checkpoint import Checkpoint
-from enstruct.tuning.results import settings_of, tuned_settings
+from enstruct.tuning.results import Tuned
 
 
 def parser() -> ArgumentParser:
@@ -68,7 +68,8 @@ def _single(options: Namespace, X: Any, data: Dataset, checkpoint: Path) -> Ener
     bar = EpochBar("training")
     given = shared.model_parameters(options)
     if options.tuned is not None:
-        given |= settings_of(given["method"], tuned_settings(options.tuned, given["metric"]), options.tuned)
+        tuned = Tuned.read(options.tuned, given["metric"])
+        given = tuned.of(given["method"], tuned.shared(given))
     model = EnergyMultiLabelClassifier(
         **given,
         random_state=options.seed,

@@ -148,6 +148,17 @@ def scored_by(model: dict[str, Any]) -> str:
     return metric if metric in ROWWISE else "example-f1"
 
 
+def processor() -> str:
+    """Its name, which seconds depend on."""
+    info = Path("/proc/cpuinfo")
+    names = (
+        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.is_file()
+        else []
+    )
+    return names[0] if names else platform.processor()
+
+
 def environment() -> dict[str, Any]:
     """Versions and hardware, for the record."""
     return {
@@ -174,6 +185,7 @@ class ResultsFile:
         self.defaults = json.loads(json.dumps(defaults))
         self.setting = json.loads(json.dumps(setting))
         self.cells: dict[tuple[str, int], Cell] = {}
+        self.summary: list[dict[str, Any]] = []
         if path.exists():
             self._read()
 
@@ -191,6 +203,7 @@ class ResultsFile:
         if found != self.setting:
             differs = sorted(k for k in {*found, *self.setting} if found.get(k) != self.setting.get(k))
             raise DataError(f"{self.path} holds runs with another {', '.join(differs)}; write to another file.")
+        self.summary = content.get("summary", [])
         for record in records:
             key = f"{record['method']}/{record['seed']}/"
             rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
@@ -199,22 +212,24 @@ class ResultsFile:
             self.cells.setdefault((record["method"], record["seed"]), Cell(record, rows))
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
-        """The stored cell, or ``work()``, stored at once."""
+        """The stored cell, here or by another process, or ``work()``, stored at once."""
+        if (method, seed) not in self.cells and self.path.exists():
+            self._read()
         if (method, seed) not in self.cells:
             self.cells[method, seed] = work()
             self.write()
         return self.cells[method, seed]
 
     def write(self, summary: list[dict[str, Any]] | None = None) -> None:
-        """What is here and what others have added."""
+        """What is here and what others have added; ``summary`` of the methods of this command, None: the file keeps its own."""
         with locked(self.path.with_name(f".{self.path.name}.lock")):
             if self.path.exists():
                 self._read()
-            self._write(summary)
+            self._write(self.summary if summary is None else summary)
 
-    def _write(self, summary: list[dict[str, Any]] | None) -> None:
+    def _write(self, summary: list[dict[str, Any]]) -> None:
         rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
-        content = {"setting": self.setting, "summary": summary or [], "runs": [c.record for c in self.cells.values()]}
+        content = {"setting": self.setting, "summary": summary, "runs": [c.record for c in self.cells.values()]}
         replace_file(self.rows_path, lambda part: save_arrays(part, rows))
         replace_file(self.path, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 

@@ -31,7 +31,7 @@ def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int
     label_sets = [labels for labels, _ in checked]
     if header and header[0] != len(body):
         raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
-    features = "\n".join(" ".join(["0", *tokens]) for _, tokens in checked)
+    features = "\n".join(f"0 {row}" for _, row in checked)
     try:
         X, _ = load_svmlight_file(
             BytesIO(features.encode()), n_features=n_features, zero_based=True if header else "auto", dtype=np.float64
@@ -50,7 +50,7 @@ def _header(lines: list[str]) -> tuple[int, int, int] | None:
     return None
 
 
-def _check(path: Path | str, number: int, line: str) -> tuple[list[int], list[str]]:
+def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
     """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
     head, tokens = ("", line.split()) if line[0].isspace() or ":" in line.split(" ", 1)[0] else _head(line)
     previous = -1
@@ -62,7 +62,7 @@ def _check(path: Path | str, number: int, line: str) -> tuple[list[int], list[st
             raise ParseError(f"feature {index} is repeated or out of order", path, number)
         previous = int(index)
     try:
-        return [int(label) for label in head.split(",") if label], tokens
+        return [int(label) for label in head.split(",") if label], " ".join(tokens)
     except ValueError as error:
         raise ParseError(f"labels must be whole numbers joined by commas, found {head!r}", path, number) from error
 

@@ -160,7 +160,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
-            self._check_same_task(method, train)
+            self._check_same_task(method, train, "warm_start=True")
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
         return self._game_of_networks(method, train, positive_weight)
@@ -177,17 +177,17 @@ class EnergyEstimator(BaseEstimator):
         loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)), self.predictor_)
         return Game(self.predictor_, loss)
 
-    def _check_same_task(self, method: Method, train: Rows) -> None:
-        """A warm start goes on with the networks at hand, so they must fit the data and the method."""
+    def _check_same_task(self, method: Method, train: Rows, who: str) -> None:
+        """``who`` goes on with the networks at hand, so they must fit the data and the method."""
         try:
             n_outputs = probabilities(self.predictor_, train.X[:1], self._device(), relax=None).shape[1]
         except (RuntimeError, IndexError):  # torch's own words for other shapes
             n_outputs = -1
         if n_outputs != train.Y.shape[1] or method.has_energy != (self.energy_ is not None):
             raise ConfigError(
-                f"warm_start=True goes on with networks fitted to other data or another method; they do not fit "
+                f"{who} goes on with networks fitted to other data or another method; they do not fit "
                 f"{train.X.shape[1]} features, {train.Y.shape[1]} labels that vary and method {method.name!r}. "
-                "Set warm_start=False or make a new estimator."
+                "Make a new estimator, or set warm_start=False and fit anew."
             )
 
     def _callbacks(self) -> list[Callback]:

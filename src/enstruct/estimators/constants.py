@@ -45,6 +45,19 @@ class ConstantLabels:
         values = np.where(constant, (counts > 0).astype(float), np.nan)
         return cls(np.flatnonzero(~constant), values)
 
+    def warn_if_they_vary(self, Y: sparse.csr_matrix) -> None:
+        """For rows that come later: labels that did not vary before are not learnt from them."""
+        fixed = np.flatnonzero(~np.isnan(self.values))
+        counts = np.asarray(Y[:, fixed].sum(0, dtype=np.int64)).ravel()
+        other = fixed[counts != self.values[fixed] * Y.shape[0]]
+        if len(other):
+            warnings.warn(
+                f"{len(other)} labels that never varied in the rows fitted do so now (first: {other[:5].tolist()}); they are not "
+                "learnt: fit anew.",
+                ConstantLabelWarning,
+                stacklevel=3,
+            )
+
     def expand_numbers(self, table: NDArray[Any], otherwise: Any = None) -> NDArray[np.float64]:
         """(..., varying) -> (..., labels), constants in place (or ``otherwise``)."""
         out = np.empty((*table.shape[:-1], len(self.values)))

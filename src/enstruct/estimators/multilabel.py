@@ -19,11 +19,12 @@ from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import class_weights, make_scaler, merge_duplicates, positive_weights, seen_columns
-from enstruct.methods import get_method
+from enstruct.methods import Method, get_method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
+from enstruct.training.game import Game
 from enstruct.training.loop import Loop
-from enstruct.training.randomness import forked
+from enstruct.training.randomness import States, forked, set_states, states
 
 MIN_ROWS_TO_HOLD_OUT = 60
 
@@ -204,8 +205,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             train, validation = self._hold_out(rows, seed)
         if self.validation_epochs and validation is None:
             raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
-        if validation is not None and len(validation) < 2 and labels.kind != "single":
-            raise DataError("One validation row is too few: one half of them chooses the decision rule for the other.")
+        if validation is not None and len(validation) < 2 and labels.kind != "single" and self.decision == "auto":
+            raise DataError(
+                "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
+            )
         scaler = self._make_scaler(train.X)
         if not (self.warm_start and hasattr(self, "columns_")):  # a network that goes on keeps its inputs
             self.columns_ = seen_columns(train.X) if self._builds_networks() else None
@@ -251,7 +254,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
             self.scaler_, self.columns_ = self._make_scaler(X), None  # later calls may bring features that this one lacks
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
-        rows = self._modelled(merge_duplicates(self._rows(X, y, sample_weight, self.labels_)))
+        rows = merge_duplicates(self._rows(X, y, sample_weight, self.labels_))
+        self.constants_.warn_if_they_vary(rows.Y)
+        rows = self._modelled(rows)
         self._partial_epoch(rows, new)
         return self
 
@@ -355,18 +360,25 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         )
         raise ConfigError(f"decision={self.decision!r} cannot be used: {why}.")
 
+    def _partial_game(self, method: Method, rows: Rows, new: bool) -> Game:
+        weights = self._label_weights(rows.Y)
+        if new:
+            return self._make_game(method, rows, weights)
+        self._check_same_task(method, rows, "partial_fit")
+        game = self._game_of_networks(method, rows, weights)
+        game.predictor_updates = getattr(self, "updates_", {}).get("predictor", 0)  # the energy's weight has risen already
+        return game
+
     def _partial_epoch(self, rows: Rows, new: bool) -> None:
         """``new``: on networks yet to be made."""
-        method = self._method()
-        with forked(self._device()):
+        method, device = self._method(), self._device()
+        with forked(device):
             if hasattr(self, "partial_game_"):
-                torch.set_rng_state(self.generator_state_)
+                set_states(self.generator_states_, device)
             else:
                 torch.manual_seed(self._seed())
-                weights = self._label_weights(rows.Y)
-                make = self._make_game if new else self._game_of_networks
-                self.partial_game_ = make(method, rows, weights)
+                self.partial_game_ = self._partial_game(method, rows, new)
             losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
-            self.generator_state_: torch.Tensor = torch.get_rng_state()
+            self.generator_states_: States = states(device)
         self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
         self.n_iter_ = len(self.history_)

@@ -4,7 +4,7 @@
 
 Each start's best iterate counts, the start and the final one included; a row's answer is its best start's. A row
 has converged when every criterion asked for holds for all its starts: the objective's relative change is below
-``tolerance``, and the decision (rounding) has not changed for ``stable`` steps. Its answer is then final, whatever the
+``tolerance``, and the decision (rounding) is that of the last ``stable`` iterates. Its answer is then final, whatever the
 rest of the batch does, so that rows do not depend on each other; with ``share`` below 1 the batch ends when that share of
 rows has converged (SPEN waits for 90%). Converged rows are dropped from the computation once they are half of it.
 """

@@ -12,12 +12,14 @@ from enstruct.reproduce.store import Where, whereabouts
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
 Line = tuple[str, ...]
+ELSEWHERE = ("bilevel", "peers")
+"""Files that have sections of their own on the page."""
 Content = dict[str, Any]
 
 
 def costs_section(folder: Path) -> str:
     """For each version and machine that files come from."""
-    found = {name: content for name, content in _contents(folder).items() if name != "peers"}
+    found = {name: content for name, content in _contents(folder).items() if name not in ELSEWHERE}
     if not found:
         return ""
     parts = [
@@ -29,20 +31,26 @@ def costs_section(folder: Path) -> str:
         "rate: GFLOP a second over that of a plain product of two matrices on this machine.",
         "",
     ]
-    for where in dict.fromkeys(whereabouts(content["environment"]) for content in found.values()):
-        env = next(content["environment"] for content in found.values() if whereabouts(content["environment"]) == where)
-        parts += [f"torch {env['torch']}, {env['machine']}, {env['threads']} thread:", ""]
-        parts += markdown_table(TITLES, lines(folder, where, left_out=("bilevel", "peers")))
+    for where in dict.fromkeys(measured_in(content) for content in found.values()):
+        env = next(content["environment"] for content in found.values() if measured_in(content) == where)
+        parts += [f"torch {env['torch']}, {env.get('processor', env['machine'])}, {env['threads']} of {env['cores']} cores:", ""]
+        parts += markdown_table(TITLES, lines(folder, where, left_out=ELSEWHERE))
     if "methods" in found:
         parts += _parameters(found["methods"])
     return "\n".join(parts)
+
+
+def measured_in(content: Content) -> Where:
+    """What seconds depend on, beside what figures do: the processor, and how much of it."""
+    env = content["environment"]
+    return (*whereabouts(env), *(str(env.get(name)) for name in ("processor", "cores", "threads")))
 
 
 def lines(folder: Path, where: Where, left_out: tuple[str, ...] = ()) -> list[Line]:
     """Of the files that were measured there."""
     found: list[Line] = []
     for name, content in _contents(folder).items():
-        if name not in left_out and whereabouts(content["environment"]) == where:
+        if name not in left_out and measured_in(content) == where:
             found += READERS[name](content)
     return found
 
@@ -50,7 +58,7 @@ def lines(folder: Path, where: Where, left_out: tuple[str, ...] = ()) -> list[Li
 def elsewhere(folder: Path, where: Where) -> list[Path]:
     """Files that were not."""
     contents = _contents(folder)
-    return [_path(folder, name) for name, content in contents.items() if whereabouts(content["environment"]) != where]
+    return [_path(folder, name) for name, content in contents.items() if measured_in(content) != where]
 
 
 def _path(folder: Path, name: str) -> Path:
@@ -72,7 +80,7 @@ def _line(
 ) -> Line:
     return (
         what,
-        "" if seconds is None else f"{1e3 * seconds:,.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}",
+        "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 0.9995 else f"{1e3 * seconds:,.0f}",
         "" if times is None else f"{times:.2f}",
         "" if gflop is None else f"{gflop:.2f}",
         "" if mib is None else f"{mib:,.0f}",
@@ -146,9 +154,9 @@ def _tagging(content: Content) -> Iterator[Line]:
 def _methods(content: Content) -> Iterator[Line]:
     for row in content["seconds"]:
         published = "" if row["published_epoch"] is None else f" (published, elsewhere: {row['published_epoch']:g} s)"
-        yield _line(f"an epoch of {row['method']}, bibtex's shape{published}", row["epoch"])
+        yield _line(f"an epoch of {row['method']}, {content['rows']:,} rows of bibtex's shape{published}", row["epoch"])
     for row in content["seconds"]:
-        yield _line(f"prediction of 1,479 rows by {row['method']}, bibtex's shape", row["predict"])
+        yield _line(f"prediction of {content['test_rows']:,} rows by {row['method']}, bibtex's shape", row["predict"])
 
 
 def _peers(content: Content) -> Iterator[Line]:

@@ -14,7 +14,7 @@ from enstruct.comparison.summary import interval
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
-from enstruct.reproduce.protocols import MOST_ENERGY, MOST_PREDICTOR, reduced
+from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, reduced
 from enstruct.reproduce.runner import has_settings
 from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
@@ -41,10 +41,10 @@ def reproduced_page(folder: Path) -> list[str]:
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
         "budget (the same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; "
         "methods of several stages so make more updates, which the lines hold), one search of settings (none: the library's "
-        "defaults), the same decision rules for every row; differences under each side's best rule, with 95% intervals by "
-        "hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an average of cross-entropy nets, "
-        f"`auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both baselines given these). "
-        "Published protocol: the papers' settings and data handling, updates a batch capped at "
+        "defaults, or what a table sets for all its rows), the same decision rules for every row; differences under each side's "
+        "best rule, with 95% intervals by hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an "
+        f"average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both "
+        "baselines given these). Published protocol: the papers' settings and data handling, updates a batch capped at "
         f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
         "",
     ]
@@ -94,7 +94,8 @@ def _rows_from(store: Store, dataset: str) -> str:
         return ""
     part = next(iter(entry.parts.values()))
     fetched = f", or fetched from {entry.url}" if entry.url else ""
-    return f" (its rows: `{part}` below ENSTRUCT_DATA{fetched}; in its shape: `enstruct reproduce shapes`)"
+    shape = "; in its shape: `enstruct reproduce shapes`" if dataset in GENERATED_SHAPES else ""
+    return f" (its rows: `{part}` below ENSTRUCT_DATA{fetched}{shape})"
 
 
 def _titles() -> list[tuple[str, str]]:
@@ -106,9 +107,10 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     published = table.rows.get(method, {}).get(dataset)
     theirs, ours = (_runs(store, dataset, protocol, method) for protocol in ("published", "fair"))
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
+    lost = {protocol: _lost(store, dataset, protocol, method) for protocol in ("published", "fair")}
     cells = [method, "–" if published is None else f"{published:.2f}"]
-    cells.append((_mean(table, theirs, "fixed") or _why_not(store, dataset, "published", method)) if asked else "–")
-    cells += [_mean(table, ours, r) or _why_not(store, dataset, "fair", method) for r in ("fixed", "threshold", "chosen")]
+    cells.append(_mean(table, theirs, "fixed", lost["published"]) if asked else "–")
+    cells += [_mean(table, ours, rule, lost["fair"]) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     alike = {"auto": BASELINES[1:], FOLDED: BASELINES}.get(head, ())  # baselines that are averaged, or given rows, likewise
     equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
@@ -121,22 +123,21 @@ def _runs(store: Store, dataset: str, protocol: str, method: str) -> list[Run]:
     return sorted(found, key=lambda run: int(run.line["seed"]))
 
 
-def _why_not(store: Store, dataset: str, protocol: str, method: str) -> str:
-    """Of a cell without any run."""
-    return DIVERGED if any(key[:3] == (dataset, protocol, method) for key in store.diverged) else NOT_RUN
+def _lost(store: Store, dataset: str, protocol: str, method: str) -> int:
+    """How many seeds diverged."""
+    return sum(key[:3] == (dataset, protocol, method) for key in store.diverged)
 
 
-def _mean(table: LabelTable, runs: Sequence[Run], rule: str) -> str:
-    """Empty without a run."""
+def _mean(table: LabelTable, runs: Sequence[Run], rule: str, lost: int) -> str:
     if not runs:
-        return ""
+        return DIVERGED if lost else NOT_RUN
     values = [
         100 * run.line[table.metric.replace("-", "_")][rule] for run in runs if rule in run.line[table.metric.replace("-", "_")]
     ]
     if not values:
         return "–"
     spread = f" ±{np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.2f}{spread}"
+    return f"{np.mean(values):.2f}{spread}" + (f" ({lost} {DIVERGED})" if lost else "")
 
 
 def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
@@ -150,7 +151,7 @@ def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
         if Key(dataset, "fair", reference, seed) in store.runs
     ]
     if not pairs:
-        return _why_not(store, dataset, "fair", method)
+        return DIVERGED if any(_lost(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
     a, b = ([pair[side].rows["chosen"].astype(np.float64) for pair in pairs] for side in (0, 1))
     if len({len(rows) for rows in (*a, *b)}) > 1:  # folds: one pass over the rows
         a, b = [np.concatenate(a)], [np.concatenate(b)]

@@ -62,7 +62,8 @@ def check_present(dataset: str) -> None:
     """DatasetNotFoundError for a set that neither lies below ENSTRUCT_DATA nor can be fetched; one that can is fetched now."""
     if not dataset.startswith(("synthetic-", "shape-")):
         entry = CATALOGUE[dataset]
-        locate(entry, "full" if "full" in entry.parts else "train")
+        for part in ("full",) if "full" in entry.parts else entry.parts:
+            locate(entry, part)
 
 
 def settings(table: LabelTable, dataset: str, protocol: Protocol, method: str) -> dict[str, Any]:

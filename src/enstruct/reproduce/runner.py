@@ -81,8 +81,9 @@ def run(
     diverges is kept as such, and the next run begun.
     """
     check_settings(table, store)
-    borrow(table, store, keys)
-    missing = _reachable([key for key in keys if key not in store.runs and key not in store.diverged], say, needed)
+    if taken := borrow(table, store, keys):
+        say(f"{taken} runs are those of other tables")
+    missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
     splits: list[Splits] = []
@@ -94,10 +95,15 @@ def run(
             splits = load_rows(table, key.dataset, key.protocol)  # type: ignore[arg-type]
             loaded = (key.dataset, key.protocol)
         store.refresh()
-        if key in store.runs:  # another process has made it meanwhile
+        if _is_done(table, store, key):  # by another process meanwhile
             continue
         made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
     return made
+
+
+def _is_done(table: LabelTable, store: Store, key: Key) -> bool:
+    """Finished, or known to diverge as things are now."""
+    return key in store.runs or (key in store.diverged and not outdated(table, store.diverged[key]))
 
 
 def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
@@ -111,13 +117,9 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
         ):
             runs = Store(store.path.parent, other.name, store.where).runs
             for key in keys:
-                if key in runs and key not in store.runs and runs[key].line["settings"] == _settings_of(table, key):
+                if key in runs and key not in store.runs and not outdated(table, runs[key]):
                     found.append(Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows))
     return store.add_all(found) if found else 0
-
-
-def _settings_of(table: LabelTable, key: Key) -> dict[str, Any]:
-    return encoded(settings(table, key.dataset, key.protocol, key.method))  # type: ignore[arg-type]
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
@@ -150,16 +152,15 @@ def _make(
 ) -> bool:
     """Whether a run ended with figures; they, or why there are none, are on disk then."""
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
+    made_with = {"parameters": parameters(key.method, given)}
     begin = time.perf_counter()
     try:
         cell = run_cell(key.method, rows, key.seed, given, bar(str(key)))
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
-        store.add_diverged(key, str(error), encoded(given), environment(), commit)
+        store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
         return False
-    cell.record["seconds"] = time.perf_counter() - begin
-    cell.record["test_rows"] = len(rows.test)
-    cell.record["parameters"] = parameters(key.method, given)
+    cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
     store.add(key, cell, encoded(given), environment(), commit)
     return True
 
@@ -179,25 +180,32 @@ def parameters(method: str, given: dict[str, Any]) -> dict[str, Any]:
     return found | {f"{name}: {entry}": value for name in names for entry, value in described(METHODS[name]).items()}
 
 
-def check_settings(table: LabelTable, store: Store) -> None:
-    """DataError if finished runs have other settings than the table declares now, or than the defaults are now.
+def outdated(table: LabelTable, run: Run) -> list[str]:
+    """What a run was made with that the table, the defaults or the methods' declarations say otherwise by now; mostly nothing.
 
-    They must not be averaged with new ones. A parameter younger than a run had its default then.
+    A parameter younger than a run had its default then, and runs from before they were kept have none.
     """
-    declared: dict[tuple[str, ...], tuple[dict[str, Any], dict[str, Any]]] = {}
+    key = run.key
+    if key.dataset not in table.datasets or not has_settings(table, key.dataset, key.protocol, key.method):  # type: ignore[arg-type]
+        return []
+    given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
+    now, then = encoded(given), run.line["settings"]
+    changed = [name for name in {*now, *then} if now.get(name) != then.get(name)]
+    kept = run.line.get("parameters")
+    if kept:
+        whole = parameters(key.method, given)
+        changed += [name for name, value in kept.items() if whole.get(name) != value]
+    return sorted(set(changed))
+
+
+def check_settings(table: LabelTable, store: Store) -> None:
+    """DataError if finished runs were made with something else than would be now: they must not be averaged with new ones."""
     for key, run in store.runs.items():
-        if key.dataset in table.datasets and has_settings(table, key.dataset, key.protocol, key.method):  # type: ignore[arg-type]
-            if key[:3] not in declared:
-                given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
-                declared[key[:3]] = encoded(given), parameters(key.method, given)
-            now, whole = declared[key[:3]]
-            then = run.line.get("parameters", {})
-            if run.line["settings"] != now or any(whole.get(name) != value for name, value in then.items()):
-                differs = sorted(name for name, value in then.items() if whole.get(name) != value) or run.line["settings"]
-                raise DataError(
-                    f"{store.path}: the run {key} has other settings ({differs}) than {table.name} declares by now ({now}). "
-                    "Move the file away, or undo the change."
-                )
+        if differs := outdated(table, run):
+            raise DataError(
+                f"{store.path}: the run {key} has other settings than {table.name} declares by now ({', '.join(differs)}). Move "
+                "the file away, or undo the change."
+            )
 
 
 def _expected(store: Store, key: Key) -> float:
@@ -217,6 +225,8 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
         setting["data"], setting["model"], setting["split_seed"], setting["rows"]["test"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path} is no results file of enstruct compare ({error}).") from error
+    if setting.get("tuned"):
+        raise DataError(f"{path} was run with tuned settings; {table.name}'s fair protocol has the library's defaults.")
     dataset = str(setting["data"]).removesuffix(".npz")
     if dataset not in table.datasets or setting.get("split", "auto") != table.split or setting["split_seed"] != 0:
         raise DataError(f"{path} has other data or another split than {table.name}: {dataset}, {setting.get('split', 'auto')}.")
@@ -228,6 +238,7 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     runs = []
     for (method, seed), cell in ResultsFile(path, setting, setting["model"]).cells.items():
         cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
-        key, given = Key(dataset, "fair", method, seed), encoded(settings(table, dataset, "fair", method))
-        runs.append(store.line(key, cell, given, setting["environment"], None))
+        key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
+        cell.record["parameters"] = parameters(method, given)
+        runs.append(store.line(key, cell, encoded(given), setting["environment"], None))
     return store.add_all(runs)

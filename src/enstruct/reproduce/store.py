@@ -4,8 +4,8 @@ A line holds table, dataset, protocol, method, seed, settings, parameters (defau
 updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
 neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
 machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
-version. A run whose training diverged has a line that says so under "diverged", and no scores; it would diverge again, so it is
-not repeated (delete the line to try it again). Several processes may add to a table. A line cut short by an interruption is
+version. A run whose training diverged has a line that says so under "diverged", and no scores; it is not repeated while settings
+and defaults are what they were. Several processes may add to a table. A line cut short by an interruption is
 dropped, with a warning, and its run made again.
 """
 
@@ -64,12 +64,12 @@ def whereabouts(env: dict[str, Any]) -> Where:
 
 def stores_of(folder: Path, table: str) -> list[Store]:
     """One for each version and machine that runs of the table come from, in the order of the file; none without runs."""
-    found = Store(folder, table, where=("every",)).elsewhere
-    return [Store(folder, table, where) for where in dict.fromkeys(run.where for run in found)]
+    found = Store(folder, table, where=("every",))
+    return [Store(folder, table, where) for where in dict.fromkeys(r.where for r in (*found.elsewhere, *found.without_scores))]
 
 
 class Store:
-    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others; ``diverged``: key -> why."""
+    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others; ``diverged`` has no scores."""
 
     def __init__(self, folder: Path, table: str, where: Where | None = None) -> None:
         self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
@@ -81,7 +81,7 @@ class Store:
         """Read the files again: another process may have finished runs. DataError for damaged ones."""
         self.runs: dict[Key, Run] = {}
         self.elsewhere: list[Run] = []
-        self._without_scores: list[Run] = []
+        self.without_scores: list[Run] = []
         if self.path.exists():
             self._read()
 
@@ -107,7 +107,7 @@ class Store:
                 raise DataError(f"{self.path}, line {number} is no run of enstruct reproduce ({error}); move it away.") from error
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
             if "diverged" in line:
-                self._without_scores.append(Run(line, {}))
+                self.without_scores.append(Run(line, {}))
                 continue
             if not rows:
                 raise DataError(
@@ -122,15 +122,18 @@ class Store:
             self.elsewhere.append(run)
 
     @property
-    def diverged(self) -> dict[Key, str]:
-        return {run.key: str(run.line["diverged"]) for run in self._without_scores if run.where == self.where}
+    def diverged(self) -> dict[Key, Run]:
+        """Of ``where``."""
+        return {run.key: run for run in self.without_scores if run.where == self.where}
 
-    def add_diverged(self, key: Key, why: str, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
-        """A run that ended without figures."""
-        run = self.line(key, Cell({"diverged": why}, {}), settings, env, commit)
+    def add_diverged(
+        self, key: Key, record: dict[str, Any], settings: dict[str, Any], env: dict[str, Any], commit: str | None
+    ) -> None:
+        """A run that ended without figures, in the place of an earlier one."""
+        run = self.line(key, Cell(record, {}), settings, env, commit)
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
-            self._without_scores.append(run)
+            self.without_scores = [old for old in self.without_scores if (old.key, old.where) != (key, run.where)] + [run]
             self._write()
 
     def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
@@ -150,6 +153,8 @@ class Store:
             new = [run for run in runs if (run.key, run.where) not in known]
             for run in new:
                 self._keep(run)
+            done = {(run.key, run.where) for run in new}
+            self.without_scores = [run for run in self.without_scores if (run.key, run.where) not in done]
             self._write()
         return len(new)
 
@@ -157,7 +162,7 @@ class Store:
         """Rows first: a line without its rows would be a finished run that nobody can compare."""
         every = [*self.runs.values(), *self.elsewhere]
         arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
-        text = "".join(json.dumps(run.line) + "\n" for run in (*every, *self._without_scores))
+        text = "".join(json.dumps(run.line) + "\n" for run in (*every, *self.without_scores))
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
         replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
 

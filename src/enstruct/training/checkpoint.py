@@ -23,6 +23,7 @@ from enstruct.files import write_tensors
 from enstruct.methods import described
 from enstruct.training.batches import to_targets
 from enstruct.training.callbacks import Callback
+from enstruct.training.randomness import set_states, states
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
@@ -46,9 +47,7 @@ class Checkpoint(Callback):
 
 
 def save(loop: Loop, path: Path) -> None:
-    tensors: dict[str, Tensor] = {"random_state": torch.get_rng_state()}
-    if torch.device(loop.device).type == "cuda":
-        tensors["random_state_cuda"] = torch.cuda.get_rng_state(loop.device)
+    tensors: dict[str, Tensor] = states(loop.device)
     groups: dict[str, Any] = {}
     for name, module in _modules(loop).items():
         tensors |= {f"{name}/{key}": value for key, value in module.state_dict().items()}
@@ -92,9 +91,7 @@ def restore(loop: Loop, path: Path) -> None:
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     loop.game.loss.memory.update(header.get("memory", {}))
-    torch.set_rng_state(tensors["random_state"])
-    if "random_state_cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random_state_cuda"], loop.device)
+    set_states(tensors, loop.device)
 
 
 def _modules(loop: Loop) -> dict[str, torch.nn.Module]:

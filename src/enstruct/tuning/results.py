@@ -3,31 +3,63 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.persistence import decode_parameter
 from enstruct.methods import METHODS
 
-
-def tuned_settings(path: Path, metric: str) -> dict[str, dict[str, Any]]:
-    """Method -> parameters of the estimator. DataError for another kind of file, ConfigError for another metric's."""
-    try:
-        best = json.loads(path.read_text(encoding="utf-8"))["best"]
-        metrics = {found["metric"] for found in best}
-        settings = {f["method"]: {k: decode_parameter(v) for k, v in f["settings"].items()} for f in best}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ModelFileError) as error:
-        raise DataError(f"{path} is no file of `enstruct tune --json` ({error}).") from error
-    if metrics != {metric}:
-        raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
-    return settings
+Parameters = dict[str, Any]
 
 
-def settings_of(method: str, tuned: dict[str, dict[str, Any]], path: Path) -> dict[str, Any]:
-    """Of one method. ConfigError for one that was not searched, unless there is nothing to search: solvers choose their own."""
-    if method in tuned:
-        return tuned[method]
-    if method in METHODS and METHODS[method].solver is not None:
-        return {}
-    raise ConfigError(f"{path} has no settings of {method} (it has {', '.join(tuned)}): tune all methods alike.")
+@dataclass(frozen=True)
+class Tuned:
+    """``settings``: method -> what was searched for it. ``fixed``: what all trials had. ``written``: the file's own settings."""
+
+    path: Path
+    settings: dict[str, Parameters]
+    fixed: Parameters
+    written: dict[str, Parameters]
+
+    @classmethod
+    def read(cls, path: Path, metric: str) -> Tuned:
+        """DataError for another kind of file, ConfigError for one of another metric."""
+        try:
+            best = json.loads(path.read_text(encoding="utf-8"))["best"]
+            metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
+            settings = {method: _decoded(found) for method, found in written.items()}
+            fixed = _decoded(best[0]["fixed"])
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ModelFileError) as error:
+            raise DataError(f"{path} is no file of `enstruct tune --json` ({error}).") from error
+        if metrics != {metric}:
+            raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
+        return cls(path, settings, fixed, written)
+
+    def shared(self, model: Parameters) -> Parameters:
+        """Options of a command with what all trials had. ConfigError where an option says otherwise."""
+        return self._merged(model, self.fixed)
+
+    def of(self, method: str, model: Parameters) -> Parameters:
+        """With what was found for one method. ConfigError for one that was not searched, unless it is fitted by a solver, which
+        chooses its own, and where an option says otherwise."""
+        if method in self.settings:
+            return self._merged(model, self.settings[method])
+        if method in METHODS and METHODS[method].solver is not None:
+            return model
+        raise ConfigError(f"{self.path} has no settings of {method} (it has {', '.join(self.settings)}): tune all methods alike.")
+
+    def _merged(self, model: Parameters, found: Parameters) -> Parameters:
+        defaults = EnergyMultiLabelClassifier().get_params()
+        for name, value in found.items():
+            if name in model and model[name] not in (defaults[name], value):
+                raise ConfigError(
+                    f"{self.path} was tuned with {name}={value}: leave --model.{name} {model[name]} out, or tune with it."
+                )
+        return {**model, **found}
+
+
+def _decoded(found: Parameters) -> Parameters:
+    return {name: decode_parameter(value) for name, value in found.items()}

@@ -143,14 +143,15 @@ def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
         raise ConfigError(f"No trial of {method} came to an end ({counts}): allow more of them.")
     best = study.best_trial
     given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
-    settings = {name: encode_parameter(name, value) for name, value in {**(task.fixed or {}), **given}.items()}
+    searched, fixed = ({k: encode_parameter(k, v) for k, v in found.items()} for found in (given, task.fixed or {}))
     return {
         "method": method,
         "metric": task.metric,
         "trials": counts,
         "best": best.number,
         "value": best.value,
-        "settings": settings,
+        "settings": searched,
+        "fixed": fixed,
     }
 
 
