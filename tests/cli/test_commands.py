@@ -77,9 +77,9 @@ class Interrupt(Callback):
 
 def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, capsys):
     assert main(["train", "train.npz", "--out", "whole", *FAST]) == 0
-    from enstruct.cli import train
+    from enstruct.cli import training
 
-    monkeypatch.setattr(train, "EpochBar", lambda title: _interrupting_bar())
+    monkeypatch.setattr(training, "EpochBar", lambda title: _interrupting_bar())
     assert main(["train", "train.npz", "--out", "model", *FAST]) == 130
     assert (files / "model.checkpoint").exists()
     assert not (files / "model").exists()

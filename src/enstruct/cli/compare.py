@@ -11,16 +11,14 @@ on where it stopped.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
-from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import show
 from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, imputed, run_cell, scored_by
-from enstruct.comparison.summary import COLUMNS, formatted, summarise, titles
+from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.tuning.results import Tuned
@@ -60,7 +58,6 @@ def run(options: Namespace) -> None:
     seeds = range(len(protocol) if folds else options.seeds)
     store = ResultsFile(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
-    console = Console(width=200)
     for seed in seeds:
         for method in methods:
             bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
@@ -77,24 +74,10 @@ def run(options: Namespace) -> None:
         others = [name for name in dict.fromkeys(m for m, _ in cells) if name not in methods]
         whole = [name for name in others if all((name, seed) in cells for seed in seeds)]  # of another process, or another day
         store.write(summarise(cells, [*methods, *whole], seeds, None, metric, folds))
-    console.print(_table(f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows", rows, setting, metric))
-    console.print(_foot(reference, setting), highlight=False, soft_wrap=True)
-
-
-def _table(title: str, rows: list[dict[str, Any]], setting: dict[str, Any], metric: str) -> Table:
     parts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
-    table = Table(title=f"{title} ({parts})")
-    for key, title in zip(COLUMNS, titles(metric), strict=True):
-        table.add_column(title, justify="left" if key in ("method", "rules") else "right")
-    for row in rows:
-        table.add_row(*formatted(row))
-    return table
-
-
-def _foot(reference: str, setting: dict[str, Any]) -> str:
-    where = setting["environment"]
-    return (
+    title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({parts})"
+    foot = (
         f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test rows. "
-        f"F/E updates: optimiser steps of predictor and energy. enstruct {where['enstruct']}, torch {where['torch']}, "
-        f"{where['threads']} threads."
+        "F/E updates: optimiser steps of predictor and energy."
     )
+    show(title, titles(metric), [formatted(row) for row in rows], foot, setting["environment"])

@@ -18,15 +18,14 @@ from rich.table import Table
 
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
-from enstruct.cli.progress import EpochBar
+from enstruct.cli.training import resumable
 from enstruct.data.image_folders import NAMED, load_picture_parts, load_pictures, near_duplicate_pictures, read_pictures
-from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import replace_file
 from enstruct.mask_metrics import MASK_METRICS, class_iou
 from enstruct.reports.mask_plots import segmentation_picture
 from enstruct.tag_metrics import ratio
-from enstruct.training.checkpoint import Checkpoint
 
 
 def parser() -> ArgumentParser:
@@ -94,18 +93,10 @@ def _train(options: Namespace) -> None:
     if not whole:
         validation = load_pictures(options.data, "validation")
         held = (validation.images, validation.truth())
-    checkpoint = options.out.with_name(options.out.name + ".checkpoint")
-    if checkpoint.exists() and not options.resume:
-        raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
-    bar = EpochBar("training")
-    callbacks = [Checkpoint(checkpoint, resume=options.resume), bar]
-    segmenter = EnergySegmenter(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
-    try:
+    with resumable(options.out, options.resume) as callbacks:
+        segmenter = EnergySegmenter(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
         segmenter.fit(train.images, train.truth(), *held)
-    finally:
-        bar.close()
-    segmenter.save(options.out, {"source": options.data})
-    checkpoint.unlink(missing_ok=True)
+        segmenter.save(options.out, {"source": options.data})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in segmenter.decision_scores_.items())
     Console().print(
         f"{len(train)} images, {len(segmenter.classes_)} classes; {segmenter.n_iter_} epochs; decision {segmenter.decision_}; "

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
-from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
+from enstruct.cli.tables import show
 from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import Cell, ResultsFile, environment
@@ -74,17 +73,9 @@ def run(options: Namespace) -> None:
 
 def _show(data: str, rows: list[dict[str, Any]], reference: str, setting: dict[str, Any]) -> None:
     counts = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
-    table = Table(title=f"{data}: {rows[0]['seeds']} seeds, test images ({counts})")
-    for i, title in enumerate(mask_titles(rows[0]["metric"])):
-        table.add_column(title, justify="left" if i in (0, 3) else "right")
-    for row in rows:
-        table.add_row(*formatted_mask_row(row))
-    console, where = Console(width=200), setting["environment"]
-    console.print(table)
-    console.print(
+    title = f"{data}: {rows[0]['seeds']} seeds, test images ({counts})"
+    foot = (
         f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test images. Near-duplicates of "
-        f"training or validation images among the test images: {', '.join(setting['duplicates']) or 'none'}. "
-        f"enstruct {where['enstruct']}, torch {where['torch']}, {where['threads']} threads.",
-        highlight=False,
-        soft_wrap=True,
+        f"training or validation images among the test images: {', '.join(setting['duplicates']) or 'none'}."
     )
+    show(title, mask_titles(rows[0]["metric"]), [formatted_mask_row(row) for row in rows], foot, setting["environment"])

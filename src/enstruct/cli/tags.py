@@ -17,7 +17,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
-from enstruct.cli.progress import EpochBar
+from enstruct.cli.training import resumable
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
@@ -29,7 +29,6 @@ from enstruct.methods import get_method
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
-from enstruct.training.checkpoint import Checkpoint
 
 
 def parser() -> ArgumentParser:
@@ -93,20 +92,12 @@ def run(options: Namespace) -> None:
 
 def _train(options: Namespace) -> None:
     train, validation = _training_data(options)
-    checkpoint = options.out.with_name(options.out.name + ".checkpoint")
-    if checkpoint.exists() and not options.resume:
-        raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
-    bar = EpochBar("training")
-    callbacks = [Checkpoint(checkpoint, resume=options.resume), bar]
-    tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
     held = () if validation is None else (validation.sentences, validation.truth())
-    try:
-        tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
-    finally:
-        bar.close()
     inline = options.data == "cora" or is_inline(options.data)
-    tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
-    checkpoint.unlink(missing_ok=True)
+    with resumable(options.out, options.resume) as callbacks:
+        tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
+        tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
+        tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())
     Console().print(
         f"{len(train)} sentences, {train.n_tokens} tokens, {len(tagger.classes_)} tags; {tagger.n_iter_} epochs; decision "

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
-from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import show
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.comparison.tagging import (
@@ -121,17 +120,9 @@ def _keep(cell: Cell, method: str, seed: int, cells: dict[tuple[str, int], Cell]
 
 def _show(data: str, rows: list[dict[str, Any]], reference: str, setting: dict[str, Any]) -> None:
     counts = ", ".join(f"{name} {n}" for name, n in setting["sentences"].items())
-    table = Table(title=f"{data}: {rows[0]['seeds']} seeds, test sentences ({counts})")
-    for i, title in enumerate(tag_titles(rows[0]["metric"])):
-        table.add_column(title, justify="left" if i in (0, 3) else "right")
-    for row in rows:
-        table.add_row(*formatted_tag_row(row))
-    console, where = Console(width=190), setting["environment"]
-    console.print(table)
-    console.print(
+    title = f"{data}: {rows[0]['seeds']} seeds, test sentences ({counts})"
+    foot = (
         f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test sentences. F/E updates and "
-        f"epochs of rows that start from cross-entropy are those after it. enstruct {where['enstruct']}, torch {where['torch']}, "
-        f"{where['threads']} threads.",
-        highlight=False,
-        soft_wrap=True,
+        "epochs of rows that start from cross-entropy are those after it."
     )
+    show(title, tag_titles(rows[0]["metric"]), [formatted_tag_row(row) for row in rows], foot, setting["environment"])

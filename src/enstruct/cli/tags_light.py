@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
-from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import show
 from enstruct.cli.tags_compare import add_tagger
 from enstruct.comparison.light import (
     BASELINE,
@@ -84,7 +83,7 @@ def run(options: Namespace) -> None:
     rows = summarise_light(cells, methods, options.labelled, range(options.draws))
     if store is not None:
         store.write(rows)
-    _show(options, rows)
+    _show(options, rows, setting["environment"])
 
 
 def _other_files(options: Namespace) -> list[Path]:
@@ -138,12 +137,7 @@ def _fit(
     return tagger
 
 
-def _show(options: Namespace, rows: list[dict[str, Any]]) -> None:
-    table = Table(title=f"{options.data}: token accuracy on {TEST} references, {options.draws} draws of the labelled ones")
-    for i, title in enumerate(light_titles(options.labelled)):
-        table.add_column(title, justify="left" if i == 0 else "right")
-    for row in rows:
-        table.add_row(*formatted_light_row(row, options.labelled))
-    console = Console(width=190)
-    console.print(table)
-    console.print(f"Δ: paired difference to {rows[0]['method']}, 95% by hierarchical bootstrap over draws and references.")
+def _show(options: Namespace, rows: list[dict[str, Any]], where: dict[str, Any]) -> None:
+    title = f"{options.data}: token accuracy on {TEST} references, {options.draws} draws of the labelled ones"
+    foot = f"Δ: paired difference to {rows[0]['method']}, 95% by hierarchical bootstrap over draws and references."
+    show(title, light_titles(options.labelled), [formatted_light_row(row, options.labelled) for row in rows], foot, where)

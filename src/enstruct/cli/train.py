@@ -15,14 +15,15 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from enstruct.cli import options as shared
-from enstruct.cli.progress import EpochBar, successive_bars
+from enstruct.cli.progress import successive_bars
+from enstruct.cli.training import resumable
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import changed
-from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.callbacks import Callback
 from enstruct.tuning.results import Tuned
 
 
@@ -40,20 +41,17 @@ def parser() -> ArgumentParser:
 
 def run(options: Namespace) -> None:
     data = load(options.data, labels=shared.label_argument(options.labels), drop=options.drop)
-    checkpoint = options.out.with_name(options.out.name + ".checkpoint")
-    if checkpoint.exists() and not options.resume:
-        raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
     means = training_means(data.X) if data.has_missing else None
     X = data.X if means is None else fill_missing(data.X, means)
-    model = _automatic(options, X, data) if options.auto is not None else _single(options, X, data, checkpoint)
     notes = {
         "source": str(options.data),
         "feature_names": list(data.feature_names),
         "label_names": list(data.label_names),
         "means": None if means is None else means.tolist(),
     }
-    model.save(options.out, notes)
-    checkpoint.unlink(missing_ok=True)
+    with resumable(options.out, options.resume) as callbacks:
+        model = _automatic(options, X, data) if options.auto is not None else _single(options, X, data, callbacks)
+        model.save(options.out, notes)
     scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}
     chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if options.auto is not None else ""
     Console().print(
@@ -64,22 +62,13 @@ def run(options: Namespace) -> None:
     )
 
 
-def _single(options: Namespace, X: Any, data: Dataset, checkpoint: Path) -> EnergyMultiLabelClassifier:
-    bar = EpochBar("training")
+def _single(options: Namespace, X: Any, data: Dataset, callbacks: list[Callback]) -> EnergyMultiLabelClassifier:
     given = shared.model_parameters(options)
     if options.tuned is not None:
         tuned = Tuned.read(options.tuned, given["metric"])
         given = tuned.of(given["method"], tuned.shared(given))
-    model = EnergyMultiLabelClassifier(
-        **given,
-        random_state=options.seed,
-        hierarchy=data.hierarchy,
-        callbacks=[Checkpoint(checkpoint, resume=options.resume), bar],
-    )
-    try:
-        return model.fit(X, data.Y)
-    finally:
-        bar.close()
+    model = EnergyMultiLabelClassifier(**given, random_state=options.seed, hierarchy=data.hierarchy, callbacks=callbacks)
+    return model.fit(X, data.Y)
 
 
 def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClassifier:

@@ -1,0 +1,24 @@
+"""The table that every comparison ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+WORDS = ("method", "rule")
+"""Columns that hold words; the others hold numbers."""
+
+
+def show(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str, environment: dict[str, Any]) -> None:
+    table = Table(title=title)
+    for name in titles:
+        table.add_column(name, justify="left" if name in WORDS else "right")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(width=200)
+    console.print(table)
+    where = f"enstruct {environment['enstruct']}, torch {environment['torch']}, {environment['threads']} threads."
+    console.print(f"{foot} {where}", highlight=False, soft_wrap=True)
