@@ -261,6 +261,15 @@ def test_partial_fit_after_a_second_fit_trains_the_new_networks(blocks):
     assert np.abs(model.predict_proba(blocks.X) - before).max() > 0
 
 
+def test_partial_fit_counts_on_after_a_save(blocks, tmp_path):
+    model = small("seal-nce").partial_fit(blocks.X, blocks.Y)
+    first = dict(model.updates_)
+    assert first["predictor"] == first["energy"] == -(-300 // 32)
+    model.save(tmp_path / "m")
+    again = EnergyMultiLabelClassifier.load(tmp_path / "m").partial_fit(blocks.X, blocks.Y)
+    assert again.updates_ == {player: 2 * n for player, n in first.items()}
+
+
 def test_partial_fit_keeps_the_energy_s_weight_where_it_rose_to(blocks):
     model = small("seal-nce", warmup=20, max_iter=4).fit(blocks.X, blocks.Y)
     updates = model.updates_["predictor"]

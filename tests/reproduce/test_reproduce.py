@@ -366,18 +366,24 @@ def test_a_cell_that_another_table_has_is_not_run_again(folder, tmp_path, monkey
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     kin, other = replace(SMALL, name="kin"), replace(SMALL, name="other", settings={"": {"max_iter": 1, "hidden": 8}})
-    monkeypatch.setattr(runner, "TABLES", {table.name: table for table in (SMALL, kin, other)})
+    again = replace(SMALL, name="again")
+    monkeypatch.setattr(runner, "TABLES", {table.name: table for table in (SMALL, again, kin, other)})
+    for path in folder.glob("small.*"):  # a third table has the same cells
+        (tmp_path / path.name.replace("small", "again")).write_bytes(path.read_bytes())
     keys = [Key("synthetic-90", "fair", method, 0) for method in ("binary-relevance", "cross-entropy")]
-    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 0
+    said = []
+    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: [], said.append) == 0
+    assert said == ["2 runs are those of other tables"]
     taken, original = Store(tmp_path, "kin").runs, Store(tmp_path, "small").runs
     assert set(taken) == set(keys)
     assert taken[keys[1]].line["example_f1"] == original[keys[1]].line["example_f1"]
-    assert (taken[keys[1]].line["table"], taken[keys[1]].line["borrowed_from"]) == ("kin", "small")
+    assert (taken[keys[1]].line["table"], taken[keys[1]].line["borrowed_from"]) == ("kin", "again")
     assert run(other, Store(tmp_path, "other"), keys[1:], None, lambda title: []) == 1  # of other settings
     old = original[keys[1]]
     old.line["parameters"]["learning_rate"] = 0.5
     (tmp_path / "small.jsonl").write_text("".join(json.dumps(found.line) + "\n" for found in original.values()))
     (tmp_path / "kin.jsonl").unlink()
+    (tmp_path / "again.jsonl").unlink()
     assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another default
 
 
@@ -422,6 +428,8 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     for key, taken in store.runs.items():
         assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
     assert all(found.line["parameters"]["max_iter"] == 2 for found in store.runs.values())
+    assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
+    runner.check_settings(SMALL, store)
     tuned = json.loads((tmp_path / "c.json").read_text())
     tuned["setting"]["tuned"] = {"cross-entropy": {"learning_rate": 0.5}}
     (tmp_path / "t.json").write_text(json.dumps(tuned))

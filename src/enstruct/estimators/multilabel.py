@@ -366,7 +366,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             return self._make_game(method, rows, weights)
         self._check_same_task(method, rows, "partial_fit")
         game = self._game_of_networks(method, rows, weights)
-        game.predictor_updates = getattr(self, "updates_", {}).get("predictor", 0)  # the energy's weight has risen already
+        updates = getattr(self, "updates_", {})
+        game.predictor_updates = updates.get("predictor", 0)  # the energy's weight has risen already
+        game.loss.updates = updates.get("energy", 0)
         return game
 
     def _partial_epoch(self, rows: Rows, new: bool) -> None:
@@ -380,5 +382,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                 self.partial_game_ = self._partial_game(method, rows, new)
             losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
             self.generator_states_: States = states(device)
+        self.updates_ = dict(self.partial_game_.updates)
         self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
         self.n_iter_ = len(self.history_)

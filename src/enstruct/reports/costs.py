@@ -91,17 +91,16 @@ def _line(
 def _growth(content: Content) -> Iterator[Line]:
     """Each of our lines, then the published way's of the same shape."""
     rate = content["matmul_gflops"]
-    theirs: dict[str, float] = {}
+
+    def shape(line: Content) -> str:
+        return f"growing {line['changed']}: {line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
+
+    theirs = {shape(line): line["seconds"] for line in content["lines"] if line["way"] != "ours"}
     for line in content["lines"]:
-        shape = f"{line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
-        if line["way"] != "ours":
-            theirs[f"{line['changed']}: {shape}"] = line["seconds"]
-    for line in content["lines"]:
-        shape = f"{line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
-        other = theirs.get(f"{line['changed']}: {shape}") if line["way"] == "ours" else None
+        other = theirs.get(shape(line)) if line["way"] == "ours" else None
         times = None if other is None else other / line["seconds"]
         share = line["gflop"] / line["seconds"] / rate
-        what = f"step of seal-nce, growing {line['changed']}: {shape}, {line['way']}"
+        what = f"step of seal-nce, {shape(line)}, {line['way']}"
         yield _line(what, line["seconds"], times, line["gflop"], line["peak_mib"], share)
 
 

@@ -108,7 +108,7 @@ def _is_done(table: LabelTable, store: Store, key: Key) -> bool:
 
 def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
     """Take the runs that another table's file has of the same cells: same rows, settings and metric. Returns how many."""
-    found = []
+    found: dict[Key, Run] = {}  # a cell may stand in several tables
     for other in TABLES.values():
         if (
             isinstance(other, LabelTable)
@@ -118,8 +118,8 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
             runs = Store(store.path.parent, other.name, store.where).runs
             for key in keys:
                 if key in runs and key not in store.runs and not outdated(table, runs[key]):
-                    found.append(Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows))
-    return store.add_all(found) if found else 0
+                    found[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
+    return store.add_all(found.values()) if found else 0
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
@@ -235,10 +235,12 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     differs = [k for k, v in setting["model"].items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
     if differs:
         raise DataError(f"{path} was run with another {', '.join(differs)} than {table.name}'s fair protocol.")
+    stated = {k: v for k, v in setting["model"].items() if k not in ("method", "random_state", "device")}
     runs = []
     for (method, seed), cell in ResultsFile(path, setting, setting["model"]).cells.items():
         cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
         key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
-        cell.record["parameters"] = parameters(method, given)
+        if method.partition(":")[0] not in AUTOMATIC:  # whose parameters are others
+            cell.record["parameters"] = stated  # the file says nothing of the methods' declarations at its time
         runs.append(store.line(key, cell, encoded(given), setting["environment"], None))
     return store.add_all(runs)

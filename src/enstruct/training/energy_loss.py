@@ -165,7 +165,8 @@ class EnergyLoss(nn.Module):
     def set_extra_state(self, state: dict[str, Any]) -> None:
         for name, optimizer in self.learned.optimizers.items():
             optimizer.load_state_dict(state["optimizers"][name])
-        self.learned.updates, self.n_updates = state["updates"], state["calls"]
+        self.learned.updates = state["updates"]
+        self.n_updates = state.get("calls", state["updates"])  # states saved before there was a warm-up have none
 
 
 class _Given(nn.Module):
