@@ -101,18 +101,17 @@ def minimum_risk(
 
 def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Dense (rows, S, T) over the labels each row's samples contain, and those labels (rows, T), padded with -1."""
-    n_labels = samples.shape[1]
     vector = np.repeat(np.arange(samples.shape[0]), np.diff(samples.indptr))
-    row = vector // n_samples
-    keys, place = np.unique(row * n_labels + samples.indices, return_inverse=True)
-    owner = keys // n_labels
-    first = np.searchsorted(owner, np.arange(rows))
-    local = np.arange(len(keys)) - first[owner]
-    T = int(local.max()) + 1 if len(keys) else 1
+    row, label = vector // n_samples, samples.indices
+    present = np.zeros((rows, samples.shape[1]), dtype=bool)
+    present[row, label] = True
+    place = present.cumsum(1) - 1  # of each label among the row's own
+    T = max(1, int(place[:, -1].max()) + 1)
     columns = np.full((rows, T), -1, dtype=np.int64)
-    columns[owner, local] = keys % n_labels
+    owner, kept = np.nonzero(present)
+    columns[owner, place[owner, kept]] = kept
     y = np.zeros((rows, n_samples, T), dtype=np.float32)
-    y[row, vector % n_samples, local[place]] = 1
+    y[row, vector % n_samples, place[row, label]] = 1
     return y, columns
 
 
@@ -121,14 +120,14 @@ def _f1_maximiser(y: NDArray[np.float32], weight: NDArray[Any], allow_empty: boo
     size = y.sum(2)  # (rows, S)
     limit = int(min(T, 2 * size.max() + 1))
     k = np.arange(1, limit + 1)
-    factor = (2 * weight[:, None, :] / (k[None, :, None] + size[:, None, :])).astype(np.float32)  # (rows, K, S)
-    gains = factor @ y  # (rows, K, T): G_k[i]
-    order = np.argsort(-gains, axis=2, kind="stable")
-    value = np.take_along_axis(np.cumsum(np.take_along_axis(gains, order, 2), 2), (k - 1)[None, :, None], 2)[:, :, 0]
+    factor = (-2 * weight[:, None, :] / (k[None, :, None] + size[:, None, :])).astype(np.float32)  # (rows, K, S)
+    losses = factor @ y  # (rows, K, T): -G_k[i]
+    largest = np.sort(losses, axis=2)[:, :, :limit]  # values alone: many times faster than their order, needed for one k only
+    value = -np.cumsum(largest, 2)[:, k - 1, k - 1]
     best = value.argmax(1)
-    rank = np.empty((rows, T), dtype=np.int64)
-    np.put_along_axis(rank, order[np.arange(rows), best], np.tile(np.arange(T), (rows, 1)), axis=1)
-    chosen: NDArray[np.bool_] = rank <= best[:, None]
+    order = np.argsort(losses[np.arange(rows), best], axis=1, kind="stable")
+    chosen = np.zeros((rows, T), dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(T) <= best[:, None], axis=1)
     if allow_empty:
         chosen[(weight * (size == 0)).sum(1) > value.max(1)] = False
     return chosen
