@@ -134,7 +134,7 @@ def _bilevel(content: Content) -> Iterator[Line]:
 
 def _decoding(content: Content) -> Iterator[Line]:
     for row in content["rows"]:
-        what = f"expected-F1 decoding of {content['rows_decoded']} rows, {row['shape']}'s shape, against the formula"
+        what = f"{row['rule']} decoding of {row['rows']} rows, {row['shape']}'s shape, against the formula"
         yield _line(what, row["ours"], row["formula"] / row["ours"])
 
 
