@@ -40,6 +40,14 @@ def test_average_precision_ignores_unused_labels():
     assert np.isnan(metrics.average_precision(np.zeros((2, 2), int), p))
 
 
+def test_average_precision_hands_over_rows(monkeypatch):
+    """Of columns kept together scikit-learn copies the whole matrix for every label: 100 times the time at 4,000 labels."""
+    given = []
+    monkeypatch.setattr(metrics, "average_precision_score", lambda *matrices, average: given.extend(matrices) or 0.5)
+    metrics.average_precision(np.eye(4, 3, dtype=int), np.asfortranarray(np.ones((4, 3)) / 2))
+    assert [matrix.flags.c_contiguous for matrix in given] == [True, True]
+
+
 def test_calibration_error_by_hand():
     truth, p = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.1], [0.9, 0.1]])
     assert metrics.calibration_error(truth, p, bins=2) == pytest.approx((abs(1.8 - 2) + abs(0.2 - 1)) / 4)

@@ -90,7 +90,9 @@ def average_precision(truth: Any, probabilities: Any) -> float:
     seen = true.any(axis=0)
     if not seen.any():
         return float("nan")
-    return float(average_precision_score(true[:, seen], np.asarray(probabilities)[:, seen], average="macro"))
+    # in rows: of columns picked out, numpy keeps columns together, and scikit-learn then copies all of them for every label
+    y, p = (np.ascontiguousarray(a[:, seen]) for a in (true, np.asarray(probabilities)))
+    return float(average_precision_score(y, p, average="macro"))
 
 
 def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
