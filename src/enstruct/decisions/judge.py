@@ -7,9 +7,10 @@ the order in which ties are settled:
     threshold   the metric at its best threshold
     decoded     for example-F1: its expected-F1 decoding, on at most ``FIT_ROWS`` rows
 
-No one of them is right everywhere: networks stopped at the best threshold score are too young on some data, those stopped by
-"f1" overfitted on others (docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores
-highest, cross-validated within the validation rows, is the answer.
+Under ``decision="fixed"`` nothing is tuned, and the one score is the metric at 0.5 ("fixed"). Otherwise no one of them is right
+everywhere: networks stopped at the best threshold score are too young on some data, those stopped by "f1" overfitted on others
+(docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores highest, cross-validated within the
+validation rows, is the answer.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class LabelSetJudge:
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         if self.single:
             return {"accuracy": get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)}
+        if self.decision == "fixed":
+            return {"fixed": get_metric(self.metric)(rows.Y, at_threshold(p, 0.5), rows.weight)}
         half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)
         tuned = best_threshold_score(p, rows.Y, "example-f1", rows.weight)
         scores = {"f1": (half + tuned) / 2}

@@ -8,7 +8,8 @@ protein identifiers as the numbers 0, 1, ...; FUN sets, cal500 and eurlex-ev: sc
 together, test rows included; FUN sets: a label "root" that every row has. Errors in published losses are not repeated.
 
 What differs still: the folds are ours (those of the papers are not public), updates a batch are capped (``MOST_ENERGY``,
-``MOST_PREDICTOR``; the page says where, see :func:`reduced`), SEAL-margin's candidates are the predictor's, and energy-only rows
+``MOST_PREDICTOR``; the page says where, see :func:`reduced`), the energy's learning rate is halved on a plateau where the
+predictor's is (theirs is constant), label scores have a bias, SEAL-margin's candidates are the predictor's, and energy-only rows
 infer in our ways (SPEN, as its own paper trains it, starts from a predictor's features; SEAL's did not). spo_FUN has 84 of its 86
 features here.
 """
@@ -66,13 +67,18 @@ def check_present(dataset: str) -> None:
             locate(entry, part)
 
 
-def settings(table: LabelTable, dataset: str, protocol: Protocol, method: str) -> dict[str, Any]:
+def settings(table: LabelTable, dataset: str, protocol: Protocol, row: str) -> dict[str, Any]:
     """Parameters of the estimator that are not its defaults. ConfigError where the papers have no such row."""
-    if protocol == "fair":
-        metric = {} if table.metric == "example-f1" else {"metric": table.metric}
-        return {**table.settings.get("", {}), **table.settings.get(dataset, {}), **metric}
+    method, changes = table.variants.get(row, (row, {}))
+    if protocol == "published":
+        return {**_published(dataset, method), **changes}
+    metric = {} if table.metric == "example-f1" else {"metric": table.metric}
+    return {**table.settings.get("", {}), **table.settings.get(dataset, {}), **metric, **changes}
+
+
+def _published(dataset: str, method: str) -> dict[str, Any]:
     if method == "binary-relevance":
-        return {"decision": "fixed"}
+        return {"decision": "fixed", "standardize": False}
     found = SEAL_SETTINGS.get(dataset, {}).get(method)
     if found is None:
         raise ConfigError(f"There are no published settings of {method} on {dataset}.")

@@ -36,7 +36,7 @@ def plan(
     folds = int(table.split.partition("-")[0]) if table.split.endswith("-fold") else None
     number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
     for method in methods:
-        check_method(method)
+        check_method(table.method(method))
     for dataset in datasets:
         for protocol in protocols:
             for seed in range(number):
@@ -152,10 +152,10 @@ def _make(
 ) -> bool:
     """Whether a run ended with figures; they, or why there are none, are on disk then."""
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
-    made_with = {"parameters": parameters(key.method, given)}
+    made_with = {"parameters": parameters(table.method(key.method), given)}
     begin = time.perf_counter()
     try:
-        cell = run_cell(key.method, rows, key.seed, given, bar(str(key)))
+        cell = run_cell(table.method(key.method), rows, key.seed, given, bar(str(key)))
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
         store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
@@ -193,7 +193,7 @@ def outdated(table: LabelTable, run: Run) -> list[str]:
     changed = [name for name in {*now, *then} if now.get(name) != then.get(name)]
     kept = run.line.get("parameters")
     if kept:
-        whole = parameters(key.method, given)
+        whole = parameters(table.method(key.method), given)
         changed += [name for name, value in kept.items() if whole.get(name) != value]
     return sorted(set(changed))
 
