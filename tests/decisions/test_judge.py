@@ -37,6 +37,13 @@ def test_another_metric_is_watched_itself():
     assert list(scores) == ["f1", "threshold"]
 
 
+def test_at_one_half_nothing_else_is_watched():
+    p, rows = some(weight=np.linspace(0.5, 1.5, 200))
+    for metric in ("example-f1", "micro-f1"):
+        scores = LabelSetJudge(metric, "fixed").scores(p, rows)
+        assert scores == {"fixed": pytest.approx(get_metric(metric)(rows.Y, p >= 0.5, rows.weight))}
+
+
 def test_one_label_a_row_is_scored_by_argmax():
     p, _ = some()
     rows = Rows(np.zeros((200, 1)), sparse.csr_matrix(np.eye(6, dtype=np.uint8)[p.argmax(1)]))

@@ -29,19 +29,19 @@ def test_growth_is_shown_with_its_ratio_memory_and_share(tmp_path):
 
 
 def test_two_machines_have_two_tables(tmp_path):
-    row = {"shape": "x", "ours": 0.5, "formula": 1.0}
-    (tmp_path / "benchmark-decoding.json").write_text(json.dumps({"environment": ENV, "rows_decoded": 5, "rows": [row]}))
+    row = {"rule": "expected-F1", "rows": 5, "shape": "x", "ours": 0.5, "formula": 1.0}
+    (tmp_path / "benchmark-decoding.json").write_text(json.dumps({"environment": ENV, "rows": [row]}))
     content = {
         "environment": ENV | {"processor": "another"},
         "parameters": [{"data": "x", "predictor": 1000, "energy": 2000, "published": [1000, 2001]}],
         "rows": 500,
         "test_rows": 60,
-        "seconds": [{"method": "spen", "epoch": 1.5, "predict": 0.25, "published_epoch": 28.0}],
+        "seconds": [{"method": "spen", "epoch": 1.5, "predict": 0.25}],
     }
     (tmp_path / "benchmark-methods.json").write_text(json.dumps(content))
     text = costs_section(tmp_path)
     assert text.count("| what |") == 2
-    assert "| an epoch of spen, 500 rows of bibtex's shape (published, elsewhere: 28 s) | 1,500 |" in text
+    assert "| an epoch of spen, 500 rows of bibtex's shape (published, elsewhere: 28.0 s) | 1,500 |" in text
     assert "| x | 1,000 | 2,000 | 1,000 | 2,001 |" in text
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import build_parser, main
-from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.run import Cell, environment
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
-from enstruct.reports.reproduced import command_section, reproduced_page, reproduced_section
+from enstruct.reports.reproduced import reproduced_page, reproduced_section
 from enstruct.reproduce import runner
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, reduced, settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
@@ -77,17 +77,6 @@ def test_reduced_updates_are_named():
     assert reduced("bibtex", "seal-margin") == "1 x 6 to 1 x 5"
     assert reduced("bibtex", "spen") is None
     assert reduced("bookmarks", "seal-nce") is None
-
-
-def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows_come_from(tmp_path):
-    text = reproduced_section(TABLES["seal-2"], Store(tmp_path, "seal-2"))
-    assert "seal-regression-s 3 x 10 to 2 x 5" in text
-    assert "multilabel/expr_FUN" in text
-    assert "Boomer-Datasets" in text  # eurlex-ev can be fetched
-    for name in ("spen-1", "implicit-1"):
-        table = TABLES[name]
-        assert table.why_fair_only
-        assert table.why_fair_only in reproduced_section(table, Store(tmp_path, name))
 
 
 def test_published_faults_of_genbase(real_data):
@@ -387,20 +376,17 @@ def test_a_cell_that_another_table_has_is_not_run_again(folder, tmp_path, monkey
     assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another default
 
 
-def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path):
-    rng = np.random.default_rng(0)
-    store = Store(tmp_path / "reproduce", "seal-2")
-    table = CommandTable("t", "T", "nowhere", {"compare-x": ("compare", "x")}, against={"compare-x": ("cal500", "cross-entropy")})
-    setting = {"data": "cal500", "model": {}, "environment": environment()}
-    changed = ResultsFile(tmp_path / "compare-x.json", setting, {})
-    for seed in (0, 1, 2):
-        rows = rng.random(30)
-        if seed < 2:  # a seed that the reference lacks is left out
-            store.add(Key("cal500", "fair", "cross-entropy", seed), Cell({}, {"chosen": rows}), {}, environment(), None)
-        record = {"method": "dvn", "seed": seed}
-        changed.run("dvn", seed, lambda record=record, rows=rows: Cell(record, {"chosen": rows + 0.1}))
-    text = command_section(table, tmp_path)
-    assert "dvn so changed against cross-entropy as it is, 2 seeds, best rules: +10.00 [+10.00, +10.00]" in text
+def test_a_variant_is_its_method_with_other_parameters(tmp_path):
+    table = replace(SMALL, variants={"often": ("cross-entropy", {"repeats": 3})})
+    key = next(iter(plan(table, ["synthetic-90"], ["fair"], ["often"], 1)))
+    store = Store(tmp_path, "small")
+    assert run(table, store, [key, Key("synthetic-90", "fair", "cross-entropy", 0)], None, lambda title: []) == 2
+    often, once = store.runs[key].line, store.runs[Key("synthetic-90", "fair", "cross-entropy", 0)].line
+    assert often["method"] == "often"
+    assert often["predictor_updates"] == 3 * once["predictor_updates"] * often["epochs"] / once["epochs"]
+    assert not runner.outdated(table, store.runs[key])
+    given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
+    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"repeats": 5}
 
 
 def test_the_section_shows_published_and_measured_figures(folder):
@@ -412,7 +398,7 @@ def test_the_section_shows_published_and_measured_figures(folder):
     assert f"{np.mean(mine):.2f} ±{np.std(mine, ddof=1):.2f}" in row
     assert row.rstrip(" |").endswith("| 2")
     empty = reproduced_section(TABLES["shapes"], Store(folder, "shapes"))
-    assert "Cells not run: `enstruct reproduce shapes --datasets shape-bookmarks`" in empty
+    assert "No runs (fair): `enstruct reproduce shapes --protocol fair --datasets shape-bookmarks`" in empty
 
 
 def test_adopting_a_comparison(tmp_path, monkeypatch):

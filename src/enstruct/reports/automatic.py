@@ -66,7 +66,9 @@ class Runs:
         if not seeds:
             return "not run"
         a, b = (np.stack([self.rows[method, seed].astype(np.float64) for seed in seeds]) for method in (reference, automatic))
-        return interval([100 * v for v in paired_difference(a, b)])
+        runs = sum(method == automatic for method, _ in self.rows)
+        few = f" ({len(seeds)})" if len(seeds) < runs else ""
+        return interval([100 * v for v in paired_difference(a, b)]) + few
 
 
 def automatic_section(folder: Path) -> str:
@@ -79,8 +81,8 @@ def automatic_section(folder: Path) -> str:
         "",
         f"`auto`: at most {AUTO_MINUTES:g} minutes and {NETWORKS} nets a run (fewer where the time was up); "
         f"`auto:cross-entropy`: the average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 under the "
-        "rule chosen on rows held out; Δ paired, 95% by hierarchical bootstrap over runs and test rows. Times with other work on "
-        "the machine.",
+        "rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not the row's), 95% by "
+        "hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
         *_tables(GIVEN, found),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "

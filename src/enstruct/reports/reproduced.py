@@ -12,13 +12,15 @@ from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import FOLDED, ResultsFile
 from enstruct.comparison.summary import interval
 from enstruct.data.catalogue import CATALOGUE
+from enstruct.methods import METHODS
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, reduced
 from enstruct.reproduce.runner import has_settings
 from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
-from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable
+from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable, Protocol
 
+SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 NOT_RUN, DIVERGED = "not run", "diverged"
 TITLES = (
     "method",
@@ -41,8 +43,10 @@ def reproduced_page(folder: Path) -> list[str]:
         "Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one "
         "budget (the same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; "
         "methods of several stages so make more updates, which the lines hold), one search of settings (none: the library's "
-        "defaults, or what a table sets for all its rows), the same decision rules for every row; differences under each side's "
-        "best rule, with 95% intervals by hierarchical bootstrap over runs and test rows (`auto`, an average of nets, against an "
+        "defaults, or what a table sets for all its rows), the same decision rules for every row (and minimum Bayes risk for "
+        "energies that estimate a density); differences under each side's best rule, paired over the seeds that both have (their "
+        "number where it is not the row's), with 95% intervals by hierarchical bootstrap over runs and test rows, of one run "
+        "(marked ¹) over rows alone (`auto`, an average of nets, against an "
         f"average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both "
         "baselines given these). Published protocol: the papers' settings and data handling, updates a batch capped at "
         f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
@@ -61,6 +65,7 @@ def reproduced_section(table: LabelTable, store: Store) -> str:
     """The runs of one version and machine."""
     lines = [f"### {table.name}: {table.title}", "", f"{table.published_as}. " + _where(store), ""]
     lines += [table.why_fair_only, ""] if table.why_fair_only else []
+    lines += [f"Settings: {_set(table)}.", ""] if table.settings else []
     for dataset in table.datasets:
         lines += _dataset(table, store, dataset)
     return "\n".join(lines)
@@ -75,16 +80,54 @@ def _where(store: Store) -> str:
     return f"Runs of {versions}, {' or '.join(threads)} threads."
 
 
+def _set(table: LabelTable) -> str:
+    return "; ".join(
+        (f"{dataset}: " if dataset else "") + ", ".join(f"{name} {value}" for name, value in given.items())
+        for dataset, given in table.settings.items()
+    )
+
+
 def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
-    extra = {key.method for key in store.runs if key.dataset == dataset} - set(table.methods())
+    runs = [run for key, run in store.runs.items() if key.dataset == dataset]
+    extra = {run.key.method for run in runs} - set(table.methods())
     rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
     lines = [f"#### {dataset}", "", *markdown_table([title.format(b) for title, b in _titles()], rows)]
-    if any(NOT_RUN in cell for row in rows for cell in row):
-        lines += [f"Cells not run: `enstruct reproduce {table.name} --datasets {dataset}`{_rows_from(store, dataset)}.", ""]
+    tested = sorted({int(run.line["test_rows"]) for run in runs if run.line["protocol"] == "fair" and "test_rows" in run.line})
+    if tested:
+        rows_tested = " to ".join(map(str, tested[:1] + tested[1:][-1:]))
+        lines += [f"Fair split: {SPLITS.get(table.split, table.split)}; {rows_tested} rows tested.", ""]
+    for protocol in table.protocols:
+        lines += _lacking(table, store, dataset, protocol)
+    lines += [line for method in table.methods() for line in _through_samples(table, store, dataset, method)]
     less = [f"{method} {what}" for method in table.methods() if (what := reduced(dataset, method))]
     if less and "published" in table.protocols:
         lines += [f"Published protocol, energy x predictor updates a batch reduced: {', '.join(less)}.", ""]
     return lines
+
+
+def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol) -> list[str]:
+    """The command for rows with fewer runs than the others have."""
+    asked = [row for row in table.methods() if has_settings(table, dataset, protocol, row)]
+    made = {row: len(_runs(store, dataset, protocol, row)) + _lost(store, dataset, protocol, row) for row in asked}
+    most = max(made.values(), default=0)
+    command = f"enstruct reproduce {table.name} --protocol {protocol} --datasets {dataset}"
+    if most == 0:
+        return [f"No runs ({protocol}): `{command}`{_rows_from(store, dataset)}.", ""] if asked else []
+    fewer = [row for row in asked if made[row] < most]
+    return [f"Fewer runs than others ({protocol}): `{command} --methods {','.join(fewer)} --seeds {most}`.", ""] if fewer else []
+
+
+def _through_samples(table: LabelTable, store: Store, dataset: str, row: str) -> list[str]:
+    """Where an energy's own row is best by weighing samples of the predictor, and so tells nothing about inference on it."""
+    runs = _runs(store, dataset, "fair", row)
+    weighed = sum(run.line["decision"] == "bayes-risk" for run in runs)
+    if not weighed or table.method(row) not in METHODS or METHODS[table.method(row)].inference is None:
+        return []
+    return [
+        f"The best rule of {row} in {weighed} of {len(runs)} runs is minimum Bayes risk: its energy weighs samples of the "
+        "predictor it was trained beside. What inference on the energy gives stands at 0.5 and under the tuned threshold.",
+        "",
+    ]
 
 
 def _rows_from(store: Store, dataset: str) -> str:
@@ -155,7 +198,9 @@ def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
     a, b = ([pair[side].rows["chosen"].astype(np.float64) for pair in pairs] for side in (0, 1))
     if len({len(rows) for rows in (*a, *b)}) > 1:  # folds: one pass over the rows
         a, b = [np.concatenate(a)], [np.concatenate(b)]
-    return interval([100 * v for v in paired_difference(np.stack(a), np.stack(b))])
+    alone = " ¹" if len(pairs) == 1 else ""
+    few = f" ({len(pairs)})" if len(pairs) < len(seeds) else ""
+    return interval([100 * v for v in paired_difference(np.stack(a), np.stack(b))]) + alone + few
 
 
 def command_section(table: CommandTable, results: Path) -> str:
@@ -195,10 +240,15 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
         keys = {seed: Key(dataset, "fair", reference, seed) for name, seed in cells if name == method}
         seeds = [seed for seed, key in keys.items() if store is not None and key in store.runs]
         if store is not None and seeds:
-            a = np.stack([store.runs[keys[seed]].rows["chosen"].astype(np.float64) for seed in seeds])
-            b = np.stack([cells[method, seed].rows["chosen"].astype(np.float64) for seed in seeds])
-            found = interval([100 * v for v in paired_difference(a, b)])
-            lines.append(f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found}")
+            found = {}
+            for rule in ("chosen", "fixed"):
+                a = np.stack([store.runs[keys[seed]].rows[rule].astype(np.float64) for seed in seeds])
+                b = np.stack([cells[method, seed].rows[rule].astype(np.float64) for seed in seeds])
+                found[rule] = interval([100 * v for v in paired_difference(a, b)])
+            lines.append(
+                f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found['chosen']}; "
+                f"at 0.5: {found['fixed']}"
+            )
     return lines
 
 

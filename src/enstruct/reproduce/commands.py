@@ -63,8 +63,9 @@ def goes_on(words: tuple[str, ...]) -> bool:
 
 def with_options(part: str, words: tuple[str, ...], given: Mapping[str, str]) -> tuple[str, ...]:
     """A command with other values of some options."""
-    if given and "compare" not in words[:2]:
-        raise ConfigError(f"{', '.join(given)} is not for {part}: `{' '.join(words)}` has none such.")
+    foreign = [option for option in given if option not in words and "compare" not in words[:2]]
+    if foreign:
+        raise ConfigError(f"{', '.join(foreign)} is not for {part}: `{' '.join(words)}` has none such.")
     for option, value in given.items():
         at = words.index(option) if option in words else len(words)
         words = (*words[:at], option, value, *words[at + 2 :])

@@ -3,7 +3,8 @@
 learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
 energy_weight                         log-uniform in e^[-6.9, 2.3]
 n_samples                             20, 40, 60, 80 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
-energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow
+energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
+                                      repeats of what has no energy too: else one side alone could learn more from a batch
 layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
 """
 
@@ -42,7 +43,7 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
         "learning_rate": trial.suggest_float("learning_rate", *RATES, log=True),
     }
     if not method.has_energy:
-        return given
+        return given | {"repeats": trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])}
     given["energy_learning_rate"] = trial.suggest_float("energy_learning_rate", *RATES, log=True)
     units = trial.suggest_int("units", 200, 400, step=100)
     given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
