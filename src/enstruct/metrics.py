@@ -18,6 +18,8 @@ from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError, unknown_name
 
 Counts = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+BLOCK_LABELS, BLOCK_ROWS = 128, 1024
+"""How much of a matrix of probabilities is copied at a time."""
 
 
 def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
@@ -86,22 +88,32 @@ def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> fl
 
 def average_precision(truth: Any, probabilities: Any) -> float:
     """Mean over labels that occur of the area under the precision-recall curve."""
-    true = as_indicator(truth).toarray()
-    seen = true.any(axis=0)
-    if not seen.any():
+    y, p = as_indicator(truth).tocsc(), np.asarray(probabilities)
+    seen = np.flatnonzero(np.diff(y.indptr))
+    if not len(seen):
         return float("nan")
-    # in rows: of columns picked out, numpy keeps columns together, and scikit-learn then copies all of them for every label
-    y, p = (np.ascontiguousarray(a[:, seen]) for a in (true, np.asarray(probabilities)))
-    return float(average_precision_score(y, p, average="macro"))
+    areas = [_areas(y[:, some].toarray(), p[:, some]) for some in np.array_split(seen, -(-len(seen) // BLOCK_LABELS))]
+    return float(np.mean(np.concatenate(areas)))
+
+
+def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
+    """Of some labels. Rows stay together: of columns kept together scikit-learn copies all for every label."""
+    found = average_precision_score(np.ascontiguousarray(true), np.ascontiguousarray(p), average=None)
+    return np.atleast_1d(np.asarray(found, dtype=np.float64))
 
 
 def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     """Expected calibration error over all (row, label) decisions: sum_b share_b |mean p_b - rate_b|."""
-    p = np.asarray(probabilities, dtype=np.float64).ravel()
-    y = as_indicator(truth).toarray().ravel()
-    which = np.minimum((p * bins).astype(int), bins - 1)
-    gap = np.bincount(which, p, bins) - np.bincount(which, y, bins)
-    return float(np.abs(gap).sum() / max(len(p), 1))
+    y, p = as_indicator(truth), np.asarray(probabilities)
+    if p.ndim == 1:
+        p = p.reshape(y.shape)
+    gap = np.zeros(bins)
+    for start in range(0, len(p), BLOCK_ROWS):
+        some = p[start : start + BLOCK_ROWS].astype(np.float64)
+        which = np.minimum((some * bins).astype(int), bins - 1)
+        true = y[start : start + BLOCK_ROWS].nonzero()
+        gap += np.bincount(which.ravel(), some.ravel(), bins) - np.bincount(which[true], minlength=bins)
+    return float(np.abs(gap).sum() / max(p.size, 1))
 
 
 Metric = Callable[..., float]

@@ -60,11 +60,11 @@ class PerLabelThresholds:
     thresholds: Any = 0.5
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> PerLabelThresholds:
-        y = as_indicator(truth).toarray().astype(bool)
+        y = as_indicator(truth)
         shared = GlobalThreshold().fit(p, truth, metric, weight).threshold
-        f1 = np.stack([_label_f1(p >= t, y, weight) for t in GRID])  # (grid, labels)
-        best = GRID[np.argmax(f1, axis=0)]
-        self.thresholds = np.where(y.sum(0) >= self.min_positives, best, shared)
+        best = GRID[np.argmax(label_f1_by_threshold(p, y, weight), axis=1)]
+        positives = np.asarray(y.sum(0, dtype=np.int64)).ravel()
+        self.thresholds = np.where(positives >= self.min_positives, best, shared)
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -78,7 +78,9 @@ class TopK:
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> TopK:
         score: Metric = get_metric(metric)
         limit = min(p.shape[1], max(10, int(2 * as_indicator(truth).sum(1).mean()) + 1))
-        self.k = max(range(1, limit + 1), key=lambda k: score(truth, top_k(p, k), weight))
+        best = ranked_labels(p, limit)
+        counts = np.ones(len(p), dtype=np.int64)
+        self.k = max(range(1, limit + 1), key=lambda k: score(truth, take_labels(best, k * counts, p.shape[1]), weight))
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
@@ -91,6 +93,13 @@ def top_k(p: NDArray[Any], k: int) -> sparse.csr_matrix:
     k = min(k, n_labels)
     columns = np.argpartition(-p, k - 1, axis=1)[:, :k] if k < n_labels else np.tile(np.arange(n_labels), (rows, 1))
     return take_labels(np.sort(columns, axis=1), np.full(rows, k), n_labels)
+
+
+def ranked_labels(p: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """(rows, k) the most probable labels, the best first."""
+    best = np.argpartition(-p, k - 1, axis=1)[:, :k] if k < p.shape[1] else np.tile(np.arange(k), (len(p), 1))
+    order = np.argsort(-np.take_along_axis(p, best, 1), axis=1, kind="stable")
+    return np.take_along_axis(best, order, 1)
 
 
 def take_labels(columns: NDArray[Any], counts: NDArray[Any], n_labels: int) -> sparse.csr_matrix:
@@ -106,36 +115,56 @@ def take_labels(columns: NDArray[Any], counts: NDArray[Any], n_labels: int) -> s
 def example_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> NDArray[np.float64]:
     """(len(GRID),) example-F1 at every threshold, from one pass over the marginals above the smallest."""
     y = as_indicator(truth)
-    rows, n_grid = p.shape[0], len(GRID)
-    row, label = np.nonzero(p >= GRID[0])
-    level = np.searchsorted(GRID, p[row, label], side="right") - 1  # the highest threshold it passes
-    true = np.asarray(y[row, label]).ravel() if len(row) else np.zeros(0)
-    cell = row * n_grid + level
-    chosen = _passed(np.bincount(cell, minlength=rows * n_grid), rows)
-    shared = _passed(np.bincount(cell, true, minlength=rows * n_grid), rows)
+    row, label, level = _levels(p)
+    chosen, shared = _passed(row, level, p.shape[0]), _passed(row, level, p.shape[0], _values(y, row, label))
     total = chosen + np.asarray(y.sum(1, dtype=np.float64)).reshape(-1, 1)
     f1 = np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
     return np.asarray(np.average(f1, axis=0, weights=weight))
 
 
-def _passed(counts: NDArray[Any], rows: int) -> NDArray[Any]:
-    """Per threshold, how many labels lie at it or above."""
-    return counts.reshape(rows, -1)[:, ::-1].cumsum(1)[:, ::-1]
-
-
-def _label_f1(chosen: NDArray[np.bool_], y: NDArray[np.bool_], weight: Any = None) -> NDArray[np.float64]:
-    def count(table: NDArray[np.bool_]) -> NDArray[Any]:  # without weights the sum, which makes no table of floats
-        return np.asarray(table.sum(0) if weight is None else np.asarray(weight, dtype=np.float64) @ table)
-
-    shared, total = count(chosen & y), count(chosen) + count(y)
+def label_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> NDArray[np.float64]:
+    """(labels, len(GRID)) every label's own F1 at every threshold, 0 where nothing is true or chosen; likewise."""
+    y = as_indicator(truth)
+    share = np.ones(p.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
+    row, label, level = _levels(p)
+    chosen = _passed(label, level, p.shape[1], share[row])
+    shared = _passed(label, level, p.shape[1], share[row] * _values(y, row, label))
+    total = chosen + np.asarray(y.T @ share).reshape(-1, 1)
     return np.asarray(np.where(total > 0, 2 * shared / np.where(total > 0, total, 1.0), 0.0))
+
+
+def _levels(p: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Row and label of the marginals above the smallest threshold, and the number of the highest that each passes."""
+    row, label = np.nonzero(p >= GRID[0])
+    return row, label, np.searchsorted(GRID, p[row, label], side="right") - 1
+
+
+def _values(y: sparse.csr_matrix, row: NDArray[np.intp], label: NDArray[np.intp]) -> NDArray[np.float64]:
+    return np.asarray(y[row, label], dtype=np.float64).ravel() if len(row) else np.zeros(0)
+
+
+def _passed(
+    owner: NDArray[np.intp], level: NDArray[np.intp], owners: int, weight: NDArray[np.float64] | None = None
+) -> NDArray[Any]:
+    """(owners, len(GRID)): at every threshold, how many cells of each row or label lie at it or above, or their weight."""
+    counts = np.bincount(owner * len(GRID) + level, weight, minlength=owners * len(GRID))
+    return counts.reshape(owners, -1)[:, ::-1].cumsum(1)[:, ::-1]
 
 
 def scores_by_threshold(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> NDArray[np.float64]:
     """(len(GRID),) the metric at every threshold."""
     if metric == "example-f1":
         return example_f1_by_threshold(p, truth, weight)
-    return np.array([get_metric(metric)(truth, at_threshold(p, t), weight) for t in GRID])
+    score, y = get_metric(metric), as_indicator(truth)
+    row, label = np.nonzero(p >= GRID[0])
+    value = p[row, label]
+    return np.array([score(y, _indicator(row[above], label[above], p.shape), weight) for above in (value >= t for t in GRID)])
+
+
+def _indicator(row: NDArray[np.intp], label: NDArray[np.intp], shape: tuple[int, ...]) -> sparse.csr_matrix:
+    """Cells in the order of their rows as CSR."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))])
+    return sparse.csr_matrix((np.ones(len(row), np.uint8), label, offsets), shape=shape)
 
 
 def best_threshold_score(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> float:

@@ -207,14 +207,15 @@ class EnergyEstimator(BaseEstimator):
         """(rows, modelled labels) of validated, scaled rows, or (tokens, tags); ``refine``: steps of inference."""
         how = self._method().inference if refine is None else self._refinement(refine)
         dtype = torch.float64 if double else torch.float32
+        if how is None:
+            predictor = copy.deepcopy(self.predictor_).double() if double else self.predictor_
+            return probabilities(predictor, X, self._device(), relax=None, dtype=dtype)
         predictor, energy = self.predictor_, self.energy_
         if double:  # copied together: the energy may read the predictor's features
             predictor, energy = copy.deepcopy((predictor, energy))
             predictor.double()
             if energy is not None:
                 energy.double()
-        if how is None:
-            return probabilities(predictor, X, self._device(), relax=None, dtype=dtype)
         space = self._space()
         tilted = refine is not None and self._method().relative
         y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)

@@ -89,7 +89,8 @@ class LabelFormat:
     def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
         if Y.shape[1] != self.n_labels:
             raise DataError(f"Y has {Y.shape[1]} labels, expected {self.n_labels}.")
-        if not np.isin(np.unique(np.asarray(values)), (0, 1)).all():
+        array = np.asarray(values)
+        if not ((array == 0) | (array == 1)).all():
             raise DataError("A label matrix must hold only 0 and 1. Unknown label type: it holds other values (or NaN).")
         return as_indicator(Y)
 
