@@ -61,7 +61,7 @@ def test_the_best_candidate_and_the_better_linear_model():
     assert candidates.groups["everything"] == [2, 3, 1]
     assert candidates.groups["networks"] == [2, 3]
     assert candidates.score(candidates.best()) == max(max(c.scores.values()) for c in candidates.compared.values())
-    rule = candidates.rule("seal-nce", "expected-f1")
+    rule = candidates.rules("seal-nce", ["expected-f1"])["expected-f1"]
     assert rule.predict(found.marginals[3]).shape == TRUTH[0].shape
 
 

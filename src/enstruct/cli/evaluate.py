@@ -53,8 +53,7 @@ def run(options: Namespace) -> None:
         "rules": {},
     }
     table = Table("rule", *METRICS)
-    for rule in model.rules_:
-        predicted = model.predict(X, decision=rule)
+    for rule, predicted in model.predict_by_rule(X).items():
         scores = {name: metric(truth, predicted) for name, metric in METRICS.items()}
         figures["rules"][rule] = scores
         chosen = " (in force)" if rule == model.decision_ else ""

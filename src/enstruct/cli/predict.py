@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
 from enstruct.files import replace_file
+from enstruct.training.batches import row_blocks
 
 
 def parser() -> ArgumentParser:
@@ -33,21 +37,27 @@ def run(options: Namespace) -> None:
     model = load_model(options.model)
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
-    names = model.notes_["label_names"]
-    sets = [[names[j] for j in predicted.indices[a:b]] for a, b in zip(predicted.indptr, predicted.indptr[1:], strict=False)]
-    if options.out is not None and options.out.suffix == ".jsonl":
-        lines = _json_lines(sets, np.asarray(model.predict_proba(X)), names)
-    else:
-        lines = ["\t".join(labels) for labels in sets]
-    text = "\n".join(lines) + "\n"
+    lines = _lines(model, X, predicted, options.out is not None and options.out.suffix == ".jsonl")
     if options.out is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(lines)
     else:
-        replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+        replace_file(options.out, lambda part: _write(part, lines))
 
 
-def _json_lines(sets: list[list[str]], p: np.ndarray, names: list[str]) -> list[str]:
-    def record(labels: list[str], row: Any) -> dict[str, Any]:
-        return {"labels": labels, "probabilities": {name: round(float(v), 6) for name, v in zip(names, row, strict=True)}}
+def _write(path: Path, lines: Iterator[str]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
 
-    return [json.dumps(record(labels, row), ensure_ascii=False) for labels, row in zip(sets, p, strict=True)]
+
+def _lines(model: Any, X: Any, predicted: sparse.csr_matrix, as_json: bool) -> Iterator[str]:
+    """One a row, found as they are written: with probabilities a file may be larger than the memory."""
+    names = model.notes_["label_names"]
+    for some in row_blocks(predicted.shape[0], predicted.shape[1], cells=2**20):
+        chosen = predicted[some]
+        sets = [[names[j] for j in chosen.indices[a:b]] for a, b in pairwise(chosen.indptr)]
+        if not as_json:
+            yield from ("\t".join(labels) + "\n" for labels in sets)
+            continue
+        for labels, row in zip(sets, np.asarray(model.predict_proba(X[some])), strict=True):
+            probabilities = {name: round(float(v), 6) for name, v in zip(names, row, strict=True)}
+            yield json.dumps({"labels": labels, "probabilities": probabilities}, ensure_ascii=False) + "\n"

@@ -53,18 +53,19 @@ def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates
     difference = b - a
     n_seeds, n_rows = difference.shape
     seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
-    of_seeds = weight @ difference.T / n_rows  # (replicates, seeds) mean over the rows drawn
+    some = np.array_split(weight, max(1, weight.size // 2**24))
+    of_seeds = np.concatenate([each @ difference.T for each in some]) / n_rows  # (replicates, seeds) mean over the rows drawn
     means = np.take_along_axis(of_seeds, seeds, axis=1).mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(difference.mean()), float(low), float(high))
 
 
 @lru_cache(maxsize=4)
-def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """Seeds drawn (replicates, seeds), and how often each row is (replicates, rows): tables of one shape share them."""
     rng = np.random.default_rng(seed)
     seeds = np.empty((replicates, n_seeds), dtype=np.int64)
-    weight = np.empty((replicates, n_rows))
+    weight = np.empty((replicates, n_rows), dtype=np.uint16)
     for r in range(replicates):
         seeds[r] = rng.integers(n_seeds, size=n_seeds)
         weight[r] = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)

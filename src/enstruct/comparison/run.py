@@ -87,7 +87,7 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     begin = time.perf_counter()
     chosen = estimator.predict(X)
     predict_seconds = time.perf_counter() - begin
-    predicted = {name: estimator.predict(X, decision=name) for name in estimator.rules_}
+    predicted = estimator.predict_by_rule(X)
     p = estimator.predict_proba(X)
     predicted["chosen"] = chosen
     metric = scored_by(model)
@@ -113,7 +113,7 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     if isinstance(estimator, AutoMultiLabelClassifier):
         best = {name: max(found.values()) for name, found in estimator.candidates_.items()}
         record |= {"answer": estimator.chosen_, "candidates": best, "members": [name for name, _ in estimator.members_]}
-        answers = {name: rowwise_f1(truth, estimator.predict(X, candidate=name)) for name in estimator.groups_}
+        answers = {name: rowwise_f1(truth, chosen) for name, chosen in estimator.predict_by_candidate(X).items()}
         record |= {"candidate_f1": {name: float(rows.mean()) for name, rows in answers.items()}, "judged": estimator.judged_rows_}
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
 

@@ -73,8 +73,8 @@ def read_arff(
     """
     file = _read(Path(path))
     targets = _label_columns(file, labels)
-    dropped = {_attribute_index(file, name) for name in drop}
-    inputs = [i for i in range(len(file.attributes)) if i not in targets and i not in dropped]
+    left_out = {*targets, *_attribute_indices(file, drop)}
+    inputs = [i for i in range(len(file.attributes)) if i not in left_out]
     if not inputs:
         raise ParseError("no input attribute is left", file.path)
     for i in inputs:
@@ -165,7 +165,7 @@ def _label_columns(file: _File, labels: Any) -> list[int]:
         return list(range(labels)) if labels > 0 else list(range(n + labels, n))
     if isinstance(labels, (str, Path)):
         labels = read_label_names(labels)
-    return sorted(_attribute_index(file, name) for name in labels)
+    return sorted(_attribute_indices(file, labels))
 
 
 def _implied_labels(file: _File) -> Any:
@@ -200,11 +200,15 @@ def read_label_names(path: Path | str) -> list[str]:
     return names
 
 
-def _attribute_index(file: _File, name: str) -> int:
+def _attribute_indices(file: _File, names: Sequence[str]) -> list[int]:
+    """Of names that occur twice the first."""
+    number: dict[str, int] = {}
     for i, attribute in enumerate(file.attributes):
-        if attribute.name == name:
-            return i
-    raise ParseError(f"there is no attribute {name!r}", file.path)
+        number.setdefault(attribute.name, i)
+    for name in names:
+        if name not in number:
+            raise ParseError(f"there is no attribute {name!r}", file.path)
+    return [number[name] for name in names]
 
 
 def _refuse_text(file: _File, attribute: Attribute) -> None:

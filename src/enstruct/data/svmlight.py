@@ -5,6 +5,7 @@ Labels count from 0. Features count from 0 when a header is there; otherwise fro
 
 from __future__ import annotations
 
+import math
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def _head(line: str) -> tuple[str, list[str]]:
 
 def _finite(text: str) -> bool:
     try:
-        return bool(np.isfinite(float(text)))
+        return math.isfinite(float(text))
     except ValueError:
         return False
 

@@ -45,12 +45,15 @@ from enstruct.estimators.preparation import merge_duplicates
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
+from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
 
 log = logging.getLogger("enstruct")
 
 Part = Callable[[], tuple[Rows, Rows]]
 """What a round trains on and what it holds out, made when it comes."""
+Decide = Callable[[list[NDArray[np.float64]]], list[sparse.csr_matrix]]
+"""Candidates' marginals of some rows -> label sets, one or more."""
 
 
 class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -231,8 +234,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         found = Candidates(held_out, self.methods_)
         self.groups_, self.chosen_ = found.groups, found.best()
         self.candidates_ = {name: comparison.scores for name, comparison in found.compared.items()}
-        self.candidate_rules_ = {name: found.rule(name, comparison.best()) for name, comparison in found.compared.items()}
-        self.rules_ = {name: found.rule(self.chosen_, name) for name in AVERAGEABLE}
+        self.rules_ = found.rules(self.chosen_, AVERAGEABLE)
+        best = {name: comparison.best() for name, comparison in found.compared.items()}
+        self.candidate_rules_ = {
+            name: self.rules_[rule] if name == self.chosen_ else found.rules(name, [rule])[rule] for name, rule in best.items()
+        }
         self.decision_, self.decision_scores_ = found.compared[self.chosen_].best(), self.candidates_[self.chosen_]
         self.classes_, self.judged_rows_ = self.labels_.classes, found.Y.shape[0]
 
@@ -240,12 +246,32 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any, *, candidate: str | None = None) -> NDArray[np.float64]:
         """Mean marginals (rows, labels) of the chosen candidate, or of another of ``groups_``."""
+        name, X = self._known(candidate), self._validated(X, reset=False)
+        out = np.empty((X.shape[0], self.labels_.n_labels))
+        for some in row_blocks(*out.shape):
+            out[some] = self._means(X[some], [name])[0]
+        return out
+
+    def _known(self, candidate: str | None) -> str:
         check_is_fitted(self, "chosen_")
-        X = self._validated(X, reset=False)
         if candidate is not None and candidate not in self.groups_:
             raise unknown_name("candidate", candidate, self.groups_)
-        members = self.groups_[candidate or self.chosen_]
-        return mean_of_methods([self.members_[i][0] for i in members], [self.members_[i][1].predict_proba(X) for i in members])
+        return candidate or self.chosen_
+
+    def _means(self, X: Any, candidates: Sequence[str]) -> list[NDArray[np.float64]]:
+        """Mean marginals (rows, labels) of each candidate; every member answers once."""
+        needed = sorted({i for name in candidates for i in self.groups_[name]})
+        marginals = {i: self.members_[i][1].predict_proba(X) for i in needed}
+        groups = [self.groups_[name] for name in candidates]
+        return [mean_of_methods([self.members_[i][0] for i in group], [marginals[i] for i in group]) for group in groups]
+
+    def _decided(self, X: Any, candidates: Sequence[str], decide: Decide) -> list[sparse.csr_matrix]:
+        """Label sets (rows, labels) for each of what ``decide`` makes of the candidates' marginals, some rows at a time."""
+        X = self._validated(X, reset=False)
+        parts = [decide(self._means(X[some], candidates)) for some in row_blocks(X.shape[0], self.labels_.n_labels)]
+        hierarchy = self.members_[0][1].hierarchy
+        found = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
+        return found if hierarchy is None else [hierarchy.close(chosen) for chosen in found]
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, candidate: str | None = None) -> Any:
         """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule, ``top_k`` takes the k most probable.
@@ -253,27 +279,40 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         ``candidate`` answers as that one of ``groups_`` would, by its own best rule. ConfigError for a rule or candidate that is
         not known, a rule of another candidate (they have but the best), or no label at all.
         """
-        p = self.predict_proba(X, candidate=candidate)
+        chosen = self._predicted(X, decision, top_k, candidate)
+        return self.labels_.decode(chosen)
+
+    def predict_by_rule(self, X: Any) -> dict[str, Any]:
+        """Fitted rule -> label sets as :meth:`predict` gives them under it, from one answer of each member."""
+        check_is_fitted(self, "chosen_")
+        found = self._decided(X, [self.chosen_], lambda means: [rule.predict(means[0]) for rule in self.rules_.values()])
+        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.rules_, found, strict=True)}
+
+    def predict_by_candidate(self, X: Any) -> dict[str, Any]:
+        """Candidate -> label sets as ``predict(X, candidate=)`` gives them, from one answer of each member."""
+        check_is_fitted(self, "chosen_")
+        rules = [self.candidate_rules_[name] for name in self.groups_]
+        found = self._decided(
+            X, list(self.groups_), lambda means: [rule.predict(p) for rule, p in zip(rules, means, strict=True)]
+        )
+        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.groups_, found, strict=True)}
+
+    def _predicted(self, X: Any, decision: str | None, top_k: int | None, candidate: str | None) -> sparse.csr_matrix:
+        name = self._known(candidate)
         if top_k is not None:
             if top_k < 1:
                 raise ConfigError(f"top_k must be at least 1, not {top_k}.")
-            return self._decoded(most_probable(p, top_k))
-        if candidate not in (None, self.chosen_):
-            if decision is not None:
-                raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
-            return self._decoded(self.candidate_rules_[candidate].predict(p))
-        rule = decision or self.decision_
-        if rule not in self.rules_:
-            raise unknown_name("decision rule", rule, self.rules_)
-        return self._decoded(self.rules_[rule].predict(p))
-
-    def _decoded(self, chosen: sparse.csr_matrix) -> Any:
-        hierarchy = self.members_[0][1].hierarchy
-        return self.labels_.decode(chosen if hierarchy is None else hierarchy.close(chosen))
+            return self._decided(X, [name], lambda means: [most_probable(means[0], top_k)])[0]
+        if name != self.chosen_ and decision is not None:
+            raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
+        if decision is not None and decision not in self.rules_:
+            raise unknown_name("decision rule", decision, self.rules_)
+        rule = self.candidate_rules_[name] if decision is None else self.rules_[decision]
+        return self._decided(X, [name], lambda means: [rule.predict(means[0])])[0]
 
     def score(self, X: Any, y: Any) -> float:
         """``metric`` of :meth:`predict`."""
-        return get_metric(self.metric)(self.labels_.encode(y), self.labels_.encode(self.predict(X)))
+        return get_metric(self.metric)(self.labels_.encode(y), self._predicted(X, None, None, None))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -88,16 +88,14 @@ class Candidates:
         self.Y = sparse.vstack([held.truth[fold] for fold in self._folds], format="csr")
         self.groups: dict[str, list[int]] = {}
         self.compared: dict[str, Comparison] = {}
-        self._marginals: dict[str, NDArray[np.float64]] = {}
         for name in methods:
             self._compare(name, held.of(name))
         for name, members in self._averages(methods).items():
             self._compare(name, members)
 
     def _compare(self, name: str, members: list[int]) -> None:
-        p = self._held.mean(members, self._folds)
-        self.groups[name], self._marginals[name] = members, p
-        self.compared[name] = cross_validate(AVERAGEABLE, p, self.Y, self._held.metric)
+        self.groups[name] = members
+        self.compared[name] = cross_validate(AVERAGEABLE, self._held.mean(members, self._folds), self.Y, self._held.metric)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
         """Linear models are so alike that averages have the better one of them alone."""
@@ -114,6 +112,7 @@ class Candidates:
     def best(self) -> str:
         return max(self.compared, key=self.score)
 
-    def rule(self, candidate: str, name: str) -> Any:
-        """A decision rule fitted for a candidate."""
-        return fit_rule(make_rule(name), self._marginals[candidate], self.Y, self._held.metric, None)
+    def rules(self, candidate: str, names: Sequence[str]) -> dict[str, Any]:
+        """Decision rules fitted for a candidate."""
+        p = self._held.mean(self.groups[candidate], self._folds)
+        return {name: fit_rule(make_rule(name), p, self.Y, self._held.metric, None) for name in names}

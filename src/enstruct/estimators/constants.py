@@ -60,6 +60,8 @@ class ConstantLabels:
 
     def expand_numbers(self, table: NDArray[Any], otherwise: Any = None) -> NDArray[np.float64]:
         """(..., varying) -> (..., labels), constants in place (or ``otherwise``)."""
+        if len(self.varying) == len(self.values):
+            return table.astype(np.float64)
         out = np.empty((*table.shape[:-1], len(self.values)))
         out[...] = self.values if otherwise is None else otherwise
         out[..., self.varying] = table
@@ -70,5 +72,9 @@ class ConstantLabels:
         if len(self.varying) == len(self.values):
             return Y
         placed = sparse.csr_matrix((Y.data, self.varying[Y.indices], Y.indptr), shape=(Y.shape[0], len(self.values)))
-        always = sparse.csr_matrix(np.tile((self.values == 1).astype(np.uint8), (Y.shape[0], 1)))
-        return (placed + always).tocsr()
+        always = np.flatnonzero(self.values == 1)
+        if not len(always):
+            return placed
+        n, k = Y.shape[0], len(always)
+        ones = sparse.csr_matrix((np.ones(n * k, np.uint8), np.tile(always, n), np.arange(0, n * k + 1, k)), shape=placed.shape)
+        return (placed + ones).tocsr()

@@ -33,7 +33,7 @@ from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.training.answers import Problem, problem
-from enstruct.training.batches import to_features
+from enstruct.training.batches import row_blocks, to_features
 
 CERTAIN = 30.0
 """Logit of a label that never varied in training."""
@@ -112,12 +112,21 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         With one label a row they are the marginals over their sum, as scikit-learn's one-vs-rest classifiers have it.
         Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
         """
-        logits = self._logits(self._inputs(X), refine)
+        inputs = self._inputs(X)
+        out = np.empty((inputs.shape[0], len(self.constants_.values)))
+        for some in self._blocks(inputs):
+            out[some] = self._probabilities(self._logits(inputs[some], refine))
+        return out
+
+    def _probabilities(self, logits: NDArray[Any]) -> NDArray[np.float64]:
         if self.labels_.kind == "single":
             logits = self.constants_.expand_numbers(logits, -np.inf)  # a class without weight has no chance
             return np.asarray(softmax(log_expit(logits), axis=1))
         p = self.constants_.expand_numbers(expit(logits))
         return p if self.hierarchy is None else self.hierarchy.raise_parents(p)
+
+    def _blocks(self, inputs: Any) -> list[slice]:
+        return row_blocks(inputs.shape[0], len(self.constants_.varying))
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, refine: int | None = None) -> Any:
         """Label sets in the form Y had in ``fit``.
@@ -126,13 +135,32 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
         ConfigError if the method has no energy.
         """
+        chosen = self._predicted(X, decision, top_k, refine)
+        return self.labels_.decode(chosen)
+
+    def predict_by_rule(self, X: Any) -> dict[str, Any]:
+        """Fitted rule -> label sets as :meth:`predict` gives them under it, from one pass over the rows."""
+        inputs = self._inputs(X)
+        found: dict[str, list[sparse.csr_matrix]] = {name: [] for name in self.rules_}
+        for some in self._blocks(inputs):
+            p = self._marginals(inputs[some])
+            for name, parts in found.items():
+                parts.append(self._decided(inputs[some], p, name))
+        return {name: self.labels_.decode(sparse.vstack(parts, format="csr")) for name, parts in found.items()}
+
+    def _predicted(self, X: Any, decision: str | None, top_k: int | None, refine: int | None) -> sparse.csr_matrix:
+        """Indicator (rows, labels), found for some rows at a time: their marginals take the memory."""
         inputs = self._inputs(X)
         k = 1 if self.labels_.kind == "single" else top_k
-        if k is not None:
-            if k < 1:
-                raise ConfigError(f"top_k must be at least 1, not {k}.")
-            return self._label_sets(most_probable(self._logits(inputs, refine), k))  # by logits: marginals near 1 tie
-        return self._decide(inputs, self._marginals(inputs, refine), decision)
+        if k is not None and k < 1:
+            raise ConfigError(f"top_k must be at least 1, not {k}.")
+        parts = []
+        for some in self._blocks(inputs):
+            if k is not None:  # by logits: marginals near 1 tie
+                parts.append(self._completed(most_probable(self._logits(inputs[some], refine), k)))
+            else:
+                parts.append(self._decided(inputs[some], self._marginals(inputs[some], refine), decision))
+        return sparse.vstack(parts, format="csr")
 
     def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
         """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
@@ -143,17 +171,16 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         expected = (inputs.shape[0], len(self.constants_.varying))
         if np.shape(marginals) != expected:
             raise DataError(f"Marginals of these rows have the shape {expected} (labels that vary), not {np.shape(marginals)}.")
-        return self._decide(inputs, np.asarray(marginals), decision)
+        return self.labels_.decode(self._decided(inputs, np.asarray(marginals), decision))
 
-    def _decide(self, inputs: Any, p: NDArray[Any], decision: str | None) -> Any:
+    def _decided(self, inputs: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         single = self.labels_.kind == "single"
-        return self._label_sets(most_probable(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
+        return self._completed(most_probable(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
 
-    def _label_sets(self, chosen: sparse.csr_matrix) -> Any:
+    def _completed(self, chosen: sparse.csr_matrix) -> sparse.csr_matrix:
+        """(rows, labels that vary) -> (rows, labels) with constant labels and, in a hierarchy, all parents."""
         full = self.constants_.expand_indicator(chosen)
-        if self.hierarchy is not None and self.labels_.kind != "single":
-            full = self.hierarchy.close(full)
-        return self.labels_.decode(full)
+        return full if self.hierarchy is None or self.labels_.kind == "single" else self.hierarchy.close(full)
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
@@ -230,7 +257,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
-        predicted = self.labels_.encode(self.predict(X))
+        predicted = self._predicted(X, None, None, None)
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
         return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
 

@@ -8,6 +8,7 @@ of the rows does not matter, and no copy of a training row is ever a validation 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,14 @@ def _row_digests(rows: Rows) -> NDArray[np.bytes_]:
     return np.array(digests, dtype="S32")
 
 
-def _row_bytes(matrix: Any) -> list[bytes]:
+def _row_bytes(matrix: Any) -> Iterator[bytes]:
     if not sparse.issparse(matrix):
-        array = np.ascontiguousarray(matrix + 0.0)  # -0.0 becomes 0.0
-        return [row.tobytes() for row in array]
+        return ((row + 0.0).tobytes() for row in np.asarray(matrix))  # -0.0 becomes 0.0
     csr = sparse.csr_matrix(matrix, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
     bounds = zip(csr.indptr, csr.indptr[1:], strict=False)
-    return [csr.indices[a:b].tobytes() + csr.data[a:b].tobytes() for a, b in bounds]
+    return (csr.indices[a:b].tobytes() + csr.data[a:b].tobytes() for a, b in bounds)
 
 
 def make_scaler(standardize: bool | str, X: Any) -> Any:

@@ -78,6 +78,15 @@ def in_order(X: Any, size: int = CHUNK) -> list[NDArray[np.int64]]:
     return [np.arange(start, min(start + size, X.shape[0])) for start in range(0, X.shape[0], size)]
 
 
+def row_blocks(n_rows: int, n_columns: int, cells: int = 2**24) -> list[slice]:
+    """All rows (one block at least), so many at a time that a table of so many columns stays below about ``cells`` numbers.
+
+    Whole CHUNKs, so that networks meet the same batches as without blocks.
+    """
+    size = max(1, cells // (CHUNK * max(1, n_columns))) * CHUNK
+    return [slice(start, start + size) for start in range(0, max(1, n_rows), size)]
+
+
 @singledispatch
 def assemble(X: Any, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The outputs of the batches of ``in_order(X)`` as one array in the order of X.
