@@ -43,9 +43,24 @@ def test_average_precision_ignores_unused_labels():
 def test_average_precision_hands_over_rows(monkeypatch):
     """Of columns kept together scikit-learn copies the whole matrix for every label: 100 times the time at 4,000 labels."""
     given = []
-    monkeypatch.setattr(metrics, "average_precision_score", lambda *matrices, average: given.extend(matrices) or 0.5)
+    monkeypatch.setattr(metrics, "average_precision_score", lambda *matrices, average: given.extend(matrices) or np.full(3, 0.5))
     metrics.average_precision(np.eye(4, 3, dtype=int), np.asfortranarray(np.ones((4, 3)) / 2))
     assert [matrix.flags.c_contiguous for matrix in given] == [True, True]
+
+
+def test_probabilities_some_at_a_time(pair, monkeypatch):
+    truth, p = pair[0], np.random.default_rng(2).random((50, 6))
+    areas = [sk.average_precision_score(truth[:, label], p[:, label]) for label in range(6)]
+    whole = metrics.calibration_error(truth, p)
+    for labels, rows in ((128, 1024), (4, 7), (1, 1)):
+        monkeypatch.setattr(metrics, "BLOCK_LABELS", labels)
+        monkeypatch.setattr(metrics, "BLOCK_ROWS", rows)
+        assert metrics.average_precision(truth, p) == pytest.approx(np.mean(areas))
+        assert metrics.calibration_error(truth, p) == pytest.approx(whole)
+    for wrong in (p.T, p[:, :4]):
+        for metric in (metrics.average_precision, metrics.calibration_error):
+            with pytest.raises(DataError, match="shape"):
+                metric(truth, wrong)
 
 
 def test_calibration_error_by_hand():

@@ -88,12 +88,20 @@ def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> fl
 
 def average_precision(truth: Any, probabilities: Any) -> float:
     """Mean over labels that occur of the area under the precision-recall curve."""
-    y, p = as_indicator(truth).tocsc(), np.asarray(probabilities)
+    truth, p = _probabilities(truth, probabilities)
+    y = truth.tocsc()
     seen = np.flatnonzero(np.diff(y.indptr))
     if not len(seen):
         return float("nan")
     areas = [_areas(y[:, some].toarray(), p[:, some]) for some in np.array_split(seen, -(-len(seen) // BLOCK_LABELS))]
     return float(np.mean(np.concatenate(areas)))
+
+
+def _probabilities(truth: Any, probabilities: Any) -> tuple[sparse.csr_matrix, NDArray[Any]]:
+    y, p = as_indicator(truth), np.asarray(probabilities)
+    if p.size != y.shape[0] * y.shape[1] or (p.ndim == 2 and min(p.shape) > 1 and p.shape != y.shape):
+        raise DataError(f"Truth has shape {y.shape} but the probabilities {p.shape}.")
+    return y, p.reshape(y.shape)
 
 
 def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
@@ -104,9 +112,7 @@ def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
 
 def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     """Expected calibration error over all (row, label) decisions: sum_b share_b |mean p_b - rate_b|."""
-    y, p = as_indicator(truth), np.asarray(probabilities)
-    if p.ndim == 1:
-        p = p.reshape(y.shape)
+    y, p = _probabilities(truth, probabilities)
     gap = np.zeros(bins)
     for start in range(0, len(p), BLOCK_ROWS):
         some = p[start : start + BLOCK_ROWS].astype(np.float64)

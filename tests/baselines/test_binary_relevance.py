@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from enstruct.baselines.binary_relevance import C_GRID, _fit, _predict, fit_one_vs_rest
+from enstruct.baselines import binary_relevance
+from enstruct.baselines.binary_relevance import C_GRID, _at_a_time, _fit, _predict, fit_one_vs_rest
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.expected_f1 import decode
@@ -19,6 +22,18 @@ def test_equals_scikit_learns_one_vs_rest(blocks):
     theirs = OneVsRestClassifier(LogisticRegression(solver="liblinear", intercept_scaling=10.0, random_state=0, max_iter=200))
     theirs.fit(blocks.X, blocks.Y.toarray())
     np.testing.assert_allclose(_predict((weights, biases), blocks.X), theirs.predict_proba(blocks.X), atol=1e-6)
+
+
+def test_several_labels_at_a_time_change_nothing(blocks, monkeypatch):
+    train = Rows(blocks.X, blocks.Y, np.linspace(0.5, 2.0, len(blocks.X)))
+    one = _fit(train, 1.0, None, 0)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    assert _at_a_time(train.X) == 4
+    for alone, together in zip(one, _fit(train, 1.0, None, 0), strict=True):
+        assert np.array_equal(alone, together)
+    monkeypatch.setattr(binary_relevance, "MOST_COPIED", 2 * 16 * train.X.size)  # room for two copies
+    assert _at_a_time(train.X) == 2
+    assert _at_a_time(sparse.csr_matrix(np.eye(3))) == 4
 
 
 def test_c_is_a_peak_of_the_validation_score(blocks):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from enstruct.cli import predict
 from enstruct.cli.main import main
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
@@ -31,6 +32,13 @@ def test_train_predict_evaluate(files, capsys):
     assert len(lines) == 60
     assert all(set(line.split("\t")) <= {*names, ""} for line in lines)
     assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
+    whole = (files / "answers.jsonl").read_text()
+    with pytest.MonkeyPatch.context() as patch:  # written some rows at a time
+        patch.setattr(predict, "row_blocks", lambda rows, labels, cells: [slice(i, i + 3) for i in range(0, rows, 3)])
+        assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
+    assert [json.loads(line)["labels"] for line in (files / "answers.jsonl").read_text().splitlines()] == [
+        json.loads(line)["labels"] for line in whole.splitlines()
+    ]
     records = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
     assert all(len(record["labels"]) == 2 for record in records)
     model = EnergyMultiLabelClassifier.load("model")

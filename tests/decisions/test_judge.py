@@ -40,7 +40,7 @@ def test_another_metric_is_watched_itself():
 def test_at_one_half_nothing_else_is_watched():
     p, rows = some(weight=np.linspace(0.5, 1.5, 200))
     for metric in ("example-f1", "micro-f1"):
-        scores = LabelSetJudge(metric, "fixed").scores(p, rows)
+        scores = LabelSetJudge(metric, monitor="fixed").scores(p, rows)
         assert scores == {"fixed": pytest.approx(get_metric(metric)(rows.Y, p >= 0.5, rows.weight))}
 
 

@@ -90,3 +90,24 @@ def test_parents_come_with_their_children_in_every_block(small_blocks):
         assert (closed != chosen).nnz == 0
     p = model.predict_proba(data.X)
     assert (hierarchy.raise_parents(p) == p).all()
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_classes_are_decided_by_argmax_whatever_the_rule(scale):
+    """By logits: far from the training rows marginals are all 1 or 0, which no argmax tells apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)).astype(np.float32)
+    y = X[:, :3].argmax(1)
+    model = EnergyMultiLabelClassifier("cross-entropy", **FAST, standardize=False, random_state=0).fit(X, y)
+    for found in model.predict_by_rule(scale * X).values():
+        assert (found == model.predict(scale * X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::enstruct.errors.ConstantLabelWarning")
+def test_the_automatic_classifier_answers_by_the_rule_in_force(rows, tmp_path):
+    X, Y = rows
+    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=3).fit(X[:200], Y[:200])
+    model.decision_ = "top-k"
+    assert (model.predict(X) != model.predict(X, decision="top-k")).nnz == 0
+    model.save(tmp_path / "m")
+    assert (AutoMultiLabelClassifier.load(tmp_path / "m").predict(X) != model.predict(X)).nnz == 0

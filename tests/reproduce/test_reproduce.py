@@ -263,6 +263,20 @@ def test_runs_of_other_settings_are_not_mixed_in(copy):
     assert len(Store(copy, "small").runs) == 6
 
 
+def test_runs_of_other_settings_are_made_again_when_told_so(copy):
+    changed, store = replace(SMALL, settings={"": {"max_iter": 3, "hidden": 8}}), Store(copy, "small")
+    first = Key("synthetic-90", "fair", "cross-entropy", 0)
+    assert " ²" not in reproduced_section(SMALL, store)
+    assert reproduced_section(changed, store).count(" ²") == 9  # three cells of three rows
+    assert run(changed, store, [first], None, lambda title: [], again=True) == 1
+    assert store.runs[first].line["settings"]["max_iter"] == 3
+    kept = {(key.method, key.seed) for key in Store(copy, "small").runs}
+    assert kept == {("cross-entropy", 0), *((m, seed) for m in ("binary-relevance", "seal-nce") for seed in (0, 1))}
+    assert (
+        run(SMALL, store, [Key("synthetic-90", "fair", "seal-nce", 2)], None, lambda title: []) == 1
+    )
+
+
 @pytest.mark.parametrize("method", ["seal-nce", "auto"])
 def test_a_changed_default_is_noticed(method, copy, monkeypatch):
     store = Store(copy, "small")
@@ -270,12 +284,12 @@ def test_a_changed_default_is_noticed(method, copy, monkeypatch):
     key = Key("synthetic-90", "fair", method, 7)
     cell = Cell({"parameters": runner.parameters(method, given)}, one.rows)
     store.add(key, cell, runner.encoded(given), environment(), None)
-    runner.check_settings(SMALL, store)
+    runner.check_settings(SMALL, store, [key])
     row = METHODS["seal-nce"]
     heavier = replace(row, predictor_loss=replace(row.predictor_loss, energy_weight=5.0))
     monkeypatch.setitem(METHODS, "seal-nce", heavier)
     with pytest.raises(DataError, match=r"seal-nce: predictor_loss.energy_weight"):
-        runner.check_settings(SMALL, store)
+        runner.check_settings(SMALL, store, [key])
 
 
 def test_a_reader_between_the_two_files_of_a_writer(folder, copy, monkeypatch):
@@ -415,7 +429,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
         assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
     assert all(found.line["parameters"]["max_iter"] == 2 for found in store.runs.values())
     assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
-    runner.check_settings(SMALL, store)
+    runner.check_settings(SMALL, store, list(store.runs))
     tuned = json.loads((tmp_path / "c.json").read_text())
     tuned["setting"]["tuned"] = {"cross-entropy": {"learning_rate": 0.5}}
     (tmp_path / "t.json").write_text(json.dumps(tuned))

@@ -16,7 +16,7 @@ from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
 from enstruct.tuning import study as tuning
 from enstruct.tuning.search_spaces import suggest
-from enstruct.tuning.study import Task, _middle, ended, open_study, tune
+from enstruct.tuning.study import Task, _middle, ended, open_study, searched, tune
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,12 @@ def test_every_network_method_takes_what_is_suggested_for_it(method):
     given = suggest(FixedTrial(_middle()), METHODS[method], 10)
     row = EnergyMultiLabelClassifier(method, **given)._method()
     assert row.has_energy == ("energy_network" in given)
+
+
+def test_every_side_may_learn_from_a_batch_several_times():
+    assert {"repeats", "energy_steps"} <= set(searched("seal-nce", 10))
+    assert searched("cross-entropy", 10) == ["dropout", "hidden", "layers", "learning_rate", "repeats"]
+    assert suggest(FixedTrial({**_middle(), "repeats": 10}), METHODS["cross-entropy"], 10)["repeats"] == 10
 
 
 def test_updates_a_batch_are_capped():

@@ -1,8 +1,8 @@
 """One-vs-rest logistic regression with C tuned on validation rows: the baseline that counts.
 
-One liblinear problem a label, sparse in, as many at a time as torch has threads. C is the first peak, over ``C_GRID``, of the
-metric at the tuned threshold on validation rows; without validation rows it is 1. liblinear also shrinks the intercept, which
-ties rare labels' base rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker.
+One liblinear problem a label, sparse in, as many at a time as torch has threads (fewer on large X). C is the first peak, over
+``C_GRID``, of the metric at the tuned threshold on validation rows; without validation rows it is 1. liblinear also shrinks the
+intercept, which ties rare labels' base rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
 
 Model = tuple[NDArray[Any], NDArray[Any]]
+MOST_COPIED = 2**31
+"""Bytes that liblinear's copies of the features may take together."""
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -50,8 +52,14 @@ def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int)
         delayed(_fit_label)(train, columns[:, [label]].toarray().ravel(), C, label_weight, seed)
         for label, label_weight in enumerate([None] * columns.shape[1] if positive_weight is None else positive_weight)
     )
-    found = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(jobs)  # liblinear releases the interpreter's lock
+    found = Parallel(n_jobs=_at_a_time(train.X), require="sharedmem")(jobs)  # liblinear releases the interpreter's lock
     return np.stack([weights for weights, _ in found]), np.array([bias for _, bias in found])
+
+
+def _at_a_time(X: Any) -> int:
+    """How many problems: each copies all of X, 16 bytes a cell."""
+    cells = X.nnz if sparse.issparse(X) else X.size
+    return max(1, min(torch.get_num_threads(), MOST_COPIED // (16 * max(1, cells))))
 
 
 def _fit_label(train: Rows, y: NDArray[Any], C: float, positive_weight: float | None, seed: int) -> tuple[NDArray[Any], float]:

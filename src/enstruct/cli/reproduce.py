@@ -39,6 +39,9 @@ def parser() -> ArgumentParser:
     p.add_argument(
         "--budget", type=float, default=None, help="minutes; no run begins that would not end in time (a first one is not known)"
     )
+    p.add_argument(
+        "--again", type=bool, nargs="?", const=True, default=False, help="make runs anew that were made with other settings"
+    )
     p.add_argument("--results", type=Path, default=Path("results/reproduce"), help="folder of finished runs")
     p.add_argument(
         "--adopt", type=Path, default=None, help="take finished cells of a file of `enstruct compare` instead of running"
@@ -65,7 +68,7 @@ def run(options: Namespace) -> None:
         keys = list(plan(table, datasets, protocols, methods, options.seeds))
         if not keys:
             raise ConfigError(f"{table.name} has no run of {', '.join(methods)} under {', '.join(protocols)}.")
-        made = run_cells(table, store, keys, options.budget, bar, console.print, bool(options.datasets))
+        made = run_cells(table, store, keys, options.budget, bar, console.print, bool(options.datasets), options.again)
     console.print(f"{made} runs made, {len(store.runs)} in {store.path}", highlight=False, soft_wrap=True)
     console.print(reproduced_section(table, store), highlight=False, soft_wrap=True, markup=False)
 
@@ -91,8 +94,8 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts."""
     from enstruct.cli.main import main  # this module is one of its commands
 
-    if options.protocol or options.budget is not None or options.adopt is not None:
-        raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget and --adopt are not for it.")
+    if options.protocol or options.budget is not None or options.adopt is not None or options.again:
+        raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget, --adopt and --again are not for it.")
     given = {"--seeds": options.seeds, "--methods": options.methods or None}
     say = partial(Console().print, highlight=False, soft_wrap=True)
     run_parts(

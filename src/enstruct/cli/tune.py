@@ -20,7 +20,7 @@ from enstruct.comparison.run import environment, imputed
 from enstruct.data.load import load_splits
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
-from enstruct.tuning.study import Task, check_searched, open_study, tune
+from enstruct.tuning.study import Task, open_study, searched, tune
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
 SEARCHED_WHERE_THERE = ("negatives", "n_samples")
@@ -44,8 +44,7 @@ def run(options: Namespace) -> None:
     methods = [name.strip() for name in options.method.split(",") if name.strip()]
     if not methods:
         raise ConfigError("Name at least one method.")
-    for name in methods:
-        check_searched(name, options.most_updates)
+    dimensions = {name: searched(name, options.most_updates) for name in methods}
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     fixed = shared.model_parameters(options)
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
@@ -55,7 +54,9 @@ def run(options: Namespace) -> None:
     found = []
     with successive_bars() as bar:
         for name in methods:
-            study = open_study(f"{Path(options.data).name}/{name}/{task.metric}", options.storage, about)
+            study = open_study(
+                f"{Path(options.data).name}/{name}/{task.metric}", options.storage, about | {"searched": dimensions[name]}
+            )
             found.append(tune(name, task, study, options.trials, bar))
             if options.json is not None:
                 _write(options, found)
@@ -70,8 +71,8 @@ def _write(options: Namespace, found: list[dict[str, Any]]) -> None:
 def _show(found: list[dict[str, Any]]) -> None:
     table = Table("method", "validation", "trials", "searched settings")
     for best in found:
-        searched = {k: v for k, v in best["settings"].items() if k in SEARCHED or k in SEARCHED_WHERE_THERE}
-        text = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in searched.items())
+        found_there = {k: v for k, v in best["settings"].items() if k in SEARCHED or k in SEARCHED_WHERE_THERE}
+        text = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found_there.items())
         counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
         table.add_row(best["method"], f"{100 * best['value']:.2f}", counts, text)
     Console(width=160).print(table)

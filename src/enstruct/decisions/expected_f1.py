@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.special import expit, gammaln, logit
 
 from enstruct.data.rows import as_indicator
-from enstruct.decisions.thresholds import take_labels
+from enstruct.decisions.thresholds import ranked_labels, take_labels
 from enstruct.metrics import get_metric
 
 HEAD = 256
@@ -80,10 +80,7 @@ def decode(p: NDArray[Any], allow_empty: bool = True) -> sparse.csr_matrix:
 def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
     n_labels = p.shape[1]
     head = min(n_labels, HEAD)
-    order = np.argpartition(-p, head - 1, axis=1)[:, :head] if head < n_labels else np.tile(np.arange(n_labels), (len(p), 1))
-    ranked = np.take_along_axis(p, order, axis=1)
-    by_p = np.argsort(-ranked, axis=1, kind="stable")
-    order, ranked = np.take_along_axis(order, by_p, axis=1), np.take_along_axis(ranked, by_p, axis=1)
+    order, ranked = ranked_labels(p, head)
     tail = np.maximum(p.sum(1) - ranked.sum(1), 0.0)
     expected = expected_f1_by_size(ranked.astype(np.float64), tail.astype(np.float64))
     if not allow_empty:

@@ -7,7 +7,7 @@ the order in which ties are settled:
     threshold   the metric at its best threshold
     decoded     for example-F1: its expected-F1 decoding, on at most ``FIT_ROWS`` rows
 
-Under ``decision="fixed"`` nothing is tuned, and the one score is the metric at 0.5 ("fixed"). Otherwise no one of them is right
+With ``monitor="fixed"``, as the published systems have it, the one score is the metric at 0.5. Otherwise no one of them is right
 everywhere: networks stopped at the best threshold score are too young on some data, those stopped by "f1" overfitted on others
 (docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores highest, cross-validated within the
 validation rows, is the answer.
@@ -36,16 +36,20 @@ from enstruct.tag_metrics import get_tag_metric, ratio
 
 @dataclass(frozen=True)
 class LabelSetJudge:
-    """``decision``: the rule that will decide, or "auto". ``single``: one label a row, decided by argmax."""
+    """``decision``: the rule that will decide, or "auto". ``single``: one label a row, decided by argmax.
+
+    ``monitor="fixed"``: the metric at 0.5 alone, which stays at 0 while no marginal has come that far.
+    """
 
     metric: str = "example-f1"
     decision: str = "auto"
     single: bool = False
+    monitor: str = "auto"
 
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         if self.single:
             return {"accuracy": get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)}
-        if self.decision == "fixed":
+        if self.monitor == "fixed":
             return {"fixed": get_metric(self.metric)(rows.Y, at_threshold(p, 0.5), rows.weight)}
         half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)
         tuned = best_threshold_score(p, rows.Y, "example-f1", rows.weight)

@@ -78,7 +78,7 @@ class TopK:
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> TopK:
         score: Metric = get_metric(metric)
         limit = min(p.shape[1], max(10, int(2 * as_indicator(truth).sum(1).mean()) + 1))
-        best = ranked_labels(p, limit)
+        best, _ = ranked_labels(p, limit)
         counts = np.ones(len(p), dtype=np.int64)
         self.k = max(range(1, limit + 1), key=lambda k: score(truth, take_labels(best, k * counts, p.shape[1]), weight))
         return self
@@ -89,17 +89,23 @@ class TopK:
 
 def top_k(p: NDArray[Any], k: int) -> sparse.csr_matrix:
     """The ``k`` most probable labels of each row."""
-    rows, n_labels = p.shape
-    k = min(k, n_labels)
-    columns = np.argpartition(-p, k - 1, axis=1)[:, :k] if k < n_labels else np.tile(np.arange(n_labels), (rows, 1))
-    return take_labels(np.sort(columns, axis=1), np.full(rows, k), n_labels)
+    k = min(k, p.shape[1])
+    return take_labels(np.sort(most_probable(p, k), axis=1), np.full(len(p), k), p.shape[1])
 
 
-def ranked_labels(p: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """(rows, k) the most probable labels, the best first."""
-    best = np.argpartition(-p, k - 1, axis=1)[:, :k] if k < p.shape[1] else np.tile(np.arange(k), (len(p), 1))
-    order = np.argsort(-np.take_along_axis(p, best, 1), axis=1, kind="stable")
-    return np.take_along_axis(best, order, 1)
+def most_probable(p: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """(rows, k) the most probable labels, in no order."""
+    if k < p.shape[1]:
+        return np.argpartition(-p, k - 1, axis=1)[:, :k]
+    return np.tile(np.arange(k), (len(p), 1))
+
+
+def ranked_labels(p: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """(rows, k) the most probable labels, the best first, and their marginals."""
+    best = most_probable(p, k)
+    of_best = np.take_along_axis(p, best, 1)
+    order = np.argsort(-of_best, axis=1, kind="stable")
+    return np.take_along_axis(best, order, 1), np.take_along_axis(of_best, order, 1)
 
 
 def take_labels(columns: NDArray[Any], counts: NDArray[Any], n_labels: int) -> sparse.csr_matrix:

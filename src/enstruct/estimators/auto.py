@@ -283,13 +283,16 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return self.labels_.decode(chosen)
 
     def predict_by_rule(self, X: Any) -> dict[str, Any]:
-        """Fitted rule -> label sets as :meth:`predict` gives them under it, from one answer of each member."""
+        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it, from one answer of each member.
+
+        All answers are held at once. Raises as ``predict`` does.
+        """
         check_is_fitted(self, "chosen_")
         found = self._decided(X, [self.chosen_], lambda means: [rule.predict(means[0]) for rule in self.rules_.values()])
         return {name: self.labels_.decode(chosen) for name, chosen in zip(self.rules_, found, strict=True)}
 
     def predict_by_candidate(self, X: Any) -> dict[str, Any]:
-        """Candidate -> label sets as ``predict(X, candidate=)`` gives them, from one answer of each member."""
+        """Candidate -> label sets of the rows as ``predict(X, candidate=)`` gives them, likewise."""
         check_is_fitted(self, "chosen_")
         rules = [self.candidate_rules_[name] for name in self.groups_]
         found = self._decided(
@@ -307,7 +310,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
         if decision is not None and decision not in self.rules_:
             raise unknown_name("decision rule", decision, self.rules_)
-        rule = self.candidate_rules_[name] if decision is None else self.rules_[decision]
+        rule = self.rules_[decision or self.decision_] if name == self.chosen_ else self.candidate_rules_[name]
         return self._decided(X, [name], lambda means: [rule.predict(means[0])])[0]
 
     def score(self, X: Any, y: Any) -> float:

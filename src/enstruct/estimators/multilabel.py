@@ -89,6 +89,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
         weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on
         small data (at least 5000 and 500 updates).
+    monitor : "auto" or "fixed"
+        "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
+        until patience ends.
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
         rows on. Without validation rows the training loss is watched and the decision is "fixed".
@@ -166,6 +169,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         max_iter: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
+        monitor: str = "auto",
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
         validation_epochs: int = 0,
@@ -314,7 +318,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     def _judge(self) -> LabelSetJudge:
         """What training watches, and how it chooses among the epochs it kept."""
-        return LabelSetJudge(self.metric, self.decision, self.labels_.kind == "single")
+        return LabelSetJudge(self.metric, self.decision, self.labels_.kind == "single", self.monitor)
 
     def _fit_rules(self, validation: Rows | None) -> None:
         self.rules_: dict[str, Any] = {"fixed": make_rule("fixed")}
@@ -344,6 +348,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {self.validation_epochs!r}.")
         if self.validation_epochs and self._method().solver is not None:
             raise ConfigError(f"Method {self._method().name!r} is fitted by a solver, not in passes: set validation_epochs=0.")
+        if self.monitor not in ("auto", "fixed"):
+            raise unknown_name("monitor", self.monitor, ("auto", "fixed"))
         if self.decision not in (*RULES, "auto"):
             raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
         if self.decision == "bayes-risk" and self._method().density is Density.NONE:

@@ -139,7 +139,13 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return self.labels_.decode(chosen)
 
     def predict_by_rule(self, X: Any) -> dict[str, Any]:
-        """Fitted rule -> label sets as :meth:`predict` gives them under it, from one pass over the rows."""
+        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it, from one pass of the networks.
+
+        All answers are held at once. Raises as ``predict`` does.
+        """
+        self._check_fitted()
+        if self.labels_.kind == "single":  # decided by argmax whatever the rule
+            return dict.fromkeys(self.rules_, self.predict(X))
         inputs = self._inputs(X)
         found: dict[str, list[sparse.csr_matrix]] = {name: [] for name in self.rules_}
         for some in self._blocks(inputs):

@@ -16,7 +16,7 @@ from enstruct.methods import METHODS
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, reduced
-from enstruct.reproduce.runner import has_settings
+from enstruct.reproduce.runner import has_settings, outdated
 from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable, Protocol
 
@@ -49,7 +49,8 @@ def reproduced_page(folder: Path) -> list[str]:
         "(marked ¹) over rows alone (`auto`, an average of nets, against an "
         f"average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against both "
         "baselines given these). Published protocol: the papers' settings and data handling, updates a batch capped at "
-        f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`).",
+        f"{MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`); ² of runs made "
+        "with other settings than are declared by now (`--again` makes them anew).",
         "",
     ]
     for table in TABLES.values():
@@ -152,8 +153,8 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
     lost = {protocol: _lost(store, dataset, protocol, method) for protocol in ("published", "fair")}
     cells = [method, "–" if published is None else f"{published:.2f}"]
-    cells.append(_mean(table, theirs, "fixed", lost["published"]) if asked else "–")
-    cells += [_mean(table, ours, rule, lost["fair"]) for rule in ("fixed", "threshold", "chosen")]
+    cells.append(_mean(table, theirs, "fixed", lost["published"]) + _former(table, theirs) if asked else "–")
+    cells += [_mean(table, ours, rule, lost["fair"]) + _former(table, ours) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     alike = {"auto": BASELINES[1:], FOLDED: BASELINES}.get(head, ())  # baselines that are averaged, or given rows, likewise
     equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
@@ -181,6 +182,10 @@ def _mean(table: LabelTable, runs: Sequence[Run], rule: str, lost: int) -> str:
         return "–"
     spread = f" ±{np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
     return f"{np.mean(values):.2f}{spread}" + (f" ({lost} {DIVERGED})" if lost else "")
+
+
+def _former(table: LabelTable, runs: Sequence[Run]) -> str:
+    return " ²" if any(outdated(table, run) for run in runs) else ""
 
 
 def _difference(store: Store, dataset: str, reference: str, method: str) -> str:

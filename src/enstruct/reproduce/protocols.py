@@ -84,7 +84,7 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
         raise ConfigError(f"There are no published settings of {method} on {dataset}.")
     network = {"layers": found.layers, "hidden": found.hidden, "dropout": found.dropout}
     training = {"max_iter": PUBLISHED_EPOCHS, "n_iter_no_change": PUBLISHED_PATIENCE, "weight_decay": found.weight_decay}
-    given: dict[str, Any] = {**network, **training, "decision": "fixed", "standardize": False}
+    given: dict[str, Any] = {**network, **training, "decision": "fixed", "monitor": "fixed", "standardize": False}
     trained_with_cross_entropy = SEAL_SETTINGS[dataset]["cross-entropy"]
     given["learning_rate"] = found.predictor_rate or trained_with_cross_entropy.predictor_rate
     if method == "cross-entropy":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -73,14 +73,19 @@ def run(
     bar: Bar,
     say: Callable[[str], None] = lambda text: None,
     needed: bool = True,
+    again: bool = False,
 ) -> int:
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
+
+    Runs of the same rows made with other settings are a DataError; ``again``: they are dropped, and made anew.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
     diverges is kept as such, and the next run begun.
     """
-    check_settings(table, store)
+    if again:
+        store.drop(made_otherwise(table, store, keys))
+    check_settings(table, store, keys)
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
     missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
@@ -198,14 +203,19 @@ def outdated(table: LabelTable, run: Run) -> list[str]:
     return sorted(set(changed))
 
 
-def check_settings(table: LabelTable, store: Store) -> None:
-    """DataError if finished runs were made with something else than would be now: they must not be averaged with new ones."""
-    for key, run in store.runs.items():
-        if differs := outdated(table, run):
-            raise DataError(
-                f"{store.path}: the run {key} has other settings than {table.name} declares by now ({', '.join(differs)}). Move "
-                "the file away, or undo the change."
-            )
+def made_otherwise(table: LabelTable, store: Store, keys: Iterable[Key]) -> dict[Key, list[str]]:
+    """Runs, of any seed, that these would be averaged with and that were made with something else (``outdated``)."""
+    rows = {key[:3] for key in keys}
+    return {key: differs for key, run in store.runs.items() if key[:3] in rows and (differs := outdated(table, run))}
+
+
+def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None:
+    """DataError if there are such runs."""
+    for key, differs in made_otherwise(table, store, keys).items():
+        raise DataError(
+            f"{store.path}: the run {key} has other settings than {table.name} declares by now ({', '.join(differs)}). Undo the "
+            "change, or make such runs anew with --again."
+        )
 
 
 def _expected(store: Store, key: Key) -> float:
@@ -219,7 +229,6 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
 
     DataError unless the file has the data set, the split and the settings of the table.
     """
-    check_settings(table, store)
     try:
         setting = json.loads(path.read_text(encoding="utf-8"))["setting"]
         setting["data"], setting["model"], setting["split_seed"], setting["rows"]["test"]
@@ -243,4 +252,5 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
         if method.partition(":")[0] not in AUTOMATIC:  # whose parameters are others
             cell.record["parameters"] = stated  # the file says nothing of the methods' declarations at its time
         runs.append(store.line(key, cell, encoded(given), setting["environment"], None))
+    check_settings(table, store, [run.key for run in runs])
     return store.add_all(runs)

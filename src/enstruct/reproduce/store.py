@@ -158,6 +158,14 @@ class Store:
             self._write()
         return len(new)
 
+    def drop(self, keys: Iterable[Key]) -> None:
+        """Take runs of ``where`` out of the files."""
+        with locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            gone = [self.runs.pop(key, None) for key in keys]
+            if any(run is not None for run in gone):
+                self._write()
+
     def _write(self) -> None:
         """Rows first: a line without its rows would be a finished run that nobody can compare."""
         every = [*self.runs.values(), *self.elsewhere]

@@ -83,7 +83,7 @@ def tune(
     optuna = _optuna()
     if trials < 1:
         raise ConfigError(f"Give at least one trial, not {trials}.")
-    check_searched(method, task.most_updates)
+    searched(method, task.most_updates)
     while len(ended(study)) + at_work(study) < trials:
         trial = study.ask()
         # by the trial's number, which no two processes share: none draws another's trials again
@@ -103,9 +103,11 @@ def tune(
     return summary(method, task, study)
 
 
-def check_searched(method: str, most_updates: int) -> None:
-    """ConfigError for a method that has nothing to search."""
-    suggest(_optuna().trial.FixedTrial(_middle()), get_method(method), most_updates)
+def searched(method: str, most_updates: int) -> list[str]:
+    """The dimensions that are searched. ConfigError for a method that has none."""
+    trial = _optuna().trial.FixedTrial(_middle())
+    suggest(trial, get_method(method), most_updates)
+    return sorted(trial.params)
 
 
 def ended(study: Study) -> list[Any]:
