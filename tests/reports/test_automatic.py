@@ -43,6 +43,15 @@ def test_folded_rows_are_held_against_their_like(folder):
     assert "| 61.00 | 52.00 | not run | 63.00 | +2.00 [+2.00, +2.00] | +11.00 [+11.00, +11.00] | not run | 6 |" in row
 
 
+def test_what_the_energies_add(folder):
+    assert "What the energies add" not in automatic_section(folder)
+    store, name = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}}, {}), "auto:binary-relevance+cross-entropy"
+    for seed in (0, 2):
+        store.run(name, seed, lambda s=seed: automatic(s, 0.59 + 0.01 * s, "everything", 6, name))
+    text = automatic_section(folder)
+    assert f"| mine | {name} | 60.00 | 61.00 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
+
+
 def test_runs_of_other_splits_are_not_put_together(folder):
     store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}, "split_seed": 1}, {})
     store.run("auto", 7, lambda: automatic(7, 0.63, "seal-nce", 6))

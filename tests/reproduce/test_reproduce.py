@@ -272,9 +272,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copy):
     assert store.runs[first].line["settings"]["max_iter"] == 3
     kept = {(key.method, key.seed) for key in Store(copy, "small").runs}
     assert kept == {("cross-entropy", 0), *((m, seed) for m in ("binary-relevance", "seal-nce") for seed in (0, 1))}
-    assert (
-        run(SMALL, store, [Key("synthetic-90", "fair", "seal-nce", 2)], None, lambda title: []) == 1
-    )
+    assert run(SMALL, store, [Key("synthetic-90", "fair", "seal-nce", 2)], None, lambda title: []) == 1
 
 
 @pytest.mark.parametrize("method", ["seal-nce", "auto"])

@@ -42,6 +42,9 @@ TOGETHER = Headline(
     (("auto",), (f"{FOLDED}:binary-relevance", f"{FOLDED}:binary-relevance-tfidf"), (f"{FOLDED}:cross-entropy",)),
 )
 
+WITHOUT_ENERGIES = ("auto:binary-relevance+cross-entropy", "auto:binary-relevance-tfidf+cross-entropy")
+"""As many nets, and the linear model, without an energy: what one has lost by it is what energies are worth to ``auto``."""
+
 
 @dataclass
 class Runs:
@@ -85,6 +88,7 @@ def automatic_section(folder: Path) -> str:
         "hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
         *_tables(GIVEN, found),
+        *_without_energies(found),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
         f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models of that name, an "
         "average of one for each fold.",
@@ -109,6 +113,19 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
     ]
 
 
+def _without_energies(found: dict[str, Runs]) -> list[str]:
+    rows = [
+        [name, method, runs.mean(method), runs.mean("auto"), runs.gain(method, "auto"), str(len(runs.of("auto")))]
+        for name, runs in found.items()
+        for method in WITHOUT_ENERGIES
+        if runs.of(method) and runs.of("auto")
+    ]
+    if not rows:
+        return []
+    what = "What the energies add: against the same choice and averages, of as many nets, without a method that has one:"
+    return [what, "", *markdown_table(["data", "without energies", "F1", "auto", "Δ [95%]", "runs"], rows)]
+
+
 def collected(folder: Path) -> dict[str, Runs]:
     """Data set -> runs of all files that have an automatic row of it; those of several versions or machines under several titles.
 
@@ -124,7 +141,7 @@ def collected(folder: Path) -> dict[str, Runs]:
 
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if any(run["method"] in AUTOMATIC for run in content["runs"]):
+        if any(run["method"].partition(":")[0] in AUTOMATIC for run in content["runs"]):
             setting = {name: value for name, value in content["setting"].items() if name != "environment"}
             key = str(setting["data"]), whereabouts(content["setting"].get("environment", {}))
             if settings.setdefault(key, setting) != setting:
