@@ -1,6 +1,8 @@
 """The commands as a user types them."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -155,6 +157,17 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
     assert message in error
     assert "Traceback" not in error
     assert not (files / "m").exists()
+
+
+def test_who_reads_the_first_lines_alone_gets_no_traceback(files):
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 0
+    command = [sys.executable, "-m", "enstruct.cli.main", "predict", "model", "test.npz"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()  # before the first line is written
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
 
 
 def test_demo_draws_and_reports(files, monkeypatch):

@@ -7,6 +7,7 @@ Every command takes ``--config FILE.yaml`` with any of its options; what stands 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -45,11 +46,15 @@ def build_parser() -> ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 done, 2 bad input (one line on stderr), 130 interrupted."""
+    """Exit codes: 0 done, 2 bad input (one line on stderr), 130 interrupted, 141 nobody reads what is printed any more."""
     options = build_parser().parse_args(list(arguments) if arguments is not None else None)
     run: Callable[[Namespace], None] = COMMANDS[options.command].run
     try:
         run(options[options.command])
+        sys.stdout.flush()
+    except BrokenPipeError:  # as under `| head`; what is still in the buffer must go somewhere when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except EnstructError as error:
         Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
         return 2
