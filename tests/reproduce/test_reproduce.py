@@ -268,6 +268,13 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copy):
     first = Key("synthetic-90", "fair", "cross-entropy", 0)
     assert " ²" not in reproduced_section(SMALL, store)
     assert reproduced_section(changed, store).count(" ²") == 9  # three cells of three rows
+    with pytest.raises(ConfigError, match="too small"):
+        run(changed, store, [first], 1e-9, lambda title: [], again=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "run_cell", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(changed, store, [first], None, lambda title: [], again=True)
+    assert len(Store(copy, "small").runs) == 6  # nothing goes before there is something in its place
     assert run(changed, store, [first], None, lambda title: [], again=True) == 1
     assert store.runs[first].line["settings"]["max_iter"] == 3
     kept = {(key.method, key.seed) for key in Store(copy, "small").runs}

@@ -77,15 +77,15 @@ def run(
 ) -> int:
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
-    Runs of the same rows made with other settings are a DataError; ``again``: they are dropped, and made anew.
+    Runs of the same rows made with other settings are a DataError; ``again``: they are made anew, and go when the first new one
+    of their row has ended.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
     diverges is kept as such, and the next run begun.
     """
-    if again:
-        store.drop(made_otherwise(table, store, keys))
-    check_settings(table, store, keys)
+    if not again:
+        check_settings(table, store, keys)
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
     missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
@@ -102,13 +102,14 @@ def run(
         store.refresh()
         if _is_done(table, store, key):  # by another process meanwhile
             continue
-        made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
+        made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
     return made
 
 
 def _is_done(table: LabelTable, store: Store, key: Key) -> bool:
-    """Finished, or known to diverge as things are now."""
-    return key in store.runs or (key in store.diverged and not outdated(table, store.diverged[key]))
+    """Finished, or known to diverge, as things are now."""
+    found = store.runs.get(key) or store.diverged.get(key)
+    return found is not None and not outdated(table, found)
 
 
 def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
@@ -153,9 +154,16 @@ def _fits(store: Store, key: Key, left: float, minutes: float | None, begun: boo
 
 
 def _make(
-    table: LabelTable, store: Store, key: Key, rows: Splits, bar: Bar, commit: str | None, say: Callable[[str], None]
+    table: LabelTable,
+    store: Store,
+    key: Key,
+    rows: Splits,
+    bar: Bar,
+    commit: str | None,
+    say: Callable[[str], None],
+    again: bool,
 ) -> bool:
-    """Whether a run ended with figures; they, or why there are none, are on disk then."""
+    """Whether a run ended with figures; they, or why there are none, are on disk then. ``again``: and no other settings' runs."""
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
     made_with = {"parameters": parameters(table.method(key.method), given)}
     begin = time.perf_counter()
@@ -163,9 +171,13 @@ def _make(
         cell = run_cell(table.method(key.method), rows, key.seed, given, bar(str(key)))
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
+        if again:
+            store.drop(made_otherwise(table, store, [key]))
         store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
         return False
     cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
+    if again:  # not before there is something in their place
+        store.drop(made_otherwise(table, store, [key]))
     store.add(key, cell, encoded(given), environment(), commit)
     return True
 

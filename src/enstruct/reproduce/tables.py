@@ -292,9 +292,7 @@ TABLES: dict[str, Table] = {
             "seal-figures-3-5",
             "Energies as predictors and as losses; inference from the predictor and from random points while training",
             "SEAL, Figures 3-5",
-            {
-                "objectives-cal500": ("analyse", "objectives", "cal500", "--seeds", "3"),
-            }
+            {"objectives-cal500": ("analyse", "objectives", "cal500", "--seeds", "3")}
             | {
                 f"starts-{name}": ("analyse", "starts", "cal500", "--model.method", name)
                 for name in ("seal-regression", "seal-nce", "seal-margin")
