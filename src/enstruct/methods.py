@@ -10,7 +10,7 @@
 | ``encoder`` | settings of the predictor's network that belong to the method |
 | ``energy`` | settings of the energy network that belong to the method |
 | ``inference`` | how answers come from minimising the energy; None: the predictor answers |
-| ``solver`` | a convex solver that fits the predictor instead of the loop (linear baselines) |
+| ``solver`` | what fits the predictor instead of the loop (linear models and trees, :mod:`enstruct.baselines`) |
 | ``scaling`` | what ``standardize="auto"`` stands for where the method needs features of its own |
 
 Formulas: the SEAL paper's Table 2 rows, without the published code's loss errors.
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
-from enstruct.baselines.binary_relevance import fit_one_vs_rest
+from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
@@ -197,6 +197,7 @@ class Method:
 
 CROSS_ENTROPY = Method("cross-entropy")
 BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
+EXTRA_TREES = Method("extra-trees", solver=fit_extra_trees)
 SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
@@ -356,6 +357,7 @@ METHODS: dict[str, Method] = {
         replace(CROSS_ENTROPY, name="mlp", encoder={"layers": 2, "hidden": 150, "nonlinearity": "relu"}),
         BINARY_RELEVANCE,
         replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
+        EXTRA_TREES,
     )
 }
 

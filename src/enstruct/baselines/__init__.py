@@ -1,1 +1,17 @@
-"""What users would pick instead, behind the same face."""
+"""What users would pick instead, behind the same face.
+
+A solver is ``fit(train, validation, positive_weight, seed, metric, spent)`` -> a predictor, which is trained no further.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from enstruct.baselines.binary_relevance import fit_one_vs_rest as fit_one_vs_rest
+from enstruct.baselines.extra_trees import fit_extra_trees as fit_extra_trees
+from enstruct.encoders import Forest, LinearPredictor
+
+SOLVED: dict[Callable[..., Any], type[Forest | LinearPredictor]] = {
+    fit_one_vs_rest: LinearPredictor,
+    fit_extra_trees: Forest,
+}
+"""What each solver returns, for loading."""

@@ -6,7 +6,7 @@ published code lacks.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +37,11 @@ class LinearPredictor(nn.Module):
         with torch.no_grad():
             self.linear.weight.copy_(weights.T)
             self.linear.bias.copy_(biases)
+
+    @classmethod
+    def restored(cls, tensors: dict[str, Tensor]) -> Self:
+        """From its own ``state_dict``."""
+        return cls(tensors["linear.weight"].T, tensors["linear.bias"])
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.linear(x))

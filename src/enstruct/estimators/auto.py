@@ -3,7 +3,8 @@
     members      in rounds, every method once in each, until the budget is spent; round k holds out fold k of the rows, so that
                  from the second round on an average of members has learnt from all of them; energies have a third of the
                  method's weight in the first round, all of it in the second, then what did better
-    candidates   the mean marginals of each method's members, of all networks together, and of these with the best linear model
+    candidates   the mean marginals of each method's members, of all networks together, of these with the linear model, with the
+                 trees, and with both
     choice       the candidate whose best decision rule scores highest on the folds held out: each row is judged by members that
                  were not trained on it, on folds that every method has left out once
 
@@ -67,12 +68,13 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     ----------
     methods : sequence of str, default=None
         Names of ``enstruct.METHODS``, the cheapest first. Those fitted by a solver have one member a fold, as a seed would change
-        nothing. None: "binary-relevance" (on CSR rows of counts "binary-relevance-tfidf"), "cross-entropy", "seal-nce".
+        nothing. None: "binary-relevance" (on CSR rows of counts "binary-relevance-tfidf"), "extra-trees" (not on wide and long
+        CSR rows), "cross-entropy", "seal-nce".
     members : int, default=3
         Of each method at most.
     minutes : float, default=10
         Wall-clock budget. In the first round each method has its part of what is left: training of a network stops at the end of
-        an epoch once that is spent (solvers are never stopped); later rounds start only what is likely to end in time.
+        an epoch once that is spent, solvers after their next try; later rounds start only what is likely to end in time.
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
@@ -99,7 +101,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     candidate_rules_ : dict
         Candidate -> its best rule, fitted; of a loaded model the chosen one alone.
     chosen_ : str
-        The candidate that answers: a method's name, "networks" or "everything".
+        The candidate that answers: a method's name, "networks", "networks+..." with one model of another kind, or "everything".
     decision_, decision_scores_, rules_
         As in :class:`~enstruct.EnergyMultiLabelClassifier`, of the chosen candidate.
     judged_rows_ : int

@@ -20,7 +20,6 @@ from torch import nn
 
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
-from enstruct.encoders import LinearPredictor
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, ModelFileError
@@ -126,9 +125,8 @@ class EnergyEstimator(BaseEstimator):
         """Fit ``predictor_`` and ``energy_``; returns the history."""
         method = self._method()
         if method.solver is not None:
-            weights, biases = method.solver(train, validation, positive_weight, seed, self.metric)
-            self.predictor_ = LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
-            self.energy_ = None
+            predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
+            self.predictor_, self.energy_ = predictor.to(self._device()), None
             return []
         with forked(self._device()):  # the caller's random state stays as it is
             torch.manual_seed(seed)
@@ -192,6 +190,9 @@ class EnergyEstimator(BaseEstimator):
 
     def _callbacks(self) -> list[Callback]:
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
+
+    def _spent(self) -> bool:
+        return any(callback.spent() for callback in self._callbacks())
 
     def _before_stage(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""

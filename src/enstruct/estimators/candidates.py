@@ -78,7 +78,7 @@ class HeldOut:
 
 
 class Candidates:
-    """Each method's members, all networks, and these with the better linear model, compared on the same rows held out.
+    """Each method's members, all networks, these with a linear model, with trees, with both, compared on the same rows held out.
 
     ``groups``: candidate -> its members. ``compared``: candidate -> scores of its rules. ``Y``: the labels of those rows.
     """
@@ -98,12 +98,18 @@ class Candidates:
         self.compared[name] = cross_validate(AVERAGEABLE, self._held.mean(members, self._folds), self.Y, self._held.metric)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
-        """Linear models are so alike that averages have the better one of them alone."""
-        linear = [name for name in methods if METHODS[name].solver is not None]
-        networks = [i for i, name in enumerate(self._held.names) if name not in linear]
-        averages = {NETWORKS: networks} if len(methods) - len(linear) > 1 else {}
-        if networks and linear:
-            averages[EVERYTHING] = [*networks, *self.groups[max(linear, key=self.score)]]
+        """Models of one solver are so alike that averages have the better one of them alone."""
+        solved = [name for name in methods if METHODS[name].solver is not None]
+        networks = [i for i, name in enumerate(self._held.names) if name not in solved]
+        averages = {NETWORKS: networks} if len(methods) - len(solved) > 1 else {}
+        kinds: dict[Any, list[str]] = {}
+        for name in solved:
+            kinds.setdefault(METHODS[name].solver, []).append(name)
+        best = [max(alike, key=self.score) for alike in kinds.values()]
+        if networks and len(best) > 1:
+            averages |= {f"{NETWORKS}+{name}": [*networks, *self.groups[name]] for name in best}
+        if best and (networks or len(best) > 1):
+            averages[EVERYTHING] = [*networks, *(i for name in best for i in self.groups[name])]
         return averages
 
     def score(self, name: str) -> float:

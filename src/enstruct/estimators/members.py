@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import weighable
@@ -17,8 +18,10 @@ from enstruct.training.callbacks import Callback
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-LINEAR, LINEAR_ON_COUNTS = "binary-relevance", "binary-relevance-tfidf"
+LINEAR, LINEAR_ON_COUNTS, FOREST = "binary-relevance", "binary-relevance-tfidf", "extra-trees"
 TRAINED = ("cross-entropy", "seal-nce")
+CONSIDERED = (LINEAR, FOREST, *TRAINED)
+"""By default, with the linear model's kin."""
 WEIGHTS = (1 / 3, 1.0)
 """Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
 BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
@@ -35,9 +38,10 @@ class Member(EnergyMultiLabelClassifier):
 
 
 def default_methods(X: Any) -> tuple[str, ...]:
-    """The methods for such features: one linear model, since on many labels it takes as long as a network."""
+    """The methods for such features: one linear model, since on many labels it takes as long as a network, and trees where the
+    features fit in memory as a dense array, without which they are slow."""
     counts = sparse.issparse(X) and weighable(X) and bool((X.data == np.rint(X.data)).all())
-    return (LINEAR_ON_COUNTS if counts else LINEAR, *TRAINED)
+    return (LINEAR_ON_COUNTS if counts else LINEAR, *((FOREST,) if fits_densely(X) else ()), *TRAINED)
 
 
 def without(rows: Rows, held: NDArray[np.intp]) -> tuple[Rows, Rows]:
@@ -58,11 +62,14 @@ def changed(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 class Budget(Callback):
-    """Stops training at the end of an epoch once ``deadline`` (``time.monotonic``) has passed."""
+    """Ends training after an epoch, and solvers after a try, once ``deadline`` (``time.monotonic``) has passed."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
 
     def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
-        if time.monotonic() > self.deadline:
+        if self.spent():
             loop.stop()
+
+    def spent(self) -> bool:
+        return time.monotonic() > self.deadline

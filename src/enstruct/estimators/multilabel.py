@@ -54,7 +54,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         "seal-static-regression"; by inference "spen", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp",
         "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+";
         implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline ("binary-relevance",
-        "binary-relevance-tfidf", "low-rank", "mlp").
+        "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 from torch import nn
 
+from enstruct.baselines import SOLVED
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
@@ -314,8 +315,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
         method, n_labels = self._method(), len(self.constants_.varying)
         if method.solver is not None:
-            weights = persistence.under(tensors, "predictor/")
-            self.predictor_, self.energy_ = LinearPredictor(weights["linear.weight"].T, weights["linear.bias"]), None
+            restored = SOLVED.get(method.solver, LinearPredictor).restored(persistence.under(tensors, "predictor/"))
+            self.predictor_, self.energy_ = restored.to(self._device()), None
             return
         row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)
         example = sparse.csr_matrix(row) if takes_sparse else row

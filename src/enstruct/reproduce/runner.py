@@ -12,7 +12,7 @@ from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, ResultsFile, check_
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.members import TRAINED
+from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, settings
@@ -193,7 +193,9 @@ def parameters(method: str, given: dict[str, Any]) -> dict[str, Any]:
     found = encoded(
         {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("random_state", "callbacks", "device")}
     )
-    names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or TRAINED
+    names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or CONSIDERED
+    if "methods" in found:
+        found["methods"] = list(names)  # the default may change
     return found | {f"{name}: {entry}": value for name in names for entry, value in described(METHODS[name]).items()}
 
 

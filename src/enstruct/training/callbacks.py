@@ -20,6 +20,10 @@ class Callback:
 
     def on_train_end(self, loop: Loop) -> None: ...
 
+    def spent(self) -> bool:
+        """Whether the time is up: asked by solvers, whose fits have no epochs, before they try or add anything more."""
+        return False
+
 
 class PrintEpochs(Callback):
     """``verbose=1``: one line an epoch through the ``enstruct`` logger, at WARNING so that it shows unconfigured."""

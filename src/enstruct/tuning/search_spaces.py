@@ -31,9 +31,7 @@ ENERGY_STEPS, REPEATS = (1, 3, 6, 9, 12), (1, 5, 10)
 def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, Any]:
     """Parameters of the estimator for one trial. ConfigError for methods that a solver fits, which have nothing to search."""
     if method.solver is not None:
-        raise ConfigError(
-            f"{method.name!r} is fitted by a convex solver that chooses its own settings: there is nothing to tune."
-        )
+        raise ConfigError(f"{method.name!r} is fitted by a solver that chooses its own settings: there is nothing to tune.")
     if most_updates < 1:
         raise ConfigError(f"most_updates must be at least 1, not {most_updates}.")
     given: dict[str, Any] = {
