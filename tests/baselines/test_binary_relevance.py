@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from enstruct.baselines import binary_relevance
-from enstruct.baselines.binary_relevance import C_GRID, _at_a_time, _fit, _predict, fit_one_vs_rest
+from enstruct.baselines.binary_relevance import C_GRID, _at_a_time, _chosen, _fit, _predict, fit_one_vs_rest
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.expected_f1 import decode
@@ -17,11 +17,17 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import example_f1
 
 
+def never():
+    return False
+
+
 def test_equals_scikit_learns_one_vs_rest(blocks):
-    weights, biases = fit_one_vs_rest(Rows(blocks.X, blocks.Y), None)
+    fitted = fit_one_vs_rest(Rows(blocks.X, blocks.Y), None)
     theirs = OneVsRestClassifier(LogisticRegression(solver="liblinear", intercept_scaling=10.0, random_state=0, max_iter=200))
     theirs.fit(blocks.X, blocks.Y.toarray())
-    np.testing.assert_allclose(_predict((weights, biases), blocks.X), theirs.predict_proba(blocks.X), atol=1e-6)
+    np.testing.assert_allclose(
+        torch.sigmoid(fitted(torch.from_numpy(blocks.X).float())).detach(), theirs.predict_proba(blocks.X), atol=1e-6
+    )
 
 
 def test_several_labels_at_a_time_change_nothing(blocks, monkeypatch):
@@ -38,11 +44,18 @@ def test_several_labels_at_a_time_change_nothing(blocks, monkeypatch):
 
 def test_c_is_a_peak_of_the_validation_score(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
-    chosen = best_threshold_score(_predict(fit_one_vs_rest(train, validation), validation.X), validation.Y)
+    chosen = best_threshold_score(_predict(_chosen(train, validation, None, 0, "example-f1", never), validation.X), validation.Y)
     scores = [best_threshold_score(_predict(_fit(train, C, None, 0), validation.X), validation.Y) for C in C_GRID]
     place = scores.index(chosen)
     assert scores[: place + 1] == sorted(scores[: place + 1])
     assert place + 1 == len(scores) or scores[place + 1] < chosen
+
+
+def test_no_further_c_is_tried_when_the_time_is_up(blocks):
+    rows = Rows(blocks.X, blocks.Y)
+    first = _fit(rows, C_GRID[0], None, 0)
+    for one, other in zip(_chosen(rows, rows, None, 0, "example-f1", lambda: True), first, strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.real

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.baselines.extra_trees import TREES_A_PROJECTION
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
 from enstruct.data.synthetic import block_exclusive
@@ -15,7 +16,7 @@ from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
 from enstruct.estimators import auto
 from enstruct.estimators.candidates import AVERAGEABLE
-from enstruct.estimators.members import changed, default_methods, pace
+from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods, pace
 from enstruct.estimators.preparation import merge_duplicates
 
 FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
@@ -35,16 +36,16 @@ def test_members_are_what_one_would_fit_alone(fitted, rows):
     alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
     again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
-    assert [name for name, _ in again.members_] == ["binary-relevance", "cross-entropy", "seal-nce", "cross-entropy", "seal-nce"]
+    assert [name for name, _ in again.members_] == [*CONSIDERED, *TRAINED]
     assert again.judged_rows_ == 80
     assert again.n_features_in_ == rows.X.shape[1]
     alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], Y_val=rows.Y[160:])
-    assert np.array_equal(again.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
+    assert np.array_equal(again.members_[5][1].predict_proba(rows.X), alone.predict_proba(rows.X))
 
 
 def test_rounds_hold_out_one_fold_after_another(fitted, rows):
     names = [name for name, _ in fitted.members_]
-    assert names == ["binary-relevance", "cross-entropy", "seal-nce"] * 2
+    assert names == [*CONSIDERED] * 2
     distinct = merge_duplicates(Rows(rows.X, rows.Y))
     folds = [np.sort(fold) for fold in stratified_folds(distinct.Y, 5, 3)]
     assert fitted.judged_rows_ == len(folds[0]) + len(folds[1])
@@ -52,9 +53,9 @@ def test_rounds_hold_out_one_fold_after_another(fitted, rows):
     kept = distinct.take(np.setdiff1d(np.arange(len(distinct)), folds[1]))
     alone = EnergyMultiLabelClassifier("cross-entropy", **pace(len(kept)) | FAST, random_state=4)
     alone.fit(kept.X, kept.Y, X_val=held.X, Y_val=held.Y)
-    assert np.array_equal(fitted.members_[4][1].predict_proba(rows.X), alone.predict_proba(rows.X))
+    assert np.array_equal(fitted.members_[6][1].predict_proba(rows.X), alone.predict_proba(rows.X))
     judged = distinct.take(np.concatenate(folds[:2]))
-    blind = [fitted.members_[i][1].predict_proba(distinct.X[fold]) for i, fold in ((0, folds[0]), (3, folds[1]))]
+    blind = [fitted.members_[i][1].predict_proba(distinct.X[fold]) for i, fold in ((0, folds[0]), (4, folds[1]))]
     expected = cross_validate(AVERAGEABLE, np.concatenate(blind), judged.Y)
     assert fitted.candidates_["binary-relevance"] == pytest.approx(expected.scores)
 
@@ -78,14 +79,16 @@ def test_labels_of_few_rows_are_warned_of_once(rows):
 
 
 def test_candidates_are_means_and_the_best_on_validation_rows_answers(fitted, rows):
-    assert set(fitted.candidates_) == {"binary-relevance", "cross-entropy", "seal-nce", "networks", "everything"}
+    mixed = {"networks", "networks+binary-relevance", "networks+extra-trees", "everything"}
+    assert set(fitted.candidates_) == {*CONSIDERED, *mixed}
     best = max(max(scores.values()) for scores in fitted.candidates_.values())
     assert max(fitted.candidates_[fitted.chosen_].values()) == best
     p = {name: [m.predict_proba(rows.X) for n, m in fitted.members_ if n == name] for name in fitted.methods_}
     means = {name: np.mean(parts, axis=0) for name, parts in p.items()}
     expected = means | {
         "networks": (means["cross-entropy"] + means["seal-nce"]) / 2,
-        "everything": sum(means.values()) / 3,
+        "networks+extra-trees": (means["cross-entropy"] + means["seal-nce"] + means["extra-trees"]) / 3,
+        "everything": sum(means.values()) / 4,
     }
     for name, mean in expected.items():
         assert np.allclose(fitted.predict_proba(rows.X, candidate=name), mean)
@@ -111,14 +114,24 @@ def test_answers_of_candidates_by_their_own_rules(fitted, rows):
 def test_a_baseline_wins_where_it_is_best(rows):
     untrained = {**FAST, "max_iter": 1, "learning_rate": 1e-6}
     model = AutoMultiLabelClassifier(members=1, settings=untrained, random_state=0).fit(rows.X, rows.Y)
-    assert model.chosen_ == "binary-relevance"
+    assert model.chosen_ in ("binary-relevance", "extra-trees")
 
 
 def test_counts_get_a_linear_model_on_weighted_terms(rows):
     counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
-    assert default_methods(counts) == ("binary-relevance-tfidf", "cross-entropy", "seal-nce")
+    assert default_methods(counts) == ("binary-relevance-tfidf", "extra-trees", *TRAINED)
     for others in (counts.toarray(), -counts, 0.5 * counts):
-        assert default_methods(others) == ("binary-relevance", "cross-entropy", "seal-nce")
+        assert default_methods(others) == CONSIDERED
+
+
+def test_solvers_mind_the_budget(rows):
+    model = AutoMultiLabelClassifier(("extra-trees",), members=1, minutes=1e-6, random_state=0).fit(rows.X, rows.Y)
+    assert len(model.members_[0][1].predictor_.roots) == TREES_A_PROJECTION
+
+
+def test_no_trees_on_features_that_are_too_many_for_a_dense_array():
+    wide = sparse.csr_matrix(([0.5], ([0], [0])), shape=(2**15, 2**14))
+    assert default_methods(wide) == ("binary-relevance", *TRAINED)
 
 
 def test_an_average_has_the_better_of_two_linear_models(rows):

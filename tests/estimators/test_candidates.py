@@ -65,6 +65,16 @@ def test_the_best_candidate_and_the_better_linear_model():
     assert rule.predict(found.marginals[3]).shape == TRUTH[0].shape
 
 
+def test_averages_with_one_and_with_all_kinds_that_are_not_networks():
+    names = ("binary-relevance", "binary-relevance-tfidf", "extra-trees", "mlp")
+    found = held_out(("binary-relevance", 0, 0.6), ("binary-relevance-tfidf", 0, 0.9), ("extra-trees", 0, 0.5), ("mlp", 0, 0.8))
+    groups = Candidates(found, names).groups
+    mixed = {"networks+binary-relevance": [3, 0], "networks+extra-trees": [3, 2], "everything": [3, 0, 2]}
+    assert groups == {**{name: [i] for i, name in enumerate(names)}, **mixed}
+    two = held_out(("binary-relevance", 0, 0.6), ("extra-trees", 0, 0.5))
+    assert Candidates(two, ("binary-relevance", "extra-trees")).groups["everything"] == [0, 1]
+
+
 def test_the_best_member_does_not_depend_on_how_easy_a_fold_is():
     """A member of an easy fold scores higher; its lead over another method's there is what tells."""
     found = held_out(("cross-entropy", 0, 0.1), ("seal-nce", 0, 0.1), ("cross-entropy", 1, 0.95), ("seal-nce", 1, 0.6))

@@ -32,6 +32,7 @@ from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
+from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.tables import LabelTable, Protocol
@@ -77,7 +78,7 @@ def settings(table: LabelTable, dataset: str, protocol: Protocol, row: str) -> d
 
 
 def _published(dataset: str, method: str) -> dict[str, Any]:
-    if method == "binary-relevance":
+    if method in METHODS and METHODS[method].solver is not None:
         return {"decision": "fixed", "standardize": False}
     found = SEAL_SETTINGS.get(dataset, {}).get(method)
     if found is None:

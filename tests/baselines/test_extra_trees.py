@@ -1,0 +1,99 @@
+"""Extremely randomised trees against scikit-learn's own, and on many labels."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesRegressor
+
+from enstruct.baselines import extra_trees
+from enstruct.baselines.extra_trees import LEAVES, TREES_TO_CHOOSE, _Growth, _marginals, fit_extra_trees, fits_densely, projected
+from enstruct.comparison.run import imputed
+from enstruct.data.load import load_splits
+from enstruct.data.rows import Rows
+from enstruct.decisions.thresholds import best_threshold_score
+from enstruct.encoders.forest import CERTAIN
+from enstruct.estimators import EnergyMultiLabelClassifier
+
+
+def never():
+    return False
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_scikit_learns_trees(blocks, monkeypatch, weighted):
+    monkeypatch.setattr(extra_trees, "TREES_A_PROJECTION", 20)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(blocks.X)) if weighted else None
+    ours = _marginals(_Growth(Rows(blocks.X, blocks.Y, weight), 3, 7).until(20, never).forest(None), blocks.X)
+    seed = int(np.random.default_rng(7).integers(2**31))
+    features = round(0.3 * blocks.X.shape[1])
+    theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=features, random_state=seed)
+    theirs.fit(blocks.X.astype(np.float32), blocks.Y.toarray(), sample_weight=weight)
+    np.testing.assert_allclose(ours, theirs.predict(blocks.X.astype(np.float32)), atol=2 * CERTAIN)
+
+
+def test_projections_keep_distances_between_label_sets():
+    rng = np.random.default_rng(0)
+    Y = sparse.csr_matrix((rng.random((40, 500)) < 0.05).astype(np.uint8))
+    low = projected(Y, rng)
+    assert low.shape == (40, extra_trees.DIMENSIONS)
+    exact = ((Y.toarray()[:, None].astype(float) - Y.toarray()[None]) ** 2).sum(-1)
+    found = ((low[:, None] - low[None]) ** 2).sum(-1)
+    off = ~np.eye(40, dtype=bool)
+    assert 0.9 < (found[off] / exact[off]).mean() < 1.1
+    assert np.corrcoef(found[off], exact[off])[0, 1] > 0.6
+    few = sparse.csr_matrix(np.eye(3, dtype=np.uint8))
+    assert np.array_equal(projected(few, rng), np.eye(3))
+
+
+def test_leaves_are_those_that_score_best(blocks):
+    train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
+    scores = {}
+    for leaf in LEAVES:
+        p = _marginals(_Growth(train, leaf, 0).until(TREES_TO_CHOOSE, never).forest(None), validation.X)
+        scores[leaf] = best_threshold_score(p, validation.Y)
+    expected = _Growth(train, max(LEAVES, key=scores.__getitem__), 0).until(extra_trees.TREES, never).forest(None)
+    found = fit_extra_trees(train, validation)
+    assert all(torch.equal(a, b) for a, b in zip(found.buffers(), expected.buffers(), strict=True))
+
+
+def test_growing_ends_with_the_time(blocks):
+    train = Rows(blocks.X, blocks.Y)
+    assert len(fit_extra_trees(train, None, spent=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
+    assert len(fit_extra_trees(train, train, spent=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
+    assert len(fit_extra_trees(train, None).roots) == extra_trees.TREES
+
+
+def test_sparse_features_too_many_for_a_dense_array(blocks, monkeypatch):
+    X = sparse.csr_matrix(np.where(blocks.X > 0, blocks.X, 0))
+    dense = _marginals(fit_extra_trees(Rows(X, blocks.Y), None), X)
+    assert fits_densely(X)
+    monkeypatch.setattr(extra_trees, "MOST_DENSE", 10)
+    assert not fits_densely(X)
+    assert fits_densely(X.toarray())
+    found = _marginals(fit_extra_trees(Rows(X, blocks.Y), None), X)
+    assert np.abs(found - dense).mean() < 0.1  # other random numbers, the same trees
+
+
+def test_as_an_estimator(blocks, tmp_path):
+    model = EnergyMultiLabelClassifier("extra-trees", random_state=0).fit(blocks.X[:200], blocks.Y[:200])
+    p = model.predict_proba(blocks.X[200:])
+    assert model.score(blocks.X[200:], blocks.Y[200:]) > 0.4  # 0.25 by chance
+    model.save(tmp_path / "model")
+    again = EnergyMultiLabelClassifier.load(tmp_path / "model")
+    assert np.array_equal(again.predict_proba(blocks.X[200:]), p)
+    heavier = EnergyMultiLabelClassifier("extra-trees", random_state=0, class_weight="balanced")
+    assert heavier.fit(blocks.X[:200], blocks.Y[:200]).predict_proba(blocks.X[200:]).mean() > p.mean()
+
+
+@pytest.mark.real
+def test_ahead_of_one_vs_rest_on_genes(real_data):
+    """Dense features and five hundred labels: what it is for."""
+    splits = imputed(load_splits("spo_FUN"))
+    scores = {}
+    for method in ("extra-trees", "binary-relevance"):
+        model = EnergyMultiLabelClassifier(method, random_state=0)
+        with pytest.warns(UserWarning, match="never vary"):
+            model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+        scores[method] = model.score(splits.test.X, splits.test.Y)
+    assert scores["extra-trees"] > scores["binary-relevance"] + 0.01
