@@ -45,19 +45,29 @@ def test_folded_rows_are_held_against_their_like(folder):
     assert "| 61.00 | 52.00 | not run | 63.00 | +2.00 [+2.00, +2.00] | +11.00 [+11.00, +11.00] | not run | 6 |" in row
 
 
-def test_what_the_energies_add(folder):
-    assert "What the energies add" not in automatic_section(folder)
+def test_what_each_kind_of_method_adds(folder):
+    assert "of fewer methods" not in automatic_section(folder)
     name = "auto:binary-relevance+extra-trees+cross-entropy"
     store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}}, {})
     for seed in (0, 2):
         store.run(name, seed, lambda s=seed: automatic(s, 0.59 + 0.01 * s, "everything", 6, name))
     text = automatic_section(folder)
-    assert f"| mine | {name} | 60.00 | 61.00 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
+    assert f"| mine | {name} | 60.00 | auto | 61.00 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
 
 
 def test_runs_of_other_splits_are_not_put_together(folder):
     store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}, "split_seed": 1}, {})
     store.run("auto", 7, lambda: automatic(7, 0.63, "seal-nce", 6))
+    with pytest.raises(DataError, match="other settings"):
+        automatic_section(folder)
+
+
+def test_a_parameter_younger_than_a_file_had_its_default(folder):
+    young = {"model": {"monitor": "auto"}, "data": "mine"}
+    ResultsFile(folder / "compare-z.json", young, {}).run("auto", 7, lambda: automatic(7, 0.63, "seal-nce", 6))
+    assert "| mine | 4 |" in automatic_section(folder)
+    other = {"model": {"monitor": "fixed"}, "data": "mine"}
+    ResultsFile(folder / "compare-w.json", other, {}).run("auto", 8, lambda: automatic(8, 0.63, "seal-nce", 6))
     with pytest.raises(DataError, match="other settings"):
         automatic_section(folder)
 

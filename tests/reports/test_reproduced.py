@@ -54,6 +54,7 @@ def test_the_section_names_what_is_lacking(tmp_path):
 
     for seed in (0, 1):
         add("binary-relevance", seed)
+        add("extra-trees", seed)
         add("nce", seed, "bayes-risk")
     add("cross-entropy", 0)
     table = LabelTable(
@@ -64,6 +65,6 @@ def test_the_section_names_what_is_lacking(tmp_path):
     assert f"Fewer runs than others (fair): `{command}`." in lines
     assert "Fair split: 60/20/20, or three published parts; 20 rows tested." in lines
     row = next(line for line in lines if line.startswith("| nce"))
-    against_relevance, against_entropy, runs = row.rstrip(" |").split(" | ")[-3:]
-    assert (against_relevance[-1], against_entropy[-6:], runs) == ("]", " ¹ (1)", "2")
+    against_relevance, against_trees, against_entropy, runs = row.rstrip(" |").split(" | ")[-4:]
+    assert (against_relevance[-1], against_trees[-1], against_entropy[-6:], runs) == ("]", "]", " ¹ (1)", "2")
     assert any(line.startswith("The best rule of nce in 2 of 2 runs is minimum Bayes risk") for line in lines)

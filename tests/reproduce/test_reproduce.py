@@ -228,7 +228,7 @@ def test_a_run_that_diverges_does_not_stop_the_table(tmp_path, monkeypatch):
     assert store.diverged[keys[0]].line["diverged"] == "the loss is nan in epoch 1"
     assert run(SMALL, store, keys, None, lambda title: []) == 0  # it would diverge again
     row = next(line for line in reproduced_section(SMALL, store).splitlines() if line.startswith("| seal-nce"))
-    assert row.count("diverged") == 5
+    assert row.count("diverged") == 6  # three scores, three differences
     assert [other.where for other in stores_of(tmp_path, "small")] == [store.where]
 
     alone = tmp_path / "alone"

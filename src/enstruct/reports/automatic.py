@@ -16,6 +16,7 @@ from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS, ResultsFile
 from enstruct.comparison.summary import interval
 from enstruct.errors import DataError
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.store import SAME, Where, stores_of, whereabouts
@@ -41,9 +42,6 @@ TOGETHER = Headline(
     FOLDED,
     (("auto",), (f"{FOLDED}:binary-relevance", f"{FOLDED}:binary-relevance-tfidf"), (f"{FOLDED}:cross-entropy",)),
 )
-
-WITHOUT_ENERGIES = tuple(f"auto:{linear}+extra-trees+cross-entropy" for linear in ("binary-relevance", "binary-relevance-tfidf"))
-"""As many nets, the linear model and the trees, without an energy: what is lost so is what energies are worth to ``auto``."""
 
 
 @dataclass
@@ -88,12 +86,12 @@ def automatic_section(folder: Path) -> str:
         "hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
         *_tables(GIVEN, found),
-        *_without_energies(found),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
         f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models of that name, an "
         "average of one for each fold.",
         "",
         *_tables(TOGETHER, found),
+        *_of_fewer_methods(found),
     ]
     return "\n".join(lines)
 
@@ -113,17 +111,19 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
     ]
 
 
-def _without_energies(found: dict[str, Runs]) -> list[str]:
+def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
+    """As many nets of fewer methods: what is lost so is what the others are worth to ``auto`` and FOLDED."""
     rows = [
-        [name, method, runs.mean(method), runs.mean("auto"), runs.gain(method, "auto"), str(len(runs.of("auto")))]
+        [name, method, runs.mean(method), head, runs.mean(head), runs.gain(method, head), str(len(runs.of(head)))]
         for name, runs in found.items()
-        for method in WITHOUT_ENERGIES
-        if runs.of(method) and runs.of("auto")
+        for method in dict.fromkeys(method for method, _ in sorted(runs.records))
+        for head in [method.partition(":")[0]]
+        if "+" in method and runs.of(head)
     ]
     if not rows:
         return []
-    what = "What the energies add: against the same choice and averages, of as many nets, without a method that has one:"
-    return [what, "", *markdown_table(["data", "without energies", "F1", "auto", "Δ [95%]", "runs"], rows)]
+    what = "What energies, trees and the linear model add: the same choice and averages, of as many nets, of fewer methods:"
+    return [what, "", *markdown_table(["data", "fewer methods", "F1", "of", "F1", "Δ [95%]", "runs"], rows)]
 
 
 def collected(folder: Path) -> dict[str, Runs]:
@@ -133,6 +133,7 @@ def collected(folder: Path) -> dict[str, Runs]:
     """
     found: dict[tuple[str, Where], Runs] = {}
     settings: dict[tuple[str, Where], dict[str, Any]] = {}
+    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
 
     def add(key: tuple[str, Where], records: dict[Cell, dict[str, Any]], rows: dict[Cell, NDArray[np.float64]]) -> None:
         runs = found.setdefault(key, Runs({}, {}))
@@ -143,6 +144,7 @@ def collected(folder: Path) -> dict[str, Runs]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if any(run["method"].partition(":")[0] in AUTOMATIC for run in content["runs"]):
             setting = {name: value for name, value in content["setting"].items() if name != "environment"}
+            setting["model"] = defaults | setting["model"]  # a parameter younger than a file had its default
             key = str(setting["data"]), whereabouts(content["setting"].get("environment", {}))
             if settings.setdefault(key, setting) != setting:
                 raise DataError(
