@@ -13,6 +13,7 @@ from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.encoders.forest import CERTAIN
+from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 
 
@@ -24,7 +25,8 @@ def never():
 def test_equals_scikit_learns_trees(blocks, monkeypatch, weighted):
     monkeypatch.setattr(extra_trees, "TREES_A_PROJECTION", 20)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(blocks.X)) if weighted else None
-    ours = _marginals(_Growth(Rows(blocks.X, blocks.Y, weight), 3, 7).until(20, never).forest(None), blocks.X)
+    train = Rows(blocks.X, blocks.Y, weight)
+    ours = _marginals(_Growth(blocks.X.astype(np.float32), train, 3, 7).until(20, never).forest(None), blocks.X)
     seed = int(np.random.default_rng(7).integers(2**31))
     features = round(0.3 * blocks.X.shape[1])
     theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=features, random_state=seed)
@@ -44,15 +46,16 @@ def test_projections_keep_distances_between_label_sets():
     assert np.corrcoef(found[off], exact[off])[0, 1] > 0.6
     few = sparse.csr_matrix(np.eye(3, dtype=np.uint8))
     assert np.array_equal(projected(few, rng), np.eye(3))
+    assert projected(few[:, :1], rng).shape == (3,)  # scikit-learn warns of a column
 
 
 def test_leaves_are_those_that_score_best(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
-    scores = {}
+    X, scores = train.X.astype(np.float32), {}
     for leaf in LEAVES:
-        p = _marginals(_Growth(train, leaf, 0).until(TREES_TO_CHOOSE, never).forest(None), validation.X)
+        p = _marginals(_Growth(X, train, leaf, 0).until(TREES_TO_CHOOSE, never).forest(None), validation.X)
         scores[leaf] = best_threshold_score(p, validation.Y)
-    expected = _Growth(train, max(LEAVES, key=scores.__getitem__), 0).until(extra_trees.TREES, never).forest(None)
+    expected = _Growth(X, train, max(LEAVES, key=scores.__getitem__), 0).until(extra_trees.TREES, never).forest(None)
     found = fit_extra_trees(train, validation)
     assert all(torch.equal(a, b) for a, b in zip(found.buffers(), expected.buffers(), strict=True))
 
@@ -84,6 +87,33 @@ def test_as_an_estimator(blocks, tmp_path):
     assert np.array_equal(again.predict_proba(blocks.X[200:]), p)
     heavier = EnergyMultiLabelClassifier("extra-trees", random_state=0, class_weight="balanced")
     assert heavier.fit(blocks.X[:200], blocks.Y[:200]).predict_proba(blocks.X[200:]).mean() > p.mean()
+
+
+def test_no_network_is_made_of_trees(blocks):
+    model = EnergyMultiLabelClassifier("extra-trees", random_state=0, warm_start=True).fit(blocks.X, blocks.Y)
+    with pytest.raises(ConfigError, match="fit anew"):
+        model.set_params(method="cross-entropy").fit(blocks.X, blocks.Y)
+
+
+def test_callbacks_of_ones_own_need_not_know_of_budgets(blocks):
+    class Own:
+        def on_epoch_end(self, loop, record): ...
+
+    model = EnergyMultiLabelClassifier("extra-trees", random_state=0, callbacks=[Own()]).fit(blocks.X, blocks.Y)
+    assert len(model.predictor_.roots) == extra_trees.TREES
+
+
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_weights_of_labels_multiply_their_odds(blocks, weight):
+    train = Rows(blocks.X, blocks.Y)
+    given = np.ones(blocks.Y.shape[1])
+    given[3] = weight
+    plain, heavy = (_marginals(fit_extra_trees(train, None, w), blocks.X[:20]) for w in (None, given))
+    np.testing.assert_allclose(heavy[:, [0, 5]], plain[:, [0, 5]], rtol=1e-5)
+    if weight:
+        np.testing.assert_allclose(heavy[:, 3] / (1 - heavy[:, 3]), 2 * plain[:, 3] / (1 - plain[:, 3]), rtol=1e-3)
+    else:
+        assert heavy[:, 3].max() < 1e-3
 
 
 @pytest.mark.real

@@ -34,9 +34,11 @@ def test_rows_have_weights_and_labels_a_shift():
     assert p[1] == pytest.approx(odds / (1 + odds))
 
 
-def test_a_leaf_whose_rows_weigh_nothing_adds_nothing():
-    forest = Forest.of_trees(TREES[:1], Y, np.array([1.0, 1.0, 0.0]))
-    assert torch.isfinite(forest(torch.tensor([[2.0]]))).all()
+def test_rows_that_weigh_little_or_nothing():
+    nothing = Forest.of_trees(TREES[:1], Y, np.array([1.0, 1.0, 0.0]))
+    assert torch.sigmoid(nothing(torch.tensor([[2.0]]))).max() <= 2 * CERTAIN
+    little = Forest.of_trees(TREES[:1], Y, np.array([1.0, 1.0, 1e-9]))
+    assert torch.sigmoid(little(torch.tensor([[2.0]])))[0, 1] == pytest.approx(1 - CERTAIN)
 
 
 def test_a_tree_of_one_leaf():
@@ -51,6 +53,17 @@ def test_sparse_rows_and_blocks_change_nothing(monkeypatch):
     torch.testing.assert_close(forest(csr_batch(x)), whole)
     monkeypatch.setattr(forest_module, "MOST_CELLS", 1)  # a row at a time
     torch.testing.assert_close(forest(csr_batch(x)), whole)
+
+
+def test_it_stays_as_it_is():
+    """Trees are walked on the CPU; a precision of 64 bits would have to be found in training."""
+    forest = Forest.of_trees(TREES, Y)
+    assert forest.double().threshold.dtype == torch.float32
+    assert forest.to("meta").threshold.device.type == "cpu"
+    x = torch.tensor([[0.3], [1.2]], dtype=torch.float64)
+    assert forest(x).dtype == torch.float64
+    torch.testing.assert_close(forest(x).float(), forest(x.float()))
+    assert forest(x[:0]).shape == (0, 2)
 
 
 def test_its_tensors_are_all_of_it():

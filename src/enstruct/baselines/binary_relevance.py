@@ -1,9 +1,9 @@
 """One-vs-rest logistic regression with C tuned on validation rows: the baseline that counts.
 
 One liblinear problem a label, sparse in, as many at a time as torch has threads (fewer on large X). C is the first peak, over
-``C_GRID``, of the metric at the tuned threshold on validation rows, or the best when the time is up; without validation rows it
-is 1. liblinear also shrinks the
-intercept, which ties rare labels' base rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker.
+``C_GRID``, of the metric at the tuned threshold on validation rows, or the last from 1 on that there was time for; without
+validation rows it is 1. liblinear also shrinks the intercept, which ties rare labels' base rates to C; ``intercept_scaling=10``
+makes that shrinkage a hundred times weaker.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _chosen(
         if found and quality < found[-1][0]:
             break  # the score has one peak in C, and larger C cost more
         found.append((quality, model))
-        if spent():
+        if C >= 1.0 and spent():  # smaller ones may be far worse than the untuned 1
             break
     return found[-1][1]
 

@@ -1,4 +1,4 @@
-"""Extremely randomised trees for label sets: the strongest simple baseline where features are few and dense.
+"""Extremely randomised trees for label sets: a simple baseline that is hard to beat where rows are few.
 
 scikit-learn's trees (Geurts, Ernst & Wehenkel 2006), which split for all labels at once. Of many labels they see random
 projections Y G, G Gaussian (labels, 64), drawn anew every five trees: sums of squares in Y, by which splits are chosen, change
@@ -19,7 +19,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
-from enstruct.encoders.forest import Forest, Tree
+from enstruct.encoders.forest import CERTAIN, Forest, Tree
 from enstruct.encoders.sparse_mlp import csr_batch
 
 LEAVES, DEFAULT_LEAF = (3, 1, 10), 3
@@ -29,7 +29,6 @@ SHARE_A_SPLIT, MOST_A_SPLIT = 0.3, 100
 """Features that a split is chosen among."""
 MOST_DENSE = 2**28
 """Cells of sparse features that are grown on as a dense array, which takes a fraction of the time."""
-ROWS_AT_A_TIME = 1024
 
 
 def fit_extra_trees(
@@ -41,42 +40,45 @@ def fit_extra_trees(
     spent: Callable[[], bool] = lambda: False,
 ) -> Forest:
     """``positive_weight`` (labels,) multiplies each label's odds; ``spent`` says when to grow no more, five trees at least."""
+    X = _growable(train.X)
     if validation is None:
-        return _Growth(train, DEFAULT_LEAF, seed).until(TREES, spent).forest(positive_weight)
-    tried: list[tuple[float, _Growth]] = []
+        return _Growth(X, train, DEFAULT_LEAF, seed).until(TREES, spent).forest(positive_weight)
+    best, highest = None, -np.inf
     for leaf in LEAVES:
-        growth = _Growth(train, leaf, seed).until(TREES_TO_CHOOSE, spent)
+        growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, spent)
         p = _marginals(growth.forest(positive_weight), validation.X)
-        tried.append((best_threshold_score(p, validation.Y, metric, validation.weight), growth))
+        quality = best_threshold_score(p, validation.Y, metric, validation.weight)
+        if best is None or quality > highest:
+            best, highest = growth, quality
         if spent():
             break
-    _, best = max(tried, key=lambda scored: scored[0])
+    assert best is not None
     return best.until(TREES, spent).forest(positive_weight)
 
 
 class _Growth:
     """Trees of one size of leaves, as many as were asked for so far."""
 
-    def __init__(self, train: Rows, leaf: int, seed: int) -> None:
-        self._train, self._leaf = train, leaf
+    def __init__(self, X: Any, train: Rows, leaf: int, seed: int) -> None:
+        self._X, self._train, self._leaf = X, train, leaf
         self._rng = np.random.default_rng(seed)
         self._trees: list[Tree] = []
 
     def until(self, n_trees: int, spent: Callable[[], bool]) -> _Growth:
-        X, in_rows = _features(self._train.X)
+        in_rows = self._X.tocsr() if sparse.issparse(self._X) else self._X
         while len(self._trees) < n_trees and not (self._trees and spent()):
             grown = ExtraTreesRegressor(
                 TREES_A_PROJECTION,
                 min_samples_leaf=self._leaf,
-                max_features=min(MOST_A_SPLIT, max(1, round(SHARE_A_SPLIT * X.shape[1]))),
+                max_features=min(MOST_A_SPLIT, max(1, round(SHARE_A_SPLIT * self._X.shape[1]))),
                 n_jobs=torch.get_num_threads(),
                 random_state=int(self._rng.integers(2**31)),
-            ).fit(X, projected(self._train.Y, self._rng), sample_weight=self._train.weight)
+            ).fit(self._X, projected(self._train.Y, self._rng), sample_weight=self._train.weight)
             self._trees += [_arrays(tree.tree_, in_rows) for tree in grown.estimators_]
         return self
 
     def forest(self, positive_weight: NDArray[Any] | None) -> Forest:
-        shift = 0.0 if positive_weight is None else np.log(positive_weight)
+        shift = 0.0 if positive_weight is None else np.log(np.maximum(positive_weight, CERTAIN))
         return Forest.of_trees(self._trees, self._train.Y, self._train.weight, shift)
 
 
@@ -85,30 +87,25 @@ def fits_densely(X: Any) -> bool:
     return not sparse.issparse(X) or np.prod(X.shape, dtype=float) <= MOST_DENSE
 
 
-def _features(X: Any) -> tuple[Any, Any]:
-    """As trees are grown on them, and as rows are sent down."""
+def _growable(X: Any) -> Any:
     if fits_densely(X):
-        dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
-        return dense, dense
-    rows = sparse.csr_matrix(X, dtype=np.float32)
-    return rows.tocsc(), rows
+        return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
+    return sparse.csc_matrix(X, dtype=np.float32)
 
 
 def projected(Y: Any, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(rows, ``DIMENSIONS``); few labels as they are."""
+    """(rows, ``DIMENSIONS``); few labels as they are, one label alone as (rows,)."""
     if Y.shape[1] <= DIMENSIONS:
-        return np.asarray(Y.toarray(), dtype=np.float64)
+        dense = np.asarray(Y.toarray(), dtype=np.float64)
+        return dense if Y.shape[1] > 1 else dense.ravel()
     return np.asarray(Y @ rng.standard_normal((Y.shape[1], DIMENSIONS)) / np.sqrt(DIMENSIONS))
 
 
-def _arrays(tree: Any, X: Any) -> Tree:
-    return Tree(tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.apply(X))
+def _arrays(tree: Any, in_rows: Any) -> Tree:
+    """Copies: views would keep each leaf's mean of every projection."""
+    parts = (tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.apply(in_rows))
+    return Tree(*(np.array(part) for part in parts))
 
 
-@torch.no_grad()
 def _marginals(forest: Forest, X: Any) -> NDArray[Any]:
-    parts = []
-    for start in range(0, X.shape[0], ROWS_AT_A_TIME):
-        some = X[start : start + ROWS_AT_A_TIME]
-        parts.append(torch.sigmoid(forest(csr_batch(some) if sparse.issparse(some) else torch.as_tensor(some))).numpy())
-    return np.concatenate(parts)
+    return torch.sigmoid(forest(csr_batch(X) if sparse.issparse(X) else torch.as_tensor(X))).numpy()

@@ -27,7 +27,8 @@ from enstruct.tuning.results import Tuned
 def parser() -> ArgumentParser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
-    p.add_argument("--methods", type=str, default="binary-relevance,cross-entropy,seal-nce", help="names joined by commas")
+    usual = "binary-relevance,extra-trees,cross-entropy,seal-nce"
+    p.add_argument("--methods", type=str, default=usual, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=int, default=0, help="seed of the 60/20/20 split (all seeds share the split)")

@@ -8,7 +8,7 @@ holds one number a training row, whatever the number of labels, where means kept
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 CERTAIN = 1e-6
 """Marginals stay so far from 0 and 1: logits are finite."""
-MOST_CELLS = 2**25
-"""Of the table of weights (rows, training rows) at a time."""
+MOST_CELLS = 2**22
+"""Of dense features, and of weights w that are not 0, at a time."""
 
 
 class Tree(NamedTuple):
@@ -37,13 +37,16 @@ class Tree(NamedTuple):
 
 
 class Forest(nn.Module):
-    """logits (rows, labels) of the p above, plus ``shift``, on dense or CSR rows. All is buffers: training leaves it as it is.
+    """logits (rows, labels) of the p above, plus ``shift``, on dense or CSR rows.
 
-    Nodes are numbered through all trees; a leaf is its own child. ``members`` are the training rows in the order of their
-    leaves, tree after tree: a node has ``size`` of them from ``first`` on, whose weights sum to ``mass``. ``labels_*`` are the
-    transposed label sets (labels, training rows) in CSR form, with row weights as values.
+    All is buffers, which training leaves as they are; they stay on the CPU, where trees are walked, and in their own precision.
+    Nodes are numbered through all trees; a leaf is its own child; ``feature`` counts among ``columns``, the features that any
+    tree reads. ``members`` are the training rows in the order of their leaves, tree after tree: a node has ``size`` of them from
+    ``first`` on, whose weights sum to ``mass``. ``labels_*``: the label sets (training rows, labels) in CSR form, with row
+    weights as values.
     """
 
+    columns: Tensor
     feature: Tensor
     threshold: Tensor
     left: Tensor
@@ -72,64 +75,85 @@ class Forest(nn.Module):
     def of_trees(cls, trees: Sequence[Tree], Y: Any, weight: NDArray[Any] | None = None, shift: Any = 0.0) -> Self:
         """``Y`` (training rows, labels) of 0/1, ``weight`` (training rows,), ``shift`` one number or one a label."""
         v = np.ones(Y.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
-        labels = sparse.csr_matrix(sparse.csr_matrix(Y, dtype=np.float64).multiply(v[:, None]).T)
+        labels = sparse.csr_matrix(sparse.csr_matrix(Y, dtype=np.float64).multiply(v[:, None]))
         roots = np.cumsum([0, *(len(tree.feature) for tree in trees)])
-        begins, n_nodes = roots[:-1, None], roots[-1]
-        leaf_of = np.stack([tree.leaf_of for tree in trees]) + begins
+        n_nodes, parts = roots[-1], list(zip(roots, trees, strict=False))
+        leaf_of = np.stack([root + tree.leaf_of for root, tree in parts])
         size = np.bincount(leaf_of.ravel(), minlength=n_nodes)
-        own, parts = np.arange(n_nodes), list(zip(roots, trees, strict=False))
+        columns, feature = np.unique(np.concatenate([np.maximum(0, tree.feature) for tree in trees]), return_inverse=True)
         arrays = {
-            "feature": np.maximum(0, np.concatenate([tree.feature for tree in trees])).astype(np.int32),
+            "columns": columns.astype(np.int64),
+            "feature": feature.astype(np.int32),
             "threshold": rounded_down(np.concatenate([tree.threshold for tree in trees])),
-            "left": np.concatenate([np.where(tree.left < 0, -1, tree.left + root) for root, tree in parts]),
-            "right": np.concatenate([np.where(tree.right < 0, -1, tree.right + root) for root, tree in parts]),
+            "left": np.concatenate([_or_itself(tree.left, root) for root, tree in parts]),
+            "right": np.concatenate([_or_itself(tree.right, root) for root, tree in parts]),
             "roots": roots[:-1].astype(np.int32),
             "members": np.argsort(leaf_of, axis=1, kind="stable").ravel().astype(np.int32),
             "first": np.cumsum(size) - size,
             "size": size.astype(np.int32),
-            "mass": np.bincount(leaf_of.ravel(), np.tile(v, len(trees)), n_nodes).astype(np.float32),
+            "mass": np.bincount(leaf_of.ravel(), np.tile(v, len(trees)), n_nodes),
             "labels_rows": labels.indptr.astype(np.int64),
-            "labels_columns": labels.indices.astype(np.int64),
+            "labels_columns": labels.indices.astype(np.int32),
             "labels_values": labels.data.astype(np.float32),
-            "shift": np.broadcast_to(np.asarray(shift, dtype=np.float32), labels.shape[:1]).copy(),
+            "shift": np.broadcast_to(np.asarray(shift, dtype=np.float32), labels.shape[1:]).copy(),
         }
-        for side in ("left", "right"):
-            arrays[side] = np.where(arrays[side] < 0, own, arrays[side]).astype(np.int32)
         return cls({name: torch.from_numpy(array) for name, array in arrays.items()})
 
-    def forward(self, x: Tensor) -> Tensor:
-        n_training = len(self.members) // len(self.roots)
-        parts = []
-        for some in torch.split(x if x.layout == torch.strided else x.to_dense(), max(1, MOST_CELLS // n_training)):
-            p = (self._labels(n_training) @ self._weights(some, n_training).T).T
-            parts.append(torch.logit(p, CERTAIN) + self.shift)
-        return torch.cat(parts)
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """No other device and no other precision."""
+        return self
 
-    def _leaves(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
+        rows = _as_arrays(x.cpu())
+        step = max(1, MOST_CELLS // len(self.columns))
+        parts = [p for start in range(0, rows.shape[0], step) for p in self._marginals(rows[start : start + step])]
+        p = np.concatenate([np.empty((0, len(self.shift))), *parts]).clip(CERTAIN, 1 - CERTAIN)
+        return torch.from_numpy(np.log(p) - np.log1p(-p) + self.shift.numpy()).to(x.device, x.dtype)
+
+    def _marginals(self, rows: Any) -> Iterator[NDArray[np.float64]]:
+        """(rows, labels) of some rows after others."""
+        used = rows[:, self.columns.numpy()]
+        leaf = self._leaves(used.toarray() if sparse.issparse(used) else used)
+        labels = (array.numpy() for array in (self.labels_values, self.labels_columns, self.labels_rows))
+        n_training = len(self.labels_rows) - 1
+        Y = sparse.csr_matrix(tuple(labels), shape=(n_training, len(self.shift)))
+        weights = np.cumsum(self.size.numpy()[leaf].sum(1, dtype=np.int64)) // MOST_CELLS  # so many at a time
+        for some in np.split(leaf, np.flatnonzero(np.diff(weights)) + 1):
+            yield np.asarray((self._weights(some, n_training) @ Y).toarray())
+
+    def _leaves(self, X: NDArray[Any]) -> NDArray[Any]:
         """(rows, trees) the leaf of each row in each tree."""
-        x = x.float()  # thresholds were found on such numbers
-        node = self.roots.expand(len(x), -1)
+        X = X.astype(np.float32)  # thresholds were found on such numbers
+        feature, threshold, left, right = (a.numpy() for a in (self.feature, self.threshold, self.left, self.right))
+        row, node = np.arange(len(X))[:, None], np.broadcast_to(self.roots.numpy(), (len(X), len(self.roots)))
         while True:
-            below = x.gather(1, self.feature[node].long()) <= self.threshold[node]
-            child = torch.where(below, self.left[node], self.right[node])
-            if torch.equal(child, node):
-                return node.long()
+            child = np.where(X[row, feature[node]] <= threshold[node], left[node], right[node])
+            if np.array_equal(child, node):
+                return node
             node = child
 
-    def _weights(self, x: Tensor, n_training: int) -> Tensor:
-        """(rows, training rows) w without v, which the labels' values hold."""
-        leaf = self._leaves(x).ravel()
-        size = self.size[leaf].long()
-        begin = self.first[leaf] - (size.cumsum(0) - size)
-        place = torch.arange(int(size.sum()), device=x.device) + begin.repeat_interleave(size)
-        row = torch.arange(len(x), device=x.device).repeat_interleave(len(self.roots)).repeat_interleave(size)
-        share = (1 / (len(self.roots) * self.mass.clamp_min(CERTAIN)[leaf])).repeat_interleave(size)
-        weights = torch.zeros(len(x) * n_training, dtype=self.mass.dtype, device=x.device)
-        return weights.index_add_(0, row * n_training + self.members[place], share).view(len(x), n_training)
+    def _weights(self, leaf: NDArray[Any], n_training: int) -> sparse.csr_matrix:
+        """(rows, training rows) w without v, which the labels' values hold; a training row may stand several times in a row."""
+        leaf, n_rows = leaf.ravel(), len(leaf)
+        size, mass = self.size.numpy()[leaf].astype(np.int64), self.mass.numpy()[leaf]
+        share = np.divide(1 / len(self.roots), mass, out=np.zeros_like(mass), where=mass > 0)
+        ends = np.cumsum(size)
+        place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.first.numpy()[leaf] - (ends - size), size)
+        rows = np.concatenate([[0], ends[len(self.roots) - 1 :: len(self.roots)]])
+        return sparse.csr_matrix((np.repeat(share, size), self.members.numpy()[place], rows), shape=(n_rows, n_training))
 
-    def _labels(self, n_training: int) -> Tensor:
-        parts = (self.labels_rows, self.labels_columns, self.labels_values)
-        return torch.sparse_csr_tensor(*parts, (len(self.shift), n_training))
+
+def _or_itself(child: NDArray[Any], root: int) -> NDArray[np.int32]:
+    """The child's number among all nodes, of a leaf its own."""
+    return (root + np.where(child < 0, np.arange(len(child)), child)).astype(np.int32)
+
+
+def _as_arrays(x: Tensor) -> Any:
+    """(rows, features) as a numpy array or a scipy CSR matrix."""
+    if x.layout == torch.strided:
+        return x.numpy()
+    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+    return sparse.csr_matrix(parts, shape=tuple(x.shape))
 
 
 def rounded_down(threshold: NDArray[Any]) -> NDArray[np.float32]:

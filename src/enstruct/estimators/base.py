@@ -166,6 +166,8 @@ class EnergyEstimator(BaseEstimator):
     def _game_of_networks(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         """A game of the networks at hand."""
         n_labels = train.Y.shape[1]
+        if not any(True for _ in self.predictor_.parameters()):
+            raise ConfigError("The predictor at hand has nothing that a network's training could change (trees?): fit anew.")
         device = self._device()
         self.predictor_.to(device)
         if self.energy_ is not None:
@@ -192,7 +194,7 @@ class EnergyEstimator(BaseEstimator):
         return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
 
     def _spent(self) -> bool:
-        return any(callback.spent() for callback in self._callbacks())
+        return any(callback.spent() for callback in self._callbacks() if isinstance(callback, Callback))
 
     def _before_stage(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""
@@ -209,7 +211,8 @@ class EnergyEstimator(BaseEstimator):
         how = self._method().inference if refine is None else self._refinement(refine)
         dtype = torch.float64 if double else torch.float32
         if how is None:
-            predictor = copy.deepcopy(self.predictor_).double() if double else self.predictor_
+            learns = any(True for _ in self.predictor_.parameters())  # trees have one precision
+            predictor = copy.deepcopy(self.predictor_).double() if double and learns else self.predictor_
             return probabilities(predictor, X, self._device(), relax=None, dtype=dtype)
         predictor, energy = self.predictor_, self.energy_
         if double:  # copied together: the energy may read the predictor's features

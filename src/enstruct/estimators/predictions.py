@@ -19,8 +19,8 @@ from enstruct.baselines import SOLVED
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
-from enstruct.encoders import LinearPredictor, SparseLinear
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.encoders import SparseLinear
+from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.constants import ConstantLabels
@@ -315,7 +315,11 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
         method, n_labels = self._method(), len(self.constants_.varying)
         if method.solver is not None:
-            restored = SOLVED.get(method.solver, LinearPredictor).restored(persistence.under(tensors, "predictor/"))
+            if method.solver not in SOLVED:
+                raise ModelFileError(
+                    f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's."
+                )
+            restored = SOLVED[method.solver].restored(persistence.under(tensors, "predictor/"))
             self.predictor_, self.energy_ = restored.to(self._device()), None
             return
         row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)

@@ -50,8 +50,8 @@ def reproduced_page(folder: Path) -> list[str]:
         "(marked ¹) over rows alone (`auto`, an average of nets, against an "
         f"average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear "
         "models and averages of nets given these). Published protocol: the papers' settings and data handling, updates a batch "
-        f"capped at {MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`); ² of runs made "
-        "with other settings than are declared by now (`--again` makes them anew).",
+        f"capped at {MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`); ² of "
+        "runs made with other settings than are declared by now (`--again` makes them anew).",
         "",
     ]
     for table in TABLES.values():

@@ -35,7 +35,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
-from enstruct.reproduce.tables import LabelTable, Protocol
+from enstruct.reproduce.tables import BASELINES, LabelTable, Protocol
 
 MOST_ENERGY, MOST_PREDICTOR = 10, 5
 """Updates a batch at most: the published up to 90 and 10 would take days on two cores."""
@@ -78,7 +78,7 @@ def settings(table: LabelTable, dataset: str, protocol: Protocol, row: str) -> d
 
 
 def _published(dataset: str, method: str) -> dict[str, Any]:
-    if method in METHODS and METHODS[method].solver is not None:
+    if method in BASELINES and METHODS[method].solver is not None:
         return {"decision": "fixed", "standardize": False}
     found = SEAL_SETTINGS.get(dataset, {}).get(method)
     if found is None:
