@@ -33,6 +33,7 @@ NCE = METHODS["seal-nce"]
 SETTINGS = {
     "binary-relevance": {"method": "binary-relevance"},
     "binary-relevance-tfidf": {"method": "binary-relevance-tfidf"},
+    "extra-trees": {"method": "extra-trees"},
     "cross-entropy": {"method": "cross-entropy"},
     "seal-nce": {"method": "seal-nce"},
     "seal-ranking": {"method": "seal-ranking"},
@@ -55,7 +56,7 @@ SETTINGS = {
     "seal-nce wide": {"method": "seal-nce", "hidden": 1200},
 }
 AVERAGED = (
-    *("binary-relevance", "binary-relevance-tfidf", "cross-entropy", "seal-nce"),
+    *("binary-relevance", "binary-relevance-tfidf", "extra-trees", "cross-entropy", "seal-nce"),
     *("seal-ranking", "deep-mean-field", "infnet+", "nce"),
 )
 """What averages of two to four settings are made of."""
