@@ -74,7 +74,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         Of each method at most.
     minutes : float, default=10
         Wall-clock budget. In the first round each method has its part of what is left: training of a network stops at the end of
-        an epoch once that is spent, solvers after their next try; later rounds start only what is likely to end in time.
+        an epoch once that is spent, solvers after their next try, perhaps untuned; later rounds start only what is likely to end
+        in time.
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None

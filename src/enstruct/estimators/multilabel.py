@@ -102,8 +102,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``. "auto" is
         "tfidf" for the method "binary-relevance-tfidf".
     class_weight : None, "balanced" or dict
-        Weight of active labels in the supervised loss, "balanced": negatives over positives; for 1-D y of the rows of each class,
-        as scikit-learn has it.
+        Weight of active labels in the supervised loss, of trees a factor of their odds; "balanced": negatives over positives; for
+        1-D y of the rows of each class, as scikit-learn has it.
     bayes_risk_samples : int, default=300
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it.
