@@ -51,7 +51,9 @@ def test_what_each_kind_of_method_adds(folder):
     store = ResultsFile(folder / "compare-z.json", {"data": "mine", "model": {}}, {})
     for seed in (0, 2):
         store.run(name, seed, lambda s=seed: automatic(s, 0.59 + 0.01 * s, "everything", 6, name))
+    store.run("infnet+", 0, lambda: cell("infnet+", 0, 0.5))  # a method of that name
     text = automatic_section(folder)
+    assert "infnet+" not in text
     assert f"| mine | {name} | 60.00 | auto | 61.00 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
 
 

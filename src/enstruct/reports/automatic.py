@@ -117,8 +117,8 @@ def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
         [name, method, runs.mean(method), head, runs.mean(head), runs.gain(method, head), str(len(runs.of(head)))]
         for name, runs in found.items()
         for method in dict.fromkeys(method for method, _ in sorted(runs.records))
-        for head in [method.partition(":")[0]]
-        if "+" in method and runs.of(head)
+        for head, _, methods in [method.partition(":")]
+        if "+" in methods and runs.of(head)
     ]
     if not rows:
         return []
