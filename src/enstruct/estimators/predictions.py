@@ -316,9 +316,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         method, n_labels = self._method(), len(self.constants_.varying)
         if method.solver is not None:
             if method.solver not in SOLVED:
-                raise ModelFileError(
-                    f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's."
-                )
+                raise ModelFileError(f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's.")
             restored = SOLVED[method.solver].restored(persistence.under(tensors, "predictor/"))
             self.predictor_, self.energy_ = restored.to(self._device()), None
             return
