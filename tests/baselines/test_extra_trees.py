@@ -7,7 +7,16 @@ from scipy import sparse
 from sklearn.ensemble import ExtraTreesRegressor
 
 from enstruct.baselines import extra_trees
-from enstruct.baselines.extra_trees import LEAVES, TREES_TO_CHOOSE, _Growth, _marginals, fit_extra_trees, fits_densely, projected
+from enstruct.baselines.extra_trees import (
+    LEAVES,
+    TREES_TO_CHOOSE,
+    _growable,
+    _Growth,
+    _marginals,
+    fit_extra_trees,
+    fits_densely,
+    projected,
+)
 from enstruct.comparison.run import imputed
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
@@ -76,6 +85,14 @@ def test_sparse_features_too_many_for_a_dense_array(blocks, monkeypatch):
     assert fits_densely(X.toarray())
     found = _marginals(fit_extra_trees(Rows(X, blocks.Y), None), X)
     assert np.abs(found - dense).mean() < 0.1  # other random numbers, the same trees
+    monkeypatch.setattr(extra_trees, "TREES_A_PROJECTION", 20)
+    columns = _growable(X)
+    assert columns.format == "csc"
+    ours = _marginals(_Growth(columns, Rows(X, blocks.Y), 3, 7).until(20, never).forest(None), X)
+    seed = int(np.random.default_rng(7).integers(2**31))
+    theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=round(0.3 * X.shape[1]), random_state=seed)
+    theirs.fit(columns, blocks.Y.toarray())
+    np.testing.assert_allclose(ours, theirs.predict(X.astype(np.float32)), atol=2 * CERTAIN)
 
 
 def test_as_an_estimator(blocks, tmp_path):

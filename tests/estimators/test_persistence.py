@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from scipy import sparse
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
+from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ModelFileError, SaveError
 from enstruct.files import replace_file, replace_folder
 from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
@@ -79,6 +81,16 @@ def test_saving_twice_replaces_and_a_foreign_folder_is_left_alone(model, tmp_pat
     with pytest.raises(ModelFileError, match="not an enstruct model"):
         model.save(tmp_path / "other")
     assert (tmp_path / "other" / "thesis.txt").read_text() == "precious"
+
+
+def test_what_ones_own_solver_fitted_is_not_guessed_at(blocks, tmp_path):
+    def own(*given):
+        return fit_one_vs_rest(*given)
+
+    method = replace(METHODS["binary-relevance"], name="own", solver=own)
+    EnergyMultiLabelClassifier(method).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="cannot be loaded"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m", method=method)
 
 
 def test_custom_modules_must_be_given_again(blocks, tmp_path):

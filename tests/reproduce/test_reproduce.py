@@ -297,6 +297,16 @@ def test_a_changed_default_is_noticed(method, copy, monkeypatch):
         runner.check_settings(SMALL, store, [key])
 
 
+def test_another_default_of_the_automatic_rows_methods_is_noticed(copy, monkeypatch):
+    store, given = Store(copy, "small"), settings(SMALL, "synthetic-90", "fair", "auto")
+    one, key = next(iter(store.runs.values())), Key("synthetic-90", "fair", "auto", 7)
+    store.add(key, Cell({"parameters": runner.parameters("auto", given)}, one.rows), runner.encoded(given), environment(), None)
+    runner.check_settings(SMALL, store, [key])
+    monkeypatch.setattr(runner, "CONSIDERED", (*runner.CONSIDERED, "mlp"))
+    with pytest.raises(DataError, match=r"\(methods\)"):
+        runner.check_settings(SMALL, store, [key])
+
+
 def test_a_reader_between_the_two_files_of_a_writer(folder, copy, monkeypatch):
     """A writer replaces the arrays first, then the lines; who reads lines before arrays finds all rows of every line."""
     reader, writer = Store(copy, "small"), Store(copy, "small")

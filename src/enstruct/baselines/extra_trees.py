@@ -41,18 +41,16 @@ def fit_extra_trees(
 ) -> Forest:
     """``positive_weight`` (labels,) multiplies each label's odds; ``spent`` says when to grow no more, five trees at least."""
     X = _growable(train.X)
-    if validation is None:
-        return _Growth(X, train, DEFAULT_LEAF, seed).until(TREES, spent).forest(positive_weight)
-    best, highest = None, -np.inf
-    for leaf in LEAVES:
-        growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, spent)
-        p = _marginals(growth.forest(positive_weight), validation.X)
-        quality = best_threshold_score(p, validation.Y, metric, validation.weight)
-        if best is None or quality > highest:
-            best, highest = growth, quality
-        if spent():
-            break
-    assert best is not None
+    best, highest = _Growth(X, train, DEFAULT_LEAF, seed), -np.inf
+    if validation is not None:
+        for leaf in LEAVES:
+            growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, spent)
+            p = _marginals(growth.forest(positive_weight), validation.X)
+            quality = best_threshold_score(p, validation.Y, metric, validation.weight)
+            if quality > highest:
+                best, highest = growth, quality
+            if spent():
+                break
     return best.until(TREES, spent).forest(positive_weight)
 
 

@@ -20,7 +20,6 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +31,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from enstruct.data.rows import Rows
-from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import make_rule
 from enstruct.decisions.thresholds import top_k as most_probable
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
@@ -40,7 +38,7 @@ from enstruct.estimators import persistence
 from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, default_methods, pace, without
+from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates
 from enstruct.files import replace_folder
@@ -51,8 +49,6 @@ from enstruct.training.callbacks import Callback
 
 log = logging.getLogger("enstruct")
 
-Part = Callable[[], tuple[Rows, Rows]]
-"""What a round trains on and what it holds out, made when it comes."""
 Decide = Callable[[list[NDArray[np.float64]]], list[sparse.csr_matrix]]
 """Candidates' marginals of some rows -> label sets, one or more."""
 
@@ -151,19 +147,13 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
         ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
         if X_val is None:
-            parts = self._parts(merge_duplicates(rows), seed)  # no copy of a training row is in the fold held out
+            parts = parts_of(merge_duplicates(rows), self.folds, seed)  # no copy of a training row is in the fold held out
         else:
             held = Rows(self._validated(X_val, reset=False), self.labels_.encode(Y_val))
             parts = [lambda: (rows, held)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
         self._choose(self._fit_members(parts, seed))
         return self
-
-    def _parts(self, rows: Rows, seed: int) -> list[Part]:
-        held = stratified_folds(rows.Y, self.folds, seed) if len(rows) >= self.folds else []
-        if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
-            raise DataError(f"{len(rows)} distinct rows are too few for {self.folds} folds of two rows at least.")
-        return [partial(without, rows, np.sort(fold)) for fold in held]
 
     def _validated(self, X: Any, reset: bool) -> Any:
         """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from scipy import sparse
 
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows
+from enstruct.data.splits import stratified_folds
+from enstruct.errors import DataError
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import weighable
 from enstruct.training.callbacks import Callback
@@ -26,6 +30,8 @@ WEIGHTS = (1 / 3, 1.0)
 """Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
 BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
 """Members on more rows take larger batches (docs/auto.md): as good, in a third of the time."""
+Part = Callable[[], tuple[Rows, Rows]]
+"""What a round trains on and what it holds out, made when it comes."""
 CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
 """Parameters of members that are this estimator's to set."""
 
@@ -42,6 +48,14 @@ def default_methods(X: Any) -> tuple[str, ...]:
     features fit in memory as a dense array, without which they are slow."""
     counts = sparse.issparse(X) and weighable(X) and bool((X.data == np.rint(X.data)).all())
     return (LINEAR_ON_COUNTS if counts else LINEAR, *((FOREST,) if fits_densely(X) else ()), *TRAINED)
+
+
+def parts_of(rows: Rows, folds: int, seed: int) -> list[Part]:
+    """One for each fold, which it holds out. DataError for too few rows."""
+    held = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
+    if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
+        raise DataError(f"{len(rows)} distinct rows are too few for {folds} folds of two rows at least.")
+    return [partial(without, rows, np.sort(fold)) for fold in held]
 
 
 def without(rows: Rows, held: NDArray[np.intp]) -> tuple[Rows, Rows]:
