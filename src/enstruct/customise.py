@@ -7,6 +7,7 @@ from typing import Any
 
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
+from enstruct.inference import Solver
 from enstruct.methods import SAMPLE_GRADIENT, Method
 from enstruct.negatives import (
     CostAugmentedNet,
@@ -62,12 +63,14 @@ def customise(
     cost: str | None = None,
     hypergradient: str | Coupling | None = None,
     sample_gradient: SampleGradient | None = None,
+    inference: Solver | None = None,
     **changes: Any,
 ) -> Method:
     """A row with some columns changed; None keeps the row's own.
 
-    ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``. A hypergradient that goes through the predictor
-    gives samples ``SAMPLE_GRADIENT`` where none is named, since constant samples would leave it nothing to do.
+    ``inference`` is for methods that answer by it. ``changes``: ``LOSS_SETTINGS`` (predictor loss) and ``COUPLING_SETTINGS``. A
+    hypergradient that goes through the predictor gives samples ``SAMPLE_GRADIENT`` where none is named, since constant samples
+    would leave it nothing to do.
     """
     given = {key: value for key, value in changes.items() if value is not None}
     loss = {k: given.pop(k) for k in LOSS_SETTINGS if k in given}
@@ -82,6 +85,8 @@ def customise(
         if not isinstance(source, (PredictorSamples, PerturbedSamples)):
             raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
         source = replace(source, n=n_samples)
+    if inference is not None and method.inference is None:
+        raise ConfigError(f"Method {method.name!r} answers by its predictor: inference= is for those that answer by the energy.")
     coupling = method.coupling if hypergradient is None else make_coupling(hypergradient, method.coupling)
     if sample_gradient is not None and not coupling.through_predictor:
         raise ConfigError("sample_gradient serves couplings that go through the predictor: 'unrolled' or 'implicit'.")
@@ -95,4 +100,5 @@ def customise(
         predictor_loss=replace(method.predictor_loss, **loss),
         coupling=replace(coupling, **steps),
         cost=cost or method.cost,
+        inference=inference or method.inference,
     )

@@ -306,6 +306,9 @@ METHODS: dict[str, Method] = {
             predictor_loss=PredictorLoss(energy_weight=0.1),
         ),
         SPEN,
+        replace(  # as the SEAL paper has it
+            SPEN, name="spen-from-scratch", stages=NOISE_THEN_ENERGY, cost="soft-f1", energy={"features": "separate"}
+        ),
         replace(SPEN, name="spen-entropy", inference=replace(SPEN_INFERENCE, temperature=1.0)),  # at test time only (A.4)
         replace(
             SPEN,

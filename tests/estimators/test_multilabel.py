@@ -192,6 +192,18 @@ def test_constant_labels_are_predicted_with_one_warning(blocks):
     assert model.sample(blocks.X[:2], 3)[..., 17].all()
 
 
+def test_constant_labels_may_be_learnt_and_judged(blocks):
+    Y = np.hstack([blocks.Y.toarray(), np.zeros((300, 1)), np.ones((300, 1))]).astype(int)
+    model = small(learn_constant=True, max_iter=30).fit(blocks.X, Y)
+    p = model.predict_proba(blocks.X)
+    assert model.predictor_.head.out_features == 18
+    assert ((p > 0) & (p < 1)).all()
+    assert p[:, 16].mean() < 0.2
+    assert p[:, 17].mean() > 0.8
+    with pytest.raises(ConfigError, match="learn_constant=False"):
+        EnergyMultiLabelClassifier("binary-relevance", learn_constant=True).fit(blocks.X, Y)
+
+
 def test_empty_rows_and_empty_label_sets_are_valid(blocks):
     X, Y = blocks.X.copy(), blocks.Y.toarray().astype(int)
     X[:20], Y[10:40] = 0, 0

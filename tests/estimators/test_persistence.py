@@ -11,9 +11,9 @@ from scipy import sparse
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.baselines import fit_one_vs_rest
-from enstruct.errors import ModelFileError, SaveError
+from enstruct.errors import ConfigError, ModelFileError, SaveError
 from enstruct.files import replace_file, replace_folder
-from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
+from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, UnrolledIterates, ValueTuples
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
@@ -58,6 +58,7 @@ def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
         ("spen", InferencePoint(Inference(MirrorDescent(0.2, 0.5), ("predictor", "uniform"), steps=3))),
         ("crf", InferencePoint(Exact("linear-program"))),
         ("dvn", ValueTuples(Inference(ProjectedGradient(0.3), steps=2, as_value=True))),
+        ("dvn", ValueTuples(Inference(ProjectedAdam(0.3), starts=("zeros",), steps=2, as_value=True))),
         ("spen-e2e", UnrolledIterates(Unrolled(AdamOnLogits(0.1), steps=3), keep=2)),
     ],
 )
@@ -65,6 +66,16 @@ def test_values_within_values_survive(method, negatives, blocks, tmp_path):
     model = EnergyMultiLabelClassifier(method, negatives=negatives, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
     model.save(tmp_path / "m")
     assert EnergyMultiLabelClassifier.load(tmp_path / "m").get_params()["negatives"] == negatives
+
+
+def test_inference_is_a_parameter_that_survives(blocks, tmp_path):
+    how = Inference(ProjectedAdam(0.05), ("random", "predictor"), steps=3)
+    model = EnergyMultiLabelClassifier("nce", inference=how, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
+    model.save(tmp_path / "m")
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    assert loaded._method().inference == how
+    with pytest.raises(ConfigError, match="answers by its predictor"):
+        EnergyMultiLabelClassifier("seal-nce", inference=how).fit(blocks.X, blocks.Y)
 
 
 def test_a_folder_holds_no_pickle(model, tmp_path):

@@ -22,13 +22,13 @@ from enstruct.energies import (
 )
 from enstruct.energies.tilted import TiltedEnergy
 from enstruct.errors import ConfigError, DataError, EnstructError
-from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedGradient, minimise
+from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, minimise
 from enstruct.inference.objective import InferenceObjective, compiled
 from enstruct.spaces import LabelSpace
 from enstruct.spaces.costs import COSTS
 
 L, F = 6, 5
-RULES = [MirrorDescent(0.3, 0.9), ProjectedGradient(0.05, 0.8), AdamOnLogits(0.3)]
+RULES = [MirrorDescent(0.3, 0.9), ProjectedGradient(0.05, 0.8), AdamOnLogits(0.3), ProjectedAdam(0.05)]
 TIGHT = {"steps": 20_000, "tolerance": 1e-13, "stable": 300}
 
 
@@ -280,6 +280,28 @@ def test_no_closed_form_no_pretence():
     energy = ModuleEnergy(_Bowl(1.0))
     with pytest.raises(ConfigError, match="no closed-form"):
         minimise(energy, energy.prepare(torch.zeros(1, 2)), LabelSpace(2), gradient="closed-form")
+
+
+def test_projected_adam_is_torchs_adam_with_a_clamp():
+    energy, x = an_energy(), torch.randn(3, F, dtype=torch.float64)
+    state = energy.prepare(x).detached()
+    y = torch.nn.Parameter(torch.full((3, 1, L), 0.5, dtype=torch.float64))
+    optimizer = torch.optim.Adam([y], lr=0.07)
+    seen = []
+    for _ in range(12):
+        value = energy(state, y)
+        seen.append((value.detach().clone(), y.detach().clone()))
+        optimizer.zero_grad()
+        value.sum().backward()
+        optimizer.step()
+        with torch.no_grad():
+            y.clamp_(0, 1)
+    seen.append((energy(state, y).detach(), y.detach().clone()))
+    values, points = torch.stack([v for v, _ in seen]), torch.stack([p for _, p in seen])
+    best = values.argmin(0)
+    found = minimise(energy, state, LabelSpace(L), ProjectedAdam(0.07), steps=12)
+    torch.testing.assert_close(found.energy, values.min(0).values[:, 0])
+    torch.testing.assert_close(found.y, torch.stack([points[best[row, 0], row, 0] for row in range(3)]))
 
 
 @pytest.mark.parametrize("rule", [lambda: MirrorDescent(0), lambda: MirrorDescent(0.1, 1.0), lambda: AdamOnLogits(-1)])

@@ -13,11 +13,21 @@ from enstruct.comparison.run import Cell, environment
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.inference import ProjectedAdam
 from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
 from enstruct.reports.reproduced import reproduced_page, reproduced_section
 from enstruct.reproduce import runner
-from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, capped, load_rows, reduced, settings
+from enstruct.reproduce.protocols import (
+    GENERATED_SHAPES,
+    MOST_ENERGY,
+    MOST_PREDICTOR,
+    capped,
+    load_rows,
+    method_of,
+    reduced,
+    settings,
+)
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.store import Key, Store, stores_of
@@ -55,7 +65,7 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
     table = TABLES["seal-2"]
     for method in SEAL_SETTINGS[dataset]:
         given = settings(table, dataset, "published", method)
-        row = EnergyMultiLabelClassifier(method, **given)._method()
+        row = EnergyMultiLabelClassifier(method_of(table, "published", method), **given)._method()
         assert given["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy:
             steps = row.coupling
@@ -93,9 +103,20 @@ def test_published_faults_of_fun_sets(real_data):
     wrong = load_rows(TABLES["seal-2"], "spo_FUN", "published")[0]
     assert wrong.train.Y.shape[1] == 500
     assert (wrong.test.Y[:, 0].toarray() == 1).all()
-    every = np.vstack([part.X for part in wrong.parts().values()])
-    assert every.min() == 0
-    assert every.max() == 1
+    given = settings(TABLES["seal-2"], "spo_FUN", "published", "nce")
+    assert given["learn_constant"] is given["standardize"] is True
+
+
+def test_energy_only_rows_are_published_with_their_inference():
+    table = TABLES["seal-2"]
+    for row, steps in (("spen", 20), ("dvn", 30), ("nce", 20)):
+        given = settings(table, "cal500", "published", row)
+        method = EnergyMultiLabelClassifier(method_of(table, "published", row), **given)._method()
+        assert isinstance(method.inference.rule, ProjectedAdam)
+        assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
+        assert given["energy_clip"] == 10
+        assert not any(stage.transplant for stage in method.stages)
+    assert method_of(table, "fair", "spen") == "spen"
 
 
 def make(store, tmp_path=None, seeds=2, minutes=None, table=SMALL):

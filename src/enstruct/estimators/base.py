@@ -80,6 +80,7 @@ class EnergyEstimator(BaseEstimator):
             cost=self.cost,
             hypergradient=self.hypergradient,
             sample_gradient=self.sample_gradient,
+            inference=self.inference,
             **{name: getattr(self, name) for name in (*LOSS_SETTINGS, *COUPLING_SETTINGS)},
         )
 

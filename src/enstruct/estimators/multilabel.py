@@ -73,6 +73,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     negatives, n_samples, cost
         The same for where candidates come from: "samples", "perturbed", "point", "rounded", "cost-augmented" or
         an object of ``enstruct.negatives``; their number; and a key of ``enstruct.spaces.costs.COSTS``.
+    inference : Inference, default=None
+        The same for how methods that answer by the energy minimise it (:class:`enstruct.inference.Inference`).
     hypergradient : str or Coupling, default=None
         How the energy's gradient is taken: "alternating", "unrolled", "implicit", or an object of
         ``enstruct.hypergradients`` such as ``Implicit(ConjugateGradient(), damping=0.1)``; None keeps the row's.
@@ -92,6 +94,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
         until patience ends.
+    learn_constant : bool, default=False
+        Whether networks learn labels that all training rows have, or none; else these are answered so, and are not judged.
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
         rows on. Without validation rows the training loss is watched and the decision is "fixed".
@@ -128,8 +132,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         The rule in force, and every rule's score on validation rows.
     thresholds_ : ndarray of (labels,)
         Fitted per-label thresholds.
-    n_features_in_, feature_names_in_ : int, ndarray
-        As usual.
+    n_features_in_, feature_names_in_ : as usual
     """
 
     def __init__(
@@ -153,6 +156,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
+        inference: Any = None,
         hypergradient: Any = None,
         sample_gradient: str | None = None,
         energy_steps: int | None = None,
@@ -170,6 +174,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         monitor: str = "auto",
+        learn_constant: bool = False,
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
         validation_epochs: int = 0,
@@ -200,7 +205,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         X = self._validated(X, reset=True)
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
-        constants = ConstantLabels.find(rows.Y)
+        constants = ConstantLabels.none(rows.Y.shape[1]) if self.learn_constant else ConstantLabels.find(rows.Y)
         seed = self._seed()
         validation: Rows | None
         if X_val is not None:
@@ -348,6 +353,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {self.validation_epochs!r}.")
         if self.validation_epochs and self._method().solver is not None:
             raise ConfigError(f"Method {self._method().name!r} is fitted by a solver, not in passes: set validation_epochs=0.")
+        if self.learn_constant and self._method().solver is not None:
+            raise ConfigError(f"{self._method().name!r} learns no labels that do not vary: set learn_constant=False.")
         if self.monitor not in ("auto", "fixed"):
             raise unknown_name("monitor", self.monitor, ("auto", "fixed"))
         if self.decision not in (*RULES, "auto"):

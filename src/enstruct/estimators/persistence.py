@@ -55,6 +55,7 @@ VALUES: dict[str, Any] = {
         inference.MirrorDescent,
         inference.ProjectedGradient,
         inference.AdamOnLogits,
+        inference.ProjectedAdam,
     )
 } | {
     f"hypergradients.{name}": getattr(hypergradients, name)

@@ -70,7 +70,7 @@ class EnergySegmenter(MaskPredictions):
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms ("local", "mask-conv", "potts"), units, whose features; or your own module (x, y) -> (batch, samples).
     energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
-hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
+inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change, as in :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them. The
         supervised loss is averaged over pixels.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, optimizer, batch_size
@@ -125,6 +125,7 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
+        inference: Any = None,
         hypergradient: Any = None,
         sample_gradient: str | None = None,
         energy_steps: int | None = None,

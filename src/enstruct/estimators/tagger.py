@@ -82,7 +82,7 @@ class EnergySequenceTagger(TagPredictions):
         A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped. It
         does not survive scikit-learn's ``clone``.
     energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
-hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
+inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, batch_size, optimizer, max_iter, n_iter_no_change, tol
         As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data).
@@ -130,6 +130,7 @@ hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         negatives: Any = None,
         n_samples: int | None = None,
         cost: str | None = None,
+        inference: Any = None,
         hypergradient: Any = None,
         sample_gradient: str | None = None,
         energy_steps: int | None = None,

@@ -8,6 +8,7 @@ from enstruct.inference.minimise import Solver as Solver
 from enstruct.inference.minimise import minimise as minimise
 from enstruct.inference.rules import AdamOnLogits as AdamOnLogits
 from enstruct.inference.rules import MirrorDescent as MirrorDescent
+from enstruct.inference.rules import ProjectedAdam as ProjectedAdam
 from enstruct.inference.rules import ProjectedGradient as ProjectedGradient
 from enstruct.inference.rules import Rule as Rule
 from enstruct.inference.unrolled import MEAN_FIELD as MEAN_FIELD

@@ -3,6 +3,7 @@
     mirror descent        v <- m v - r g,  z <- z + v,  y = relax(z)          z = logits of y
     projected gradient    v <- m v - r g,  y <- project(y + v)
     Adam on logits        Adam with the gradient in z,  y = relax(z)
+    projected Adam        Adam with the gradient in y,  y <- project(y)       SEAL's gradient-based inference
 
 g is the gradient of the objective in relaxed y. Mirror descent with the entropy as its mirror map is gradient
 descent on the logits with the gradient of y (SPEN section 2; Beck & Teboulle 2003), so iterates stay inside the
@@ -77,10 +78,9 @@ class ProjectedGradient:
 
 
 @dataclass(frozen=True)
-class AdamOnLogits:
-    """Kingma & Ba (2015), its moments in the space of logits."""
+class _Adam:
+    """Kingma & Ba (2015)."""
 
-    keeps_logits: ClassVar[bool] = True
     rate: float = 0.3
     beta1: float = 0.9
     beta2: float = 0.999
@@ -89,17 +89,46 @@ class AdamOnLogits:
     def __post_init__(self) -> None:
         _check(self.rate)
 
-    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+    def _moments(self, y: Tensor) -> Memory:
         count = torch.zeros(y.shape[0], *[1] * (y.dim() - 1), dtype=y.dtype, device=y.device)
-        return space.unrelax(y), torch.zeros_like(y), torch.zeros_like(y), count
+        return torch.zeros_like(y), torch.zeros_like(y), count
 
-    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
-        logits, mean, square, count = memory
-        slope = space.pull_back(y, gradient)
+    def _move(self, moments: Memory, slope: Tensor) -> tuple[Memory, Tensor]:
+        """The moments, and what to subtract."""
+        mean, square, count = moments
         count = count + 1
         mean = self.beta1 * mean + (1 - self.beta1) * slope
         square = self.beta2 * square + (1 - self.beta2) * slope.square()
         # epsilon inside the root as well as outside keeps the derivative finite where the slope is zero
         spread = (square / (1 - self.beta2**count) + self.epsilon**2).sqrt() + self.epsilon
-        logits = logits - self.rate * mean / (1 - self.beta1**count) / spread
-        return (logits, mean, square, count), space.relax(logits)
+        return (mean, square, count), self.rate * mean / (1 - self.beta1**count) / spread
+
+
+@dataclass(frozen=True)
+class AdamOnLogits(_Adam):
+    """Its moments in the space of logits."""
+
+    keeps_logits: ClassVar[bool] = True
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+        return space.unrelax(y), *self._moments(y)
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
+        moments, move = self._move(memory[1:], space.pull_back(y, gradient))
+        logits = memory[0] - move
+        return (logits, *moments), space.relax(logits)
+
+
+@dataclass(frozen=True)
+class ProjectedAdam(_Adam):
+    """Its moments in the relaxed outputs themselves, so that n steps move a label by about ``n rate`` at most."""
+
+    keeps_logits: ClassVar[bool] = False
+    rate: float = 0.1
+
+    def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
+        return self._moments(y)
+
+    def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
+        moments, move = self._move(memory, gradient)
+        return moments, space.project(y - move)

@@ -15,7 +15,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.methods import METHODS, described
-from enstruct.reproduce.protocols import check_present, load_rows, settings
+from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, present_commit
 from enstruct.reproduce.tables import PROTOCOLS, TABLES, LabelTable, Protocol
 from enstruct.training.callbacks import Callback
@@ -165,10 +165,11 @@ def _make(
 ) -> bool:
     """Whether a run ended with figures; they, or why there are none, are on disk then. ``again``: and no other settings' runs."""
     given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
-    made_with = {"parameters": parameters(table.method(key.method), given)}
+    method = method_of(table, key.protocol, key.method)  # type: ignore[arg-type]
+    made_with = {"parameters": parameters(method, given)}
     begin = time.perf_counter()
     try:
-        cell = run_cell(table.method(key.method), rows, key.seed, given, bar(str(key)))
+        cell = run_cell(method, rows, key.seed, given, bar(str(key)))
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
         if again:
@@ -212,7 +213,7 @@ def outdated(table: LabelTable, run: Run) -> list[str]:
     changed = [name for name in {*now, *then} if now.get(name) != then.get(name)]
     kept = run.line.get("parameters")
     if kept:
-        whole = parameters(table.method(key.method), given)
+        whole = parameters(method_of(table, key.protocol, key.method), given)  # type: ignore[arg-type]
         changed += [name for name, value in kept.items() if whole.get(name) != value]
     return sorted(set(changed))
 
