@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
             f"Could not write {path}: {error}. Nothing was changed; free some space or choose another place."
         ) from error
     finally:
-        part.unlink(missing_ok=True)  # whatever ended the writing, Ctrl-C too
+        with suppress(OSError):  # a parent that is a file, say
+            part.unlink(missing_ok=True)  # whatever ended the writing, Ctrl-C too
 
 
 def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:

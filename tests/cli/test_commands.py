@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from enstruct.cli import predict
+from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.main import main
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
@@ -215,3 +218,48 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert folded["members"] == ["binary-relevance"] * 5
     assert folded["judged"] == runs[1]["judged"] + 90  # of 150 rows 90 train, 30 validate and 30 test
     assert main([*arguments, "--methods", "auto:nothing"]) == 2
+
+
+def test_where_a_model_cannot_go_is_said_before_training(files, capsys, monkeypatch):
+    (files / "mine").mkdir()
+    (files / "mine" / "thesis.txt").write_text("precious")
+    monkeypatch.setattr(EnergyMultiLabelClassifier, "fit", None)
+    for out in ("mine", "train.npz", "train.npz/model"):
+        for how in ([], ["--auto", "1"]):
+            assert main(["train", "train.npz", "--out", out, *how]) == 2
+            assert "choose another place" in capsys.readouterr().err.replace("\n", " ").lower()
+    assert sorted(p.name for p in files.iterdir()) == ["mine", "test.npz", "train.npz"]
+
+
+def test_evaluation_on_the_training_file_says_so(files, capsys):
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 0
+    assert main(["evaluate", "model", "train.npz"]) == 0
+    assert "this is no test" in capsys.readouterr().out
+    assert main(["evaluate", "model", "test.npz"]) == 0
+    assert "this is no test" not in capsys.readouterr().out
+
+
+def test_a_model_keeps_what_features_of_its_file_counted_from(files):
+    data = read_npz("train.npz")
+    dump_svmlight_file(data.X, data.Y, "all.svm", zero_based=True, multilabel=True)
+    some = np.flatnonzero(data.X[:, 0] == 0)[:20] if (data.X[:, 0] == 0).any() else np.arange(20)
+    X = data.X[some].copy()
+    X[:, 0] = 0  # so that index 0 does not occur
+    dump_svmlight_file(X, data.Y[some], "some.svm", zero_based=True, multilabel=True)
+    assert main(["train", "all.svm", "--out", "model", *FAST]) == 0
+    model = load_model(files / "model")
+    found, _ = read_rows(model, "some.svm", None, [], labelled=True)
+    np.testing.assert_allclose(found.toarray(), X, rtol=1e-6)
+
+
+def test_names_that_stand_twice(files, capsys):
+    data = read_npz("train.npz")
+    twice = replace(data, label_names=("a", "a", *data.label_names[2:]))
+    write_npz("twice.npz", twice)
+    assert main(["train", "twice.npz", "--out", "model", *FAST]) == 0
+    model = load_model(files / "model")
+    np.testing.assert_array_equal(label_columns(model.notes_["label_names"], twice), np.arange(data.Y.shape[1]))
+    write_npz("turned.npz", replace(twice, Y=twice.Y[:, ::-1], label_names=twice.label_names[::-1]))
+    capsys.readouterr()
+    assert main(["evaluate", "model", "turned.npz"]) == 2
+    assert "'a' twice" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """svmlight, XMC headers and npz."""
 
+import gzip
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -97,3 +99,59 @@ def test_unknown_suffix_and_unknown_name(tmp_path):
         read_file(write(tmp_path, "x", "file.doc"))
     with pytest.raises(DatasetNotFoundError, match="Did you mean 'bibtex'"):
         load("bibtx")
+
+
+def test_svmlight_features_count_from_where_they_are_told(tmp_path):
+    path = write(tmp_path, "0 1:0.5\n1 2:1\n")
+    assert read_svmlight(path).first_feature == 1
+    as_told = read_svmlight(path, n_features=3, first_feature=0)  # feature 0 happens not to occur
+    np.testing.assert_array_equal(as_told.X.toarray(), [[0, 0.5, 0], [0, 0, 1]])
+    with pytest.raises(ParseError, match=r"[Ii]nvalid index 0"):
+        read_svmlight(write(tmp_path, "0 0:1\n"), first_feature=1)
+
+
+def test_svmlight_rows_without_anything_stay_rows(tmp_path):
+    data = read_svmlight(write(tmp_path, "# words\n0 1:1\n \n\n1 2:3\n\n\n"), n_labels=2)
+    np.testing.assert_array_equal(data.X.toarray(), [[1, 0], [0, 0], [0, 0], [0, 3]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0], [0, 0], [0, 0], [0, 1]])
+    with pytest.raises(ParseError, match="line 4"):
+        read_svmlight(write(tmp_path, "# words\n0 1:1\n\n0 x\n"))
+
+
+def csr(data, indices, indptr, shape):
+    return {f"X_{k}": np.array(v) for k, v in {"data": data, "indices": indices, "indptr": indptr, "shape": shape}.items()}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (csr([1.0], [7], [0, 1], [1, 3]), "no CSR matrix"),
+        (csr([1.0], [0], [0, 1, 1], [1, 3]), "no CSR matrix"),
+        (csr([1.0], [0], [0, 1], [1]), "X_shape"),
+        ({"X": np.zeros(1)}, r"X must be a matrix \(rows, columns\)"),
+        ({"X": np.array([["a"]])}, "of numbers"),
+        ({"X": np.zeros((1, 2)), "feature_names": np.array(["a"])}, "1 names for 2 columns"),
+        ({"X": np.zeros((1, 2)), "Y": np.zeros((1, 1, 1))}, "Y must be a matrix"),
+    ],
+)
+def test_arrays_that_are_no_matrix_are_explained(tmp_path, arrays, message):
+    np.savez(tmp_path / "d.npz", **{"Y": np.ones((1, 1)), **arrays})
+    with pytest.raises(ParseError, match=message):
+        read_npz(tmp_path / "d.npz")
+
+
+def test_an_entry_given_twice_is_one_label(tmp_path):
+    twice = {key.replace("X", "Y"): value for key, value in csr([1, 1], [2, 2], [0, 2], [1, 3]).items()}
+    np.savez(tmp_path / "d.npz", X=np.zeros((1, 2)), **twice)
+    with pytest.raises(ParseError, match="only 0 and 1"):
+        read_npz(tmp_path / "d.npz")
+
+
+def test_npz_may_be_compressed_once_more(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.eye(2), Y=np.eye(2))
+    with gzip.open(tmp_path / "d.npz.gz", "wb") as file:
+        file.write((tmp_path / "d.npz").read_bytes())
+    np.testing.assert_array_equal(read_file(tmp_path / "d.npz.gz").X, np.eye(2))
+    (tmp_path / "bad.npz.gz").write_bytes(b"no gzip")
+    with pytest.raises(ParseError, match="not a readable"):
+        read_file(tmp_path / "bad.npz.gz")

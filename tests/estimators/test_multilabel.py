@@ -1,6 +1,7 @@
 """The estimator as its users use it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
@@ -440,3 +441,64 @@ def test_warm_start_on_another_task_says_so(change: str) -> None:
         model.set_params(method="cross-entropy")
     with pytest.raises(ConfigError, match="warm_start=True goes on"):
         model.fit(X, Y)
+
+
+def test_a_sparse_matrix_with_an_entry_twice_counts_it_once_or_says_so(blocks):
+    rows, columns = blocks.Y.nonzero()
+    twice = sparse.coo_matrix((np.ones(2 * len(rows)), (np.r_[rows, rows], np.r_[columns, columns])), shape=blocks.Y.shape)
+    with pytest.raises(DataError, match="only 0 and 1"):
+        small().fit(blocks.X, twice)
+    for form in ("lil", "dok", "coo"):
+        model = small(max_iter=1).fit(blocks.X, blocks.Y.asformat(form))
+        assert model.predict(blocks.X).shape == blocks.Y.shape
+
+
+def test_label_sets_as_pandas_and_numpy_hold_them(blocks):
+    names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y]
+    column = np.empty(len(names), dtype=object)
+    column[:] = names
+    expected = small(max_iter=2).fit(blocks.X, names).predict(blocks.X)
+    for given in (column, pd.Series(names), [np.array(row) for row in names]):
+        found = small(max_iter=2).fit(blocks.X, given).predict(blocks.X)
+        assert found == expected
+    assert type(next(row[0] for row in expected if row)) is str
+    with pytest.raises(DataError, match="of one kind"):
+        small().fit(blocks.X, [["a", 1]] * 300)
+    with pytest.raises(DataError, match="None or NaN"):
+        small().fit(blocks.X, [["a", None]] * 300)
+
+
+def test_rows_in_another_form_than_those_of_fit(blocks):
+    model = small(max_iter=2).fit(blocks.X, blocks.Y)
+    np.testing.assert_allclose(model.predict_proba(sparse.csr_matrix(blocks.X)), model.predict_proba(blocks.X), atol=1e-6)
+
+
+def test_energies_of_other_rows_are_refused(blocks):
+    model = small(max_iter=1).fit(blocks.X, blocks.Y)
+    with pytest.raises(DataError, match="5 rows and y 3"):
+        model.energy(blocks.X[:5], blocks.Y[:3])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"clip": -1.0},
+        {"energy_clip": 0.0},
+        {"energy_learning_rate": 0.0},
+        {"batch_size": 1.5},
+        {"hidden": 0},
+        {"dropout": 3.0},
+        {"bayes_risk_samples": 0},
+        {"device": "gpu"},
+        {"class_weight": {0: -5.0}},
+    ],
+)
+def test_settings_that_turn_training_round_or_off_are_refused(given, blocks):
+    with pytest.raises(ConfigError, match=next(iter(given)).rpartition("_")[2]):
+        small(**given).fit(blocks.X, blocks.Y)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there(blocks):
+    with pytest.raises(ConfigError, match="no such GPU"):
+        small(device="cuda").fit(blocks.X, blocks.Y)

@@ -96,6 +96,37 @@ def test_misuse_is_explained():
         criterion.update()
     with pytest.raises(DataError, match=r"features must be \(batch, 5\)"):
         criterion(torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 4))
+    for wrong in (0.05, -1.0, -100.0, float("nan")):
+        with pytest.raises(DataError, match="0 and 1 alone"):
+            criterion(torch.zeros(2, 3), torch.full((2, 3), wrong), torch.zeros(2, 5))
+    for rates in ({"clip": -1.0}, {"learning_rate": 0.0}):
+        with pytest.raises(ConfigError, match="must be positive"):
+            EnergyLoss(5, 3, **rates)
+
+
+@pytest.mark.parametrize("features", [torch.float64, torch.bfloat16, torch.float32])
+def test_other_precisions_than_the_energy_s(features):
+    criterion = EnergyLoss(5, 3)
+    given = torch.randn(4, 5).to(features)
+    head = torch.nn.Linear(5, 3, dtype=features)
+    loss = criterion(head(given), torch.ones(4, 3), given)
+    loss.backward()
+    assert head.weight.grad.dtype == features
+    criterion.update()
+
+
+def test_under_autocast_and_without_gradients_around_the_update():
+    criterion, head = EnergyLoss(5, 3), torch.nn.Linear(5, 3)
+    before = [p.clone() for p in criterion.energy.parameters()]
+    with torch.autocast("cpu", torch.bfloat16):
+        features = torch.randn(4, 5)
+        loss = criterion(head(features), torch.ones(4, 3), features)
+        criterion.update()
+    assert loss.dtype == torch.float32
+    loss.backward()
+    with torch.no_grad():
+        criterion.update()
+    assert any(not torch.equal(a, b) for a, b in zip(before, criterion.energy.parameters(), strict=True))
 
 
 def tag_batch(n=16, time=6, seed=0):

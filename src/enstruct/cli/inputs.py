@@ -33,8 +33,9 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
     """(X for the model, the data set); DataError if a feature of the model is not there."""
     known = model.notes_
     if Path(source).is_file():
-        widths = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
-        data = read_file(source, labels if labelled else (), drop, **widths)
+        shape: dict[str, Any] = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
+        shape["first_feature"] = known.get("first_feature")
+        data = read_file(source, labels if labelled else (), drop, **shape)
     else:
         data = load(source, labels=labels, drop=drop)
     X = data.X[:, columns(known["feature_names"], data)]
@@ -49,9 +50,14 @@ def label_columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
 
 
 def columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
-    """Where the model's features stand in the data."""
+    """Where the model's features stand in the data, by their names; names that occur twice only where all are as they were."""
+    if list(wanted) == list(data.feature_names):
+        return np.arange(len(wanted))
     place = {name: i for i, name in enumerate(data.feature_names)}
     missing = [name for name in wanted if name not in place]
     if missing:
         raise DataError(f"{data.name or 'the data'} lacks {len(missing)} features of the model, first {missing[0]!r}.")
+    if len(place) < len(data.feature_names):
+        twice = next(name for i, name in enumerate(data.feature_names) if place[name] != i)
+        raise DataError(f"{data.name or 'the data'} has {twice!r} twice, and other columns than the model's training file.")
     return np.array([place[name] for name in wanted])

@@ -103,6 +103,7 @@ def _train(options: Namespace) -> None:
         f"validation {segmenter.metric} {scores}; saved to {options.out}",
         soft_wrap=True,
         highlight=False,
+        markup=False,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 WORDS = ("method", "rule")
@@ -13,7 +14,7 @@ WORDS = ("method", "rule")
 
 
 def show(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str, environment: dict[str, Any]) -> None:
-    table = Table(title=title)
+    table = Table(title=escape(title))
     for name in titles:
         table.add_column(name, justify="left" if name in WORDS else "right")
     for row in rows:

@@ -104,6 +104,7 @@ def _train(options: Namespace) -> None:
         f"{tagger.decision_}; validation {tagger.metric_} {scores}; saved to {options.out}",
         soft_wrap=True,
         highlight=False,
+        markup=False,
     )
 
 

@@ -20,7 +20,7 @@ from enstruct.cli.training import resumable
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
-from enstruct.errors import ConfigError, ModelFileError
+from enstruct.errors import ConfigError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import changed
 from enstruct.training.callbacks import Callback
@@ -47,9 +47,11 @@ def run(options: Namespace) -> None:
         "source": str(options.data),
         "feature_names": list(data.feature_names),
         "label_names": list(data.label_names),
+        "first_feature": data.first_feature,
         "means": None if means is None else means.tolist(),
     }
-    with resumable(options.out, options.resume) as callbacks:
+    holds = "model.json" if options.auto is None else "auto.json"
+    with resumable(options.out, options.resume, holds) as callbacks:
         model = _automatic(options, X, data) if options.auto is not None else _single(options, X, data, callbacks)
         model.save(options.out, notes)
     scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}
@@ -59,6 +61,7 @@ def run(options: Namespace) -> None:
         f"decision {model.decision_}; validation {model.metric} {scores or '(no validation rows)'}; saved to {options.out}",
         soft_wrap=True,
         highlight=False,
+        markup=False,
     )
 
 
@@ -81,8 +84,6 @@ def _automatic(options: Namespace, X: Any, data: Dataset) -> AutoMultiLabelClass
     for name in ("early_stopping", "validation_fraction"):
         if options.model[name] != EnergyMultiLabelClassifier().get_params()[name]:
             raise ConfigError(f"--auto holds out rows in its own way: leave --model.{name} out.")
-    if options.out.exists() and not (options.out / "auto.json").is_file():
-        raise ModelFileError(f"{options.out} exists and is not such a model; choose another place.")
     settings = changed(shared.model_parameters(options))
     given = {"minutes": options.auto, "metric": options.model.metric, "random_state": options.seed}
     with successive_bars() as bar:

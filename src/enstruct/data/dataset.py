@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -16,10 +17,15 @@ from scipy import sparse
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import DataError, DatasetNotFoundError, ParseError
 
+OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+
 
 @dataclass(frozen=True)
 class Dataset:
-    """``X`` (rows, features) dense float64 or CSR, missing cells NaN; ``Y`` (rows, labels) CSR uint8."""
+    """``X`` (rows, features) dense float64 or CSR, missing cells NaN; ``Y`` (rows, labels) CSR uint8.
+
+    ``first_feature``: of svmlight files, what features count from there.
+    """
 
     X: Any
     Y: sparse.csr_matrix
@@ -27,6 +33,7 @@ class Dataset:
     label_names: tuple[str, ...]
     hierarchy: Hierarchy | None = None
     name: str = ""
+    first_feature: int | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -42,11 +49,21 @@ class Dataset:
 
 def open_text(path: Path | str) -> IO[str]:
     """Text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
+    path = _there(path)
+    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
+
+
+def open_binary(path: Path | str) -> IO[bytes]:
+    """The same, its bytes."""
+    path = _there(path)
+    return OPENERS.get(path.suffix, open)(path, "rb")
+
+
+def _there(path: Path | str) -> Path:
     path = Path(path)
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}.")
-    openers: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-    return openers.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
+    return path
 
 
 def read_lines(path: Path | str) -> list[str]:

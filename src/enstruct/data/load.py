@@ -19,11 +19,17 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 
 
 def read_file(
-    path: Path | str, labels: Any = None, drop: Sequence[str] = (), n_features: int | None = None, n_labels: int | None = None
+    path: Path | str,
+    labels: Any = None,
+    drop: Sequence[str] = (),
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    first_feature: int | None = None,
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
-    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file.
+    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file,
+    ``first_feature`` what its features count from.
     """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
@@ -33,7 +39,7 @@ def read_file(
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
         raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF files: leave it out.")
     if kind in SVMLIGHT:
-        return read_svmlight(path, n_labels, n_features)
+        return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
         return read_npz(path, labelled=labels is None)
     raise DataError(f"{path}: unknown kind of file {kind!r}; use .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")

@@ -5,6 +5,7 @@ Optional string arrays ``feature_names`` and ``label_names``. Loaded without pic
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -12,19 +13,19 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import Dataset, open_binary
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DatasetNotFoundError, ParseError
 
 
 def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
     """``labelled=False`` does not look for Y."""
-    if not Path(path).is_file():
-        raise DatasetNotFoundError(f"There is no file {path}.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open_binary(path) as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
-    except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
+    except DatasetNotFoundError:
+        raise
+    except (ValueError, TypeError, OSError, zipfile.BadZipFile, EOFError, lzma.LZMAError) as error:
         raise ParseError(f"not a readable .npz archive without pickled objects ({error})", path) from error
     X = _matrix(path, arrays, "X")
     Y = _matrix(path, arrays, "Y") if labelled else np.zeros((X.shape[0], 0), np.uint8)
@@ -32,10 +33,9 @@ def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
         raise ParseError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}", path)
     if not np.isin(np.unique(Y.data if sparse.issparse(Y) else Y), (0, 1)).all():
         raise ParseError("Y must hold only 0 and 1", path)
-    features = _names(arrays, "feature_names", X.shape[1], "f")
-    return Dataset(
-        X, as_indicator(Y), features, _names(arrays if labelled else {}, "label_names", Y.shape[1], ""), name=Path(path).name
-    )
+    names = _names(path, arrays, "feature_names", X.shape[1], "f")
+    labels = _names(path, arrays if labelled else {}, "label_names", Y.shape[1], "")
+    return Dataset(X, as_indicator(Y), names, labels, name=Path(path).name)
 
 
 def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
@@ -53,13 +53,30 @@ def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
 
 def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
     if name in arrays:
-        return arrays[name]
+        return _checked(path, name, arrays[name])
     parts = [arrays.get(f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
     if any(part is None for part in parts):
         raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape", path)
     data, indices, indptr, shape = parts
-    return sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+    try:
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+        matrix.check_format(full_check=True)  # an index beyond the shape would be read from foreign memory
+    except (ValueError, TypeError, IndexError) as error:
+        raise ParseError(f"{name}_data, {name}_indices, {name}_indptr, {name}_shape are no CSR matrix ({error})", path) from error
+    matrix.sum_duplicates()
+    return _checked(path, name, matrix)
 
 
-def _names(arrays: dict[str, Any], key: str, n: int, prefix: str) -> tuple[str, ...]:
-    return tuple(str(v) for v in arrays[key]) if key in arrays else tuple(f"{prefix}{i}" for i in range(n))
+def _checked(path: Path | str, name: str, matrix: Any) -> Any:
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {matrix.dtype}", path)
+    return matrix
+
+
+def _names(path: Path | str, arrays: dict[str, Any], key: str, n: int, prefix: str) -> tuple[str, ...]:
+    if key not in arrays:
+        return tuple(f"{prefix}{i}" for i in range(n))
+    names = tuple(str(v) for v in np.atleast_1d(arrays[key]))
+    if len(names) != n:
+        raise ParseError(f"{key} has {len(names)} names for {n} columns", path)
+    return names

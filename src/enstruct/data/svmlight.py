@@ -1,6 +1,7 @@
 """svmlight lines ``l1,l2 f:v f:v …``, with or without the header ``rows features labels`` of the XMC repository.
 
-Labels count from 0. Features count from 0 when a header is there; otherwise from 1 unless index 0 occurs.
+Labels count from 0. Features count from 0 when a header is there; otherwise from 1 unless index 0 occurs, or as told: a model
+keeps what they counted from in its training file. A line without anything, but at the end, is a row without anything.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ from enstruct.data.dataset import Dataset, read_lines
 from enstruct.errors import ParseError
 
 
-def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int | None = None) -> Dataset:
-    """Raises ParseError with the line at fault. ``n_labels`` and ``n_features`` widen the matrices if given."""
-    lines = [line.split("#", 1)[0].rstrip() for line in read_lines(path)]
-    header = _header(lines)
-    first = 1 if header else 0
+def read_svmlight(
+    path: Path | str, n_labels: int | None = None, n_features: int | None = None, first_feature: int | None = None
+) -> Dataset:
+    """Raises ParseError with the line at fault. ``n_labels`` and ``n_features`` widen the matrices if given.
+
+    first_feature : what features of files without a header count from, 0 or 1; None: 1 unless index 0 occurs.
+    """
+    every = enumerate(read_lines(path), 1)
+    lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in every if not line.lstrip().startswith("#")]
+    while lines and not lines[-1][1]:
+        lines.pop()
+    header = _header(lines[0][1]) if lines else None
+    body = lines[1:] if header else lines
     if header:
-        n_features, n_labels = header[1], max(header[2], n_labels or 0)
-    body = [(i, line) for i, line in enumerate(lines[first:], start=first + 1) if line.strip()]
+        n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
     if not body:
         raise ParseError("no rows", path)
     checked = [_check(path, number, line) for number, line in body]
@@ -33,19 +41,21 @@ def read_svmlight(path: Path | str, n_labels: int | None = None, n_features: int
     if header and header[0] != len(body):
         raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
     features = "\n".join(f"0 {row}" for _, row in checked)
+    if first_feature is None:
+        first_feature = 0 if any(row.startswith("0:") for _, row in checked) else 1
     try:
         X, _ = load_svmlight_file(
-            BytesIO(features.encode()), n_features=n_features, zero_based=True if header else "auto", dtype=np.float64
+            BytesIO(features.encode()), n_features=n_features, zero_based=first_feature == 0, dtype=np.float64
         )
     except ValueError as error:
         raise ParseError(str(error), path) from error
     Y = _indicator(path, label_sets, body, n_labels)
     names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
-    return Dataset(X, Y, *names, name=Path(path).name)
+    return Dataset(X, Y, *names, name=Path(path).name, first_feature=first_feature)
 
 
-def _header(lines: list[str]) -> tuple[int, int, int] | None:
-    parts = lines[0].split() if lines else []
+def _header(line: str) -> tuple[int, int, int] | None:
+    parts = line.split()
     if len(parts) == 3 and all(p.isdigit() for p in parts):
         return int(parts[0]), int(parts[1]), int(parts[2])
     return None
@@ -53,7 +63,7 @@ def _header(lines: list[str]) -> tuple[int, int, int] | None:
 
 def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
     """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
-    head, tokens = ("", line.split()) if line[0].isspace() or ":" in line.split(" ", 1)[0] else _head(line)
+    head, tokens = ("", line.split()) if line[:1].strip() == "" or ":" in line.split(" ", 1)[0] else _head(line)
     previous = -1
     for token in tokens:
         index, colon, value = token.partition(":")

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.encoders.sparse_mlp import SparseLinear
-from enstruct.errors import unknown_name
+from enstruct.errors import ConfigError, unknown_name
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "softplus": F.softplus,
@@ -53,6 +53,10 @@ class MLP(nn.Module):
         super().__init__()
         self.nonlinearity = nonlinearity
         activation(nonlinearity)
+        if hidden < 1 or layers < 0 or not 0 <= dropout < 1:
+            raise ConfigError(
+                f"An MLP has hidden >= 1, layers >= 0 and 0 <= dropout < 1; they are {hidden!r}, {layers!r} and {dropout!r}."
+            )
         widths = [n_inputs] + [hidden] * layers
         self.linears = nn.ModuleList(
             SparseLinear(widths[i], widths[i + 1]) if sparse and i == 0 else _linear(widths[i], widths[i + 1])

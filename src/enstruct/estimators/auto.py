@@ -322,8 +322,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """A folder with auto.json and the model folders of the chosen members; whole or not at all."""
         check_is_fitted(self, "chosen_")
         path = Path(path)
-        if path.exists() and not (path / "auto.json").is_file():
-            raise ModelFileError(f"{path} exists and is not such a model; choose another place.")
+        persistence.check_place(path, "auto.json")
         kept = [self.members_[i] for i in self.groups_[self.chosen_]]
         header = {
             "format": persistence.FORMAT,

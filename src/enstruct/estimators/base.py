@@ -34,7 +34,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.randomness import forked
-from enstruct.training.settings import Settings
+from enstruct.training.settings import Settings, check_rates
 
 log = logging.getLogger("enstruct")
 
@@ -85,10 +85,12 @@ class EnergyEstimator(BaseEstimator):
         )
 
     def _settings(self, n_rows: int) -> Settings:
-        for name in ("learning_rate", "batch_size"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, not {getattr(self, name)!r}.")
-        steps = -(-n_rows // self.batch_size)
+        names = ("learning_rate", "energy_learning_rate", "clip", "energy_clip", "batch_size")
+        check_rates(**{name: getattr(self, name) for name in names})
+        batch_size = int(self.batch_size)
+        if batch_size != self.batch_size:
+            raise ConfigError(f"batch_size must be a whole number, not {self.batch_size!r}.")
+        steps = -(-n_rows // batch_size)
         patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, steps)
         return Settings(
             learning_rate=self.learning_rate,
@@ -97,7 +99,7 @@ class EnergyEstimator(BaseEstimator):
             weight_decay=self.weight_decay,
             clip=self.clip,
             energy_clip=self.energy_clip,
-            batch_size=self.batch_size,
+            batch_size=batch_size,
             max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, steps),
             patience=patience,
             plateau=max(1, patience // 3),
@@ -120,7 +122,13 @@ class EnergyEstimator(BaseEstimator):
         name = self.device
         if name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
-        return torch.device(name)
+        try:
+            device = torch.device(name)
+        except (RuntimeError, TypeError) as error:
+            raise ConfigError(f"device={name!r} is none that torch knows; use 'auto', 'cpu' or 'cuda'.") from error
+        if device.type == "cuda" and not torch.cuda.is_available():
+            raise ConfigError(f"device={name!r}: torch finds no such GPU here; use 'auto' or 'cpu'.")
+        return device
 
     def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
         """Fit ``predictor_`` and ``energy_``; returns the history."""
@@ -293,7 +301,7 @@ class EnergyEstimator(BaseEstimator):
         try:
             model = cls(**parameters, **custom)
             model._restore(header, tensors)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
         return model
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,11 @@ class LabelFormat:
         """From a first Y (and, for ``partial_fit``, all ``classes``)."""
         if Y is None:
             raise DataError("requires y to be passed, but the target y is None: labels are needed to fit.")
+        Y = _plain(Y)
         if sparse.issparse(Y):
             return cls("indicator", np.arange(Y.shape[1]), True)
         if _is_name_lists(Y):
-            names = {name for row in Y for name in row} if classes is None else set(classes)
-            return cls("names", np.array(sorted(names)))
+            return cls("names", _sorted({name for row in Y for name in row} if classes is None else set(classes)))
         array = _as_array(Y)
         if array.ndim == 1:
             _check_targets(array)
@@ -65,10 +66,13 @@ class LabelFormat:
         """Y as an indicator (rows, labels); DataError says what does not fit."""
         if Y is None:
             raise DataError("requires y to be passed, but the target y is None.")
+        Y = _plain(Y)
         if self.kind == "names":
             return self._encode_names(Y)
         if sparse.issparse(Y):
-            return self._checked(sparse.csr_matrix(Y), Y.data)
+            Y = sparse.csr_matrix(Y, copy=True)
+            Y.sum_duplicates()
+            return self._checked(Y, Y.data)
         array = _as_array(Y)
         if self.kind == "single":
             return self._encode_single(array)
@@ -81,9 +85,7 @@ class LabelFormat:
         if self.kind == "single":
             return self.classes[np.asarray(indicator.argmax(axis=1)).ravel()]
         if self.kind == "names":
-            return [
-                list(self.classes[indicator.indices[a:b]]) for a, b in zip(indicator.indptr, indicator.indptr[1:], strict=False)
-            ]
+            return [self.classes[indicator.indices[a:b]].tolist() for a, b in pairwise(indicator.indptr)]
         return indicator if self.sparse_output else indicator.toarray().astype(np.int64)
 
     def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
@@ -116,6 +118,28 @@ class LabelFormat:
             raise DataError(f"Unknown class {y[unknown][0]!r} in y; the classes are {self.classes.tolist()[:10]}.")
         ones = np.ones(len(y), np.uint8)
         return sparse.csr_matrix((ones, (np.arange(len(y)), column)), shape=(len(y), self.n_labels))
+
+
+def _plain(Y: Any) -> Any:
+    """A Series or array of collections, and arrays within a list, as lists of lists."""
+    if isinstance(Y, (list, tuple)):
+        return [row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row for row in Y]
+    values = Y if isinstance(Y, np.ndarray) else getattr(Y, "values", None)
+    if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1 and len(values):
+        rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in values]
+        if all(isinstance(row, (list, tuple, set, frozenset)) for row in rows):
+            return rows
+    return Y
+
+
+def _sorted(names: set[Any]) -> NDArray[Any]:
+    if any(name is None or name != name for name in names):  # NaN differs from itself
+        raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
+    try:
+        return np.array(sorted(names))
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(name).__name__ for name in names}))
+        raise DataError(f"Label names must be of one kind that can be sorted; here are {kinds}.") from error
 
 
 def _is_name_lists(Y: Any, allow_empty: bool = False) -> bool:

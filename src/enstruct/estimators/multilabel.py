@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
@@ -14,13 +15,13 @@ from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
 from enstruct.decisions.judge import LabelSetJudge
 from enstruct.energies import EnergySpec
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.choices import check_choices
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import class_weights, make_scaler, merge_duplicates, positive_weights, seen_columns
 from enstruct.methods import Method, get_method
-from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.training.game import Game
 from enstruct.training.loop import Loop
@@ -198,7 +199,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         ``X_val, Y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
         is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
         """
-        self._check_choices()
+        check_choices(self)
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         self._check_width(X)
@@ -253,7 +254,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         held out.
         """
         new = not hasattr(self, "predictor_")
-        self._check_choices()
+        check_choices(self)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         X = self._validated(X, reset=new)
@@ -314,6 +315,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     def _scaled(self, X: Any) -> Any:
         """As the networks take it: scaled, without the features that no training row has."""
+        if sparse.issparse(X) and getattr(self.scaler_, "mean_", None) is not None:
+            X = X.toarray()  # the rows of fit were dense, and centred
         X = X if self.scaler_ is None else self.scaler_.transform(X)
         return X if self.columns_ is None else X[:, self.columns_]
 
@@ -346,24 +349,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                 make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X, validation.weight
             )
         self.thresholds_ = self.constants_.expand_numbers(np.broadcast_to(self.rules_["per-label"].thresholds, p.shape[1]), 0.5)
-
-    def _check_choices(self) -> None:
-        get_metric(self.metric)
-        if not (isinstance(self.validation_epochs, (int, np.integer)) and self.validation_epochs >= 0):
-            raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {self.validation_epochs!r}.")
-        if self.validation_epochs and self._method().solver is not None:
-            raise ConfigError(f"Method {self._method().name!r} is fitted by a solver, not in passes: set validation_epochs=0.")
-        if self.learn_constant and self._method().solver is not None:
-            raise ConfigError(f"{self._method().name!r} learns no labels that do not vary: set learn_constant=False.")
-        if self.monitor not in ("auto", "fixed"):
-            raise unknown_name("monitor", self.monitor, ("auto", "fixed"))
-        if self.decision not in (*RULES, "auto"):
-            raise unknown_name("decision rule", self.decision, (*RULES, "auto"))
-        if self.decision == "bayes-risk" and self._method().density is Density.NONE:
-            raise ConfigError(
-                f"Minimum-Bayes-risk decoding needs an energy that estimates a density (NCE, ranking); "
-                f"{self._method().name!r} has none."
-            )
 
     def _refuse_decision(self) -> None:
         why = (

@@ -18,6 +18,7 @@ A tagger's folder has "tokens" (words, characters and values that have a number)
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +31,7 @@ from safetensors import SafetensorError, safe_open
 from enstruct import hypergradients, inference, negatives
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
-from enstruct.errors import ConfigError, ModelFileError
+from enstruct.errors import ConfigError, ModelFileError, SaveError
 from enstruct.files import replace_folder, write_tensors
 
 FORMAT = 1
@@ -77,8 +78,7 @@ NAMES = {cls: name for name, cls in VALUES.items()}
 def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     """Whole or not at all; an existing model folder is replaced, any other existing path is refused."""
     path = Path(path)
-    if path.exists() and not (path / "model.json").is_file():
-        raise ModelFileError(f"{path} exists and is not an enstruct model; choose another place.")
+    check_place(path)
     header = {"format": FORMAT, "library": version("enstruct"), **header}
     text = to_json(header)
 
@@ -87,6 +87,18 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, to
         write_tensors(folder / "weights.safetensors", tensors, {})
 
     replace_folder(path, fill)
+
+
+def check_place(path: Path, holds: str = "model.json") -> None:
+    """Whether a model may be written there: ModelFileError for something else in its place, SaveError where nothing can be."""
+    if path.exists() and not (path / holds).is_file():
+        raise ModelFileError(f"{path} exists and is not such a model (it has no {holds}); choose another place.")
+    trial = path.with_name(f".{path.name}.{os.getpid()}.trial")
+    try:
+        trial.mkdir(parents=True)
+        trial.rmdir()
+    except OSError as error:
+        raise SaveError(f"Could not write beside {path}: {error}. Choose another place.") from error
 
 
 def to_json(header: dict[str, Any]) -> str:
@@ -151,12 +163,12 @@ def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: 
     """The parameters of the estimator the folder holds; ModelFileError if it is another one, or code it needs is not given."""
     if header.get("estimator") != cls.__name__:
         raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
-    missing = [name for name in header["custom"] if name not in custom]
+    missing = [name for name in header.get("custom", ()) if name not in custom]
     if missing:
         raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
     try:
         return {k: decode_parameter(v) for k, v in header["parameters"].items()}
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
 
 

@@ -211,6 +211,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
         inputs = self._inputs(X)
         indicator = self.labels_.encode(y)[:, self.constants_.varying]
+        if indicator.shape[0] != inputs.shape[0]:
+            raise DataError(f"X has {inputs.shape[0]} rows and y {indicator.shape[0]}.")
         out = []
         with torch.no_grad():
             energy = self._energy_network().eval()

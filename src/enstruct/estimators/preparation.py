@@ -135,6 +135,8 @@ def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[A
     """(labels,) weight of active labels in the supervised loss. "balanced": (negatives / positives), at most 20."""
     if class_weight is None:
         return None
+    if isinstance(class_weight, dict) and any(not weight >= 0 for weight in class_weight.values()):
+        raise ConfigError(f"class_weight has a negative weight: {min(class_weight.values())!r}.")
     if class_weight == "balanced":
         positives = np.asarray(Y.sum(0, dtype=float)).ravel()
         return np.clip((Y.shape[0] - positives) / np.maximum(positives, 1), 1 / 20, 20)

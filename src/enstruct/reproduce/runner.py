@@ -14,6 +14,7 @@ from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, Diverg
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
+from enstruct.files import locked
 from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, present_commit
@@ -84,6 +85,8 @@ def run(
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
     diverges is kept as such, and the next run begun.
     """
+    with locked(store.path.with_suffix(".lock")):
+        """Whether anything can be written there, before anything is run."""
     if not again:
         check_settings(table, store, keys)
     if taken := borrow(table, store, keys):

@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -35,7 +36,7 @@ from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.settings import Settings
+from enstruct.training.settings import Settings, check_rates
 
 IGNORED = -100
 
@@ -94,6 +95,7 @@ class EnergyLoss(nn.Module):
             row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
+        check_rates(learning_rate=learning_rate, clip=clip)
         if row.predictor_loss.anchor_weight:
             raise ConfigError(
                 "EnergyLoss does not see the network's weights, so it cannot hold them to a start: anchor_weight=0."
@@ -114,14 +116,17 @@ class EnergyLoss(nn.Module):
         self._seen: tuple[Batch, Tensor] | None = None
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
-        """Scalar loss; remembers the batch for :meth:`update`. DataError if shapes disagree."""
+        """Scalar loss; remembers the batch for :meth:`update`. DataError if shapes disagree, or y is no 0/1 matrix."""
         if self.kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
+        dtype = next((p.dtype for p in self.energy.parameters()), logits.dtype)
+        logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
         self._seen = (batch, logits.detach())
         weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
-        return self.learned.predictor_loss(batch, logits, weight).mean()
+        with torch.autocast(logits.device.type, enabled=False):
+            return self.learned.predictor_loss(batch, logits, weight).mean()
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
@@ -135,8 +140,10 @@ class EnergyLoss(nn.Module):
         if self._seen is None:
             raise ConfigError("Call the criterion on a batch before update().")
         loss = 0.0
-        for _ in range(self.learned.method.coupling.energy_steps):
-            loss = self.learned.update(*self._seen)
+        batch, logits = self._seen
+        with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
+            for _ in range(self.learned.method.coupling.energy_steps):
+                loss = self.learned.update(batch, logits)
         self.n_updates += 1
         return loss
 
@@ -150,6 +157,8 @@ class EnergyLoss(nn.Module):
             if tensor.ndim != 2 + places or tensor.shape[-1] != width or tensor.shape[:-1] != logits.shape[:-1]:
                 shown = tensor.movedim(-1, 1).shape if places == 2 and tensor.ndim == 4 else tensor.shape
                 raise DataError(f"{name} must be {form.format(width)}; it is {tuple(shown)} beside {len(logits)} rows of logits.")
+        if not places and not bool(((y == 0) | (y == 1)).all()):
+            raise DataError("y must hold 0 and 1 alone: label sets have no -100 for what is not known, and no soft labels.")
         if places and (y.shape != logits.shape[:-1] or y.is_floating_point()):
             raise DataError(f"y must be (batch, {names}) whole numbers; it is {tuple(y.shape)} of {y.dtype}.")
         if places and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):

@@ -89,7 +89,8 @@ class LearnedLoss:
         if energy is not None and method.negatives is not None:
             device = next(energy.parameters()).device
             self.source = method.negatives.build(space, n_outputs, predictor).to(device)
-            rate = settings.energy_learning_rate or settings.learning_rate * method.energy_rate
+            own = settings.energy_learning_rate
+            rate = settings.learning_rate * method.energy_rate if own is None else own
             self.optimizers["energy"] = make_optimizer("adamw", energy, rate, settings.weight_decay)
             if isinstance(self.source, AugmentedNet):
                 self.optimizers["source"] = make_optimizer("adamw", self.source, settings.learning_rate, settings.weight_decay)

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from enstruct.errors import ConfigError
+
+
+def check_rates(**given: float | None) -> None:
+    """ConfigError for one that is there and not positive: such would turn gradients round, or do nothing."""
+    for name, value in given.items():
+        if value is not None and not value > 0:
+            raise ConfigError(f"{name} must be positive, not {value!r}.")
+
 
 @dataclass(frozen=True)
 class Settings:

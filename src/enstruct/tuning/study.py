@@ -54,9 +54,11 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
     ``task``: what its trials are about (JSON); ConfigError if the file's are about another. MissingExtraError without Optuna.
     """
     optuna = _optuna()
-    storage.parent.mkdir(parents=True, exist_ok=True)
-    backend = optuna.storages.journal.JournalFileBackend(str(storage))
-    journal = optuna.storages.JournalStorage(backend)
+    try:
+        storage.parent.mkdir(parents=True, exist_ok=True)
+        journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
     study = optuna.create_study(
         study_name=name,
         storage=journal,
