@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import environment, imputed
+from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
 from enstruct.data.rows import as_indicator
+from enstruct.data.splits import imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE

@@ -18,7 +18,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from training_step import SHAPES, networks
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
@@ -117,7 +117,7 @@ def main() -> None:
             rows.append({"method": method, "coupling": name, "step": taken, "times_alternating": taken / plain})
             print(f"{method:14s} {name:30s} {1e3 * taken:7.1f} ms  {taken / plain:5.2f} x alternating", flush=True)
     if options.out is not None:
-        figures = {"environment": environment() | {"processor": processor()}, "gflop": flops, "rows": rows}
+        figures = {"environment": environment(), "gflop": flops, "rows": rows}
         options.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.decisions.bayes_risk import minimum_risk
 from enstruct.decisions.expected_f1 import HEAD, _tail_inverse, decode
 from enstruct.decisions.thresholds import take_labels
@@ -140,7 +140,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-decoding.json"))
     options = parser.parse_args()
     rows = [line for name, shape in SHAPES.items() for line in measured(name, *shape)]
-    content = {"environment": environment() | {"processor": processor()}, "rows": rows}
+    content = {"environment": environment(), "rows": rows}
     replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 

@@ -23,7 +23,7 @@ from memory import peak_kib
 from scipy import sparse
 from training_step import flops, near_base_rates, networks, ours, seconds
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.files import replace_file
@@ -105,7 +105,7 @@ def main() -> None:
         return
     rate = matmul_rate()
     print(f"matrix products: {rate / 1e9:.0f} GFLOP/s")
-    content = {"environment": environment() | {"processor": processor()}, "matmul_gflops": rate / 1e9}
+    content = {"environment": environment(), "matmul_gflops": rate / 1e9}
 
     def keep(found: list[dict[str, Any]]) -> None:
         if options.out is not None:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from as_published import published_inference
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -142,7 +142,7 @@ def main() -> None:
         draw(scaling, options.plot)
     if options.out is not None:
         content = {
-            "environment": environment() | {"processor": processor()},
+            "environment": environment(),
             "inference": rows,
             "refinement": refined,
             "labels": scaling,

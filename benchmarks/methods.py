@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.data.synthetic import sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -90,7 +90,7 @@ def main() -> None:
         print(f"{method:18s} {costs[-1]['epoch']:7.2f} s an epoch, prediction {costs[-1]['predict']:6.2f} s", flush=True)
     if options.out is not None:
         content = {
-            "environment": environment() | {"processor": processor()},
+            "environment": environment(),
             "rows": options.rows,
             "test_rows": TEST_ROWS,
             "parameters": sizes,

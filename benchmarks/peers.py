@@ -15,8 +15,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from enstruct.comparison.run import environment, imputed, processor
+from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
+from enstruct.data.splits import imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
@@ -119,7 +120,7 @@ def main():
         scores = f"F1 {100 * found['f1_own_decision']:.1f}, best rule {100 * found['f1_best_rule']:.1f} ({found['rule']})"
         print(f"{name:40s} fit {found['fit_seconds']:7.1f} s  predict {found['predict_seconds']:6.2f} s  {scores}", flush=True)
     if options.out is not None:
-        content = {"data": options.data, "environment": environment() | {"processor": processor()}, "lines": lines}
+        content = {"data": options.data, "environment": environment(), "lines": lines}
         replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 
 

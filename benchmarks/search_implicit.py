@@ -13,8 +13,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from enstruct.comparison.run import environment, imputed
+from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
+from enstruct.data.splits import imputed
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file

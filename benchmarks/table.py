@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.reports.costs import TITLES, elsewhere, lines, measured_in
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 def main(folder: Path = RESULTS) -> None:
     console = Console(width=150)
-    here = measured_in({"environment": environment() | {"processor": processor()}})
+    here = measured_in({"environment": environment()})
     for path in elsewhere(folder, here):
         console.print(f"{path.name} is of another version or machine: `make bench` measures it here")
     table = Table(*TITLES)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, offsets_of
 from enstruct.data.tag_schemes import tags_of_scheme
@@ -126,7 +126,7 @@ def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
             "loop over tokens": best(lambda: loop_over_time(term, y), 20 * repetitions),
         }
     return {
-        "environment": environment() | {"processor": processor()},
+        "environment": environment(),
         "sentences": n_sentences,
         "tokens": n_tokens,
         "tokens_per_second": {name: n_tokens / seconds for name, seconds in tagging.items()},

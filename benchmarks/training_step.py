@@ -21,7 +21,7 @@ from as_published import PublishedStep
 from scipy import sparse
 from torch.utils.flop_counter import FlopCounterMode
 
-from enstruct.comparison.run import environment, processor
+from enstruct.comparison.run import environment
 from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
@@ -124,7 +124,7 @@ def main() -> None:
             f"inference ratio {row['inference_ratio']:4.1f}"
         )
     if options.out is not None:
-        options.out.write_text(json.dumps({"environment": environment() | {"processor": processor()}, "rows": rows}, indent=1))
+        options.out.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,23 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def claimed(path: Path) -> Iterator[bool]:
+    """Whether nobody else has the claim on the file ``path``, for as long as the block lasts; it ends with its process at last.
+
+    Where the system has no locks everybody has it.
+    """
+    with open(path, "w") as file:
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+        path.unlink(missing_ok=True)
+
+
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
     """One safetensors file, put in place by a rename."""
     contiguous = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}

@@ -17,9 +17,9 @@ from enstruct.baselines.extra_trees import (
     fits_densely,
     projected,
 )
-from enstruct.comparison.run import imputed
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
+from enstruct.data.splits import imputed
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.encoders.forest import CERTAIN
 from enstruct.errors import ConfigError

@@ -58,7 +58,7 @@ def test_seconds_of_a_method():
 
 
 def test_the_table_has_what_was_measured_here_and_names_the_rest(tmp_path, capsys):
-    env = table.environment() | {"processor": table.processor()}
+    env = table.environment()
     here = {"environment": env, "rows": [{"rule": "expected-F1", "rows": 5, "shape": "x", "ours": 0.5, "formula": 1.0}]}
     (tmp_path / "benchmark-decoding.json").write_text(json.dumps(here))
     there = {"environment": env | {"threads": 64}, "data": "x", "lines": {"a": {"fit_seconds": 1.0}}}

@@ -120,7 +120,9 @@ def test_compare_prints_and_resumes(files, capsys):
     first = json.loads((files / "out.json").read_text())
     assert main(command) == 0
     assert json.loads((files / "out.json").read_text())["runs"] == first["runs"]  # none ran again: same seconds
-    assert [row["method"] for row in first["summary"]] == ["binary-relevance", "seal-nce"]
+    assert [(run["method"], run["seed"]) for run in first["runs"]] == [
+        (method, seed) for seed in (0, 1) for method in ("binary-relevance", "seal-nce")
+    ]
     assert first["setting"]["environment"]["torch"]
 
 

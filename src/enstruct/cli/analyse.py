@@ -27,8 +27,9 @@ from enstruct.analyses import (
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar, successive_bars
-from enstruct.comparison.run import environment, imputed
+from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
+from enstruct.data.splits import imputed
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import replace_file

@@ -17,7 +17,7 @@ from jsonargparse import ArgumentParser, Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import show
-from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, imputed, run_cell, scored_by
+from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -54,7 +54,6 @@ def run(options: Namespace) -> None:
         setting["tuned"] = tuned.written
     if options.split != "auto":
         setting["split"] = options.split
-    protocol = [imputed(splits) for splits in protocol]
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
     store = ResultsFile(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
@@ -70,11 +69,8 @@ def run(options: Namespace) -> None:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
             finally:
                 bar.close()
-    rows = summarise(cells, methods, seeds, reference, metric, folds)
-    if store is not None:
-        others = [name for name in dict.fromkeys(m for m, _ in cells) if name not in methods]
-        whole = [name for name in others if all((name, seed) in cells for seed in seeds)]  # of another process, or another day
-        store.write(summarise(cells, [*methods, *whole], seeds, None, metric, folds))
+    asked = {(method, seed): cells[method, seed] for method in methods for seed in seeds}
+    rows = summarise(asked, reference, metric, folds)
     parts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({parts})"
     foot = (

@@ -65,9 +65,8 @@ def run(options: Namespace) -> None:
                     cells[method, seed] = run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
                     if store is not None:
                         store.write()
-    rows = summarise_ratios(cells, methods, range(options.seeds), reference, PERCENTS)
-    if store is not None:
-        store.write(rows)
+    asked = {(method, seed): cells[method, seed] for method in methods for seed in range(options.seeds)}
+    rows = summarise_ratios(asked, reference, PERCENTS)
     _show(options.data, rows, reference, setting)
 
 

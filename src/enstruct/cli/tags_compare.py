@@ -72,9 +72,7 @@ def run(options: Namespace) -> None:
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for seed in range(options.seeds):
         _run_seed(methods, parts, seed, model, options.epochs, cells, store)
-    rows = summarise_ratios(cells, methods, range(options.seeds), reference)
-    if store is not None:
-        store.write(rows)
+    rows = summarise_ratios({(m, seed): cells[m, seed] for m in methods for seed in range(options.seeds)}, reference)
     _show(options.data, rows, reference, setting)
 
 

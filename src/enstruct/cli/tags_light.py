@@ -80,9 +80,8 @@ def run(options: Namespace) -> None:
             missing = [method for method in methods if (f"{method} @{n}", draw) not in cells]
             if missing:
                 _run_draw(missing, draw_references(data, others, n, draw), draw, model, options.epochs, cells, store)
-    rows = summarise_light(cells, methods, options.labelled, range(options.draws))
-    if store is not None:
-        store.write(rows)
+    wanted = [(f"{method} @{n}", draw) for method in methods for n in options.labelled for draw in range(options.draws)]
+    rows = summarise_light({key: cells[key] for key in wanted}, options.labelled)
     _show(options, rows, setting["environment"])
 
 

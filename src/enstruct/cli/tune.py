@@ -6,20 +6,25 @@ Running it again goes on until every method has --trials. The best settings are 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
+from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
-from enstruct.comparison.run import environment, imputed
+from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
+from enstruct.data.splits import Splits, imputed
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
+from enstruct.reproduce.store import whereabouts
 from enstruct.tuning.study import Task, open_study, searched, tune
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
@@ -50,6 +55,7 @@ def run(options: Namespace) -> None:
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
     about = {"split_seed": options.split_seed, "labels": options.labels, "drop": options.drop, "seed": options.seed}
     about |= {"most_updates": options.most_updates, "fixed": fixed, "rows": [len(part) for part in splits.parts().values()]}
+    about |= {"content": fingerprint(splits), "versions": whereabouts(environment())}
     about = json.loads(json.dumps(about))
     found = []
     with successive_bars() as bar:
@@ -61,6 +67,17 @@ def run(options: Namespace) -> None:
             if options.json is not None:
                 _write(options, found)
     _show(found)
+
+
+def fingerprint(splits: Splits) -> str:
+    """Of the rows that are looked at: files of one name may hold others."""
+    digest = hashlib.sha256()
+    for part in (splits.train, splits.validation):
+        for matrix in (part.X, part.Y):
+            arrays = (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
+            for array in arrays:
+                digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _write(options: Namespace, found: list[dict[str, Any]]) -> None:

@@ -2,7 +2,9 @@
 
 For the difference table d (seeds, rows) of two methods on the same test rows, one replicate draws seeds with
 replacement and, within them, one draw of rows shared by all (the rows are the same in every seed, so
-their difficulty is common to all). The interval is the 2.5th to the 97.5th percentile of the replicates' means.
+their difficulty is common to all). The interval is the 2.5th to the 97.5th percentile of the replicates' means. What the seeds
+of a replicate deviate from their mean is widened by sqrt(n / (n - 1)): n seeds drawn from n vary by that much less than n new
+ones would, and seeds are few.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def paired_ratio_difference(a: NDArray[np.float64], b: NDArray[np.float64], repl
             seeds.append(rng.integers(n_seeds, size=n_seeds))
             weights.append(np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows))
         weight = np.stack(weights).astype(np.float64)  # (draws, rows) how often each row is drawn
-        difference = scores(b, weight) - scores(a, weight)
+        difference = _widened(scores(b, weight) - scores(a, weight))
         drawn.append(np.take_along_axis(difference, np.stack(seeds), axis=1).mean(1))
     whole = np.ones((1, n_rows))
     low, high = np.percentile(np.concatenate(drawn), [2.5, 97.5])
@@ -55,9 +57,18 @@ def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates
     seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
     some = np.array_split(weight, max(1, weight.size // 2**24))
     of_seeds = np.concatenate([each @ difference.T for each in some]) / n_rows  # (replicates, seeds) mean over the rows drawn
-    means = np.take_along_axis(of_seeds, seeds, axis=1).mean(1)
+    means = np.take_along_axis(_widened(of_seeds), seeds, axis=1).mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(difference.mean()), float(low), float(high))
+
+
+def _widened(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(replicates, seeds)."""
+    n = of_seeds.shape[1]
+    if n == 1:
+        return of_seeds
+    mean = of_seeds.mean(1, keepdims=True)
+    return np.asarray(mean + (of_seeds - mean) * np.sqrt(n / (n - 1)))
 
 
 @lru_cache(maxsize=4)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.comparison.bootstrap import paired_ratio_difference
+from enstruct.comparison.ratios import paired_ratios
 from enstruct.comparison.run import Cell
-from enstruct.comparison.summary import interval
+from enstruct.comparison.summary import seeds_of
 from enstruct.comparison.tagging import starts_from_baseline
 from enstruct.data.tagged import Tagged, Token
 from enstruct.estimators import EnergySequenceTagger
@@ -121,26 +121,24 @@ def needs_baseline(method: str) -> bool:
     return method not in (BASELINE, RULES) and (starts_from_baseline(method) or method == "ge")
 
 
-def summarise_light(
-    cells: dict[tuple[str, int], Cell], methods: Sequence[str], sizes: Sequence[int], draws: Sequence[int]
-) -> list[dict[str, Any]]:
-    """One row a method: for each number of labels mean accuracy over draws, deviation, and the difference to the first."""
-    rows = []
-    for method in methods:
-        row: dict[str, Any] = {"method": method, "draws": len(draws)}
-        for n in sizes:
-            values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
-            row[f"{n}"] = float(np.mean(values))
-            row[f"{n}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-            row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
-            if method != methods[0]:
-                a, b = (
-                    np.stack([cells[f"{m} @{n}", d].rows["accuracy"] for d in draws]).astype(np.float64)
-                    for m in (methods[0], method)
-                )
-                row[f"{n}_difference"] = [100 * v for v in paired_ratio_difference(a, b)]
-        rows.append(row)
-    return rows
+def summarise_light(cells: dict[tuple[str, int], Cell], sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """One row a method: for each number of labels mean accuracy over its draws, deviation, and the difference to the first."""
+    methods = list(dict.fromkeys(cell.record["row"] for cell in cells.values()))
+    return [_row(cells, method, methods[0], sizes) for method in methods]
+
+
+def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, sizes: Sequence[int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"method": method}
+    for n in sizes:
+        draws = seeds_of(cells, f"{method} @{n}")
+        values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
+        row[f"{n}"] = float(np.mean(values)) if values else None
+        row[f"{n}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
+        both = [draw for draw in draws if (f"{reference} @{n}", draw) in cells]
+        a, b = ([cells[f"{m} @{n}", draw].rows["accuracy"] for draw in both] for m in (reference, method))
+        row[f"{n}_difference"] = paired_ratios(a, b, len(draws)) if both and method != reference else None
+    return row
 
 
 def light_titles(sizes: Sequence[int]) -> list[str]:
@@ -150,10 +148,10 @@ def light_titles(sizes: Sequence[int]) -> list[str]:
 def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[str]:
     out = [row["method"]]
     for n in sizes:
-        difference, published = row.get(f"{n}_difference"), row[f"{n}_published"]
+        mean, difference, published = row[str(n)], row[f"{n}_difference"], row[f"{n}_published"]
         out += [
-            f"{row[str(n)]:.1f} ±{row[f'{n}_sd']:.1f}",
-            "–" if difference is None else interval(difference),
+            "not run" if mean is None else f"{mean:.1f} ±{row[f'{n}_sd']:.1f}",
+            "–" if difference is None else str(difference),
             "–" if published is None else f"{published:.1f}",
         ]
     return out

@@ -13,24 +13,30 @@ import numpy as np
 
 from enstruct.comparison.bootstrap import paired_ratio_difference
 from enstruct.comparison.run import Cell
+from enstruct.comparison.summary import Paired, Rows, methods_of, seeds_of
 
 COUNTED = ("epochs", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds")
 
 
 def summarise_ratios(
-    cells: dict[tuple[str, int], Cell],
-    methods: Sequence[str],
-    seeds: Sequence[int],
-    reference: str,
-    percents: Sequence[str] = ("accuracy",),
+    cells: dict[tuple[str, int], Cell], reference: str | None = None, percents: Sequence[str] = ("accuracy",)
 ) -> list[dict[str, Any]]:
-    """One row a method; scores in percent, with the paired difference to ``reference`` under the chosen rule."""
-    return [_row(cells, method, seeds, reference, percents) for method in methods]
+    """One row a method, over the seeds there are of it; scores in percent, with the paired difference to ``reference`` (default:
+    the first) under the chosen rule.
+    """
+    methods = methods_of(cells)
+    return [_row(cells, method, reference or methods[0], percents) for method in methods]
 
 
-def _row(
-    cells: dict[tuple[str, int], Cell], method: str, seeds: Sequence[int], reference: str, percents: Sequence[str]
-) -> dict[str, Any]:
+def paired_ratios(a: Sequence[Rows], b: Sequence[Rows], runs: int) -> Paired:
+    """As :func:`~enstruct.comparison.summary.paired`, of ratios of sums: an array (rows, 2) a run."""
+    left, right = (np.stack([rows.astype(np.float64) for rows in each]) for each in (a, b))
+    mean, low, high = paired_ratio_difference(left, right)
+    return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
+
+
+def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, percents: Sequence[str]) -> dict[str, Any]:
+    seeds = seeds_of(cells, method)
     records = [cells[method, seed].record for seed in seeds]
     row: dict[str, Any] = {"method": method, "seeds": len(seeds), "metric": records[0]["metric"]}
     for rule in ("greedy", "chosen"):
@@ -40,10 +46,9 @@ def _row(
     for key in percents:
         known = [record[key] for record in records if record[key] is not None]
         row[key] = 100 * float(np.mean(known)) if known else None
-    row["difference"] = None
-    if method != reference:
-        a, b = (np.stack([cells[m, seed].rows["chosen"] for seed in seeds]).astype(np.float64) for m in (reference, method))
-        row["difference"] = [100 * v for v in paired_ratio_difference(a, b)]
+    both = [seed for seed in seeds if (reference, seed) in cells]
+    a, b = ([cells[m, seed].rows["chosen"] for seed in both] for m in (reference, method))
+    row["difference"] = paired_ratios(a, b, len(seeds)) if both and method != reference else None
     for key in COUNTED:
         row[key] = float(np.mean([record[key] for record in records]))
     return row

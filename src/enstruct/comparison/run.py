@@ -23,8 +23,6 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
-from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
@@ -34,6 +32,8 @@ from enstruct.methods import METHODS, get_method
 from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
 
+FORMER_PROCESSOR = "Intel(R) Xeon(R) Processor"
+"""What results that do not say their processor were made on."""
 RULES_SHOWN = ("fixed", "threshold", "chosen")
 FOLDED = "auto-folds"
 """The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""
@@ -51,18 +51,6 @@ class Cell:
 
     record: dict[str, Any]
     rows: dict[str, NDArray[np.float64]]
-
-
-def imputed(splits: Splits) -> Splits:
-    """Missing cells filled with training-row means."""
-    if not any(part.has_missing for part in splits.parts().values()):
-        return splits
-    means = training_means(splits.train.X)
-
-    def fill(data: Dataset) -> Dataset:
-        return Dataset(fill_missing(data.X, means), data.Y, data.feature_names, data.label_names, data.hierarchy, data.name)
-
-    return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
 
 
 def stacked(above: Any, below: Any) -> Any:
@@ -149,7 +137,7 @@ def scored_by(model: dict[str, Any]) -> str:
 
 
 def processor() -> str:
-    """Its name, which seconds depend on."""
+    """Its name: seconds depend on it, and so what is done within a budget of them."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
@@ -168,9 +156,29 @@ def environment() -> dict[str, Any]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
     }
+
+
+def _on_a_processor(setting: dict[str, Any]) -> dict[str, Any]:
+    """Settings from before the processor was recorded."""
+    if "environment" not in setting:
+        return setting
+    return {**setting, "environment": {"processor": FORMER_PROCESSOR, **setting["environment"]}}
+
+
+def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
+    """Of settings: "environment.cores (2 there, 8 here)"."""
+    found: list[str] = []
+    for key in sorted({*there, *here}):
+        a, b = there.get(key), here.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
+    return found
 
 
 class ResultsFile:
@@ -183,9 +191,8 @@ class ResultsFile:
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
         self.path, self.rows_path = path, path.with_suffix(".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
-        self.setting = json.loads(json.dumps(setting))
+        self.setting = _on_a_processor(json.loads(json.dumps(setting)))
         self.cells: dict[tuple[str, int], Cell] = {}
-        self.summary: list[dict[str, Any]] = []
         if path.exists():
             self._read()
 
@@ -193,7 +200,7 @@ class ResultsFile:
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
             arrays = dict(np.load(self.rows_path, allow_pickle=False))
-            found = content["setting"]
+            found = _on_a_processor(content["setting"])
             records = content["runs"]
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
@@ -201,9 +208,9 @@ class ResultsFile:
             young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
             found = {**found, "model": {**found["model"], **young}}
         if found != self.setting:
-            differs = sorted(k for k in {*found, *self.setting} if found.get(k) != self.setting.get(k))
-            raise DataError(f"{self.path} holds runs with another {', '.join(differs)}; write to another file.")
-        self.summary = content.get("summary", [])
+            raise DataError(
+                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
+            )
         for record in records:
             key = f"{record['method']}/{record['seed']}/"
             rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
@@ -220,16 +227,16 @@ class ResultsFile:
             self.write()
         return self.cells[method, seed]
 
-    def write(self, summary: list[dict[str, Any]] | None = None) -> None:
-        """What is here and what others have added; ``summary`` of the methods of this command, None: the file keeps its own."""
+    def write(self) -> None:
+        """What is here and what others have added."""
         with locked(self.path.with_name(f".{self.path.name}.lock")):
             if self.path.exists():
                 self._read()
-            self._write(self.summary if summary is None else summary)
+            self._write()
 
-    def _write(self, summary: list[dict[str, Any]]) -> None:
+    def _write(self) -> None:
         rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
-        content = {"setting": self.setting, "summary": summary, "runs": [c.record for c in self.cells.values()]}
+        content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
         replace_file(self.rows_path, lambda part: save_arrays(part, rows))
         replace_file(self.path, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import Cell
@@ -25,9 +26,8 @@ COLUMNS = {
     "fit_seconds": "fit s",
     "predict_seconds": "predict s",
 }
+Rows = NDArray[Any]
 METRIC_NAMES = {"example-f1": "F1", "hamming": "Hamming accuracy"}
-
-
 WHOLE = ("predictor_updates", "energy_updates")
 DIFFERENCES = {"tuned_difference": "threshold", "chosen_difference": "chosen"}
 
@@ -37,49 +37,86 @@ def titles(metric: str = "example-f1") -> list[str]:
     return [title.format(METRIC_NAMES[metric]) for title in COLUMNS.values()]
 
 
+class Paired(NamedTuple):
+    """A difference in percent with its 95% interval, over ``pairs`` of a row's ``runs``."""
+
+    mean: float
+    low: float
+    high: float
+    pairs: int
+    runs: int
+
+    def __str__(self) -> str:
+        """``+1.23 [+0.45, +2.01] ¹ (2)``: of one run (over rows alone), and of fewer pairs than the row has runs."""
+        alone = " ¹" if self.pairs == 1 else ""
+        return interval(self[:3]) + alone + (f" ({self.pairs})" if self.pairs < self.runs else "")
+
+
+def paired(a: Sequence[Rows], b: Sequence[Rows], runs: int, folds: bool = False) -> Paired:
+    """Of the scores of test rows, an array a run. ``folds``: each run tested other rows, and all are one pass over them."""
+    left, right = ([np.asarray(rows, dtype=np.float64) for rows in each] for each in (a, b))
+    if folds:
+        left, right = [np.concatenate(left)], [np.concatenate(right)]
+    mean, low, high = paired_difference(np.stack(left), np.stack(right))
+    return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
+
+
+def is_folds(setting: dict[str, Any]) -> bool:
+    """Of a results file: whether its seeds are folds of a cross-validation."""
+    return str(setting.get("split", "auto")).endswith("-fold")
+
+
+def methods_of(cells: Iterable[tuple[str, int]]) -> list[str]:
+    """In the order in which they were run."""
+    return list(dict.fromkeys(method for method, _ in cells))
+
+
+def seeds_of(cells: Iterable[tuple[str, int]], method: str) -> list[int]:
+    return sorted(seed for name, seed in cells if name == method)
+
+
+def spread(cells: Iterable[tuple[str, int]]) -> str:
+    """How many seeds the methods have: "3", or "1 to 3"."""
+    numbers = [len(seeds_of(cells, method)) for method in methods_of(cells)]
+    return str(numbers[0]) if min(numbers) == max(numbers) else f"{min(numbers)} to {max(numbers)}"
+
+
 def summarise(
-    cells: dict[tuple[str, int], Cell],
-    methods: Sequence[str],
-    seeds: Sequence[int],
-    reference: str | None = None,
-    metric: str = "example-f1",
-    folds: bool = False,
+    cells: dict[tuple[str, int], Cell], reference: str | None = None, metric: str = "example-f1", folds: bool = False
 ) -> list[dict[str, Any]]:
-    """One row a method; scores in percent, differences to ``reference`` (default ``methods[0]``) with 95% intervals.
+    """One row a method; scores in percent, differences to ``reference`` (default: the first) with 95% intervals.
 
-    ``folds``: the seeds are folds of a cross-validation, each row tested once.
+    Each over the seeds that there are of it, differences over those that both have. ``folds``: the seeds are folds of a
+    cross-validation, each row tested once.
     """
-    return [_row(cells, method, reference or methods[0], seeds, metric, folds) for method in methods]
+    methods = methods_of(cells)
+    return [_row(cells, method, reference or methods[0], metric, folds) for method in methods]
 
 
-def _row(
-    cells: dict[tuple[str, int], Cell], method: str, reference: str, seeds: Sequence[int], metric: str, folds: bool
-) -> dict[str, Any]:
-    records = [cells[method, seed].record for seed in seeds]
+def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, metric: str, folds: bool) -> dict[str, Any]:
+    records = [cells[method, seed].record for seed in seeds_of(cells, method)]
 
     def mean(key: str) -> float:
         return float(np.mean([record[key] for record in records]))
 
-    row: dict[str, Any] = {"method": method, "seeds": len(seeds)}
+    row: dict[str, Any] = {"method": method, "seeds": len(records)}
     for rule in ("fixed", "threshold", "chosen"):
         values = [100 * record[metric.replace("-", "_")][rule] for record in records]
         row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     row["micro"], row["macro"] = 100 * mean("micro_f1"), 100 * mean("macro_f1")
     for key, rule in DIFFERENCES.items():
-        row[key] = None if method == reference else [100 * v for v in _difference(cells, reference, method, rule, seeds, folds)]
+        row[key] = None if method == reference else _difference(cells, reference, method, rule, folds)
     for key in ("predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
         row[key] = mean(key)
     return row
 
 
-def _difference(
-    cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, seeds: Sequence[int], folds: bool
-) -> Any:
-    a, b = ([cells[m, seed].rows[rule].astype(np.float64) for seed in seeds] for m in (reference, method))
-    if folds:  # one pass over the rows
-        return paired_difference(np.concatenate(a)[None], np.concatenate(b)[None])
-    return paired_difference(np.stack(a), np.stack(b))
+def _difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, folds: bool) -> Paired | None:
+    seeds = seeds_of(cells, method)
+    both = [seed for seed in seeds if (reference, seed) in cells]
+    a, b = ([cells[m, seed].rows[rule] for seed in both] for m in (reference, method))
+    return paired(a, b, len(seeds), folds) if both else None
 
 
 def interval(difference: Sequence[float]) -> str:
@@ -94,10 +131,8 @@ def formatted(row: dict[str, Any], columns: Iterable[str] = COLUMNS, whole: Sequ
         value = row[key]
         if value is None:
             out.append("–")
-        elif isinstance(value, str):
-            out.append(value)
-        elif isinstance(value, list):
-            out.append(interval(value))
+        elif isinstance(value, (str, Paired)):
+            out.append(str(value))
         elif key in whole:
             out.append(f"{value:.0f}")
         elif f"{key}_sd" in row:

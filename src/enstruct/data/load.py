@@ -10,7 +10,7 @@ from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
-from enstruct.data.splits import Splits, held_out, k_folds, split_60_20_20
+from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
@@ -69,26 +69,26 @@ def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Seq
 
 def load_protocol(
     source: Path | str, split: str = "auto", seed: int = 0, labels: Any = None, drop: Sequence[str] = ()
-) -> list[Splits]:
-    """The splits of a protocol: one, or one a fold. Rows without a label are left out.
+) -> Sequence[Splits]:
+    """The splits of a protocol: one, or one a fold. Rows without a label are left out, missing cells filled in.
 
     split : "auto" (:func:`load_splits`), "published" (the train and test rows as published; a fifth of the training rows
         validates), or "K-fold" cross-validation, as "10-fold".
     """
     if split == "auto":
-        return [load_splits(source, seed, labels, drop)]
+        return [imputed(load_splits(source, seed, labels, drop))]
     if split == "published":
         entry = CATALOGUE.get(str(source))
         if entry is None or not {"train", "test"} <= set(entry.parts):
             raise DataError(f"{source} was not published as train and test rows; use --split auto or K-fold.")
         if "valid" in entry.parts:
-            return [load_splits(source, seed)]
+            return [imputed(load_splits(source, seed))]
         train, test = (_read_part(entry, part) for part in ("train", "test"))
-        return [held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed)]
+        return [imputed(held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed))]
     number, dash, fold = split.partition("-")
     if fold != "fold" or not dash or not number.isdigit():
         raise unknown_name("split", split, ("auto", "published", "10-fold"))
-    return k_folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
+    return Folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
 
 
 def _read_part(entry: Entry, part: str) -> Dataset:

@@ -5,8 +5,9 @@ The papers' 60/20/20 protocol: ten stratified folds, 1-6 train, 7-8 validation, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 from iterstrat.ml_stratifiers import MultilabelStratifiedKFold, MultilabelStratifiedShuffleSplit
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
+from enstruct.data.impute import fill_missing, training_means
 from enstruct.errors import DataError
 
 MANY_LABELS = 1000
@@ -39,12 +41,48 @@ def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
     return Splits(*(data.take(index) for index in parts))
 
 
-def k_folds(data: Dataset, k: int, seed: int = 0) -> list[Splits]:
-    """Cross-validation: each of k stratified folds is the test part once; a fifth of the other rows validates."""
-    if not 2 <= k <= len(data):
-        raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it can be cut into 2 to {len(data)} folds, not {k}.")
-    everything, folds = np.arange(len(data)), stratified_folds(data.Y, k, seed)
-    return [held_out(data.take(np.setdiff1d(everything, test)), data.take(np.sort(test)), seed) for test in folds]
+class Folds(Sequence[Splits]):
+    """Cross-validation: each of k stratified folds is the test part once; a fifth of the other rows validates.
+
+    A fold is cut when it is asked for, and the last one kept: all together would be k times the data.
+    """
+
+    def __init__(self, data: Dataset, k: int, seed: int = 0) -> None:
+        if not 2 <= k <= len(data):
+            raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it makes 2 to {len(data)} folds, not {k}.")
+        self.data, self.seed, self.tests = data, seed, stratified_folds(data.Y, k, seed)
+        self._last: tuple[int, Splits] | None = None
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    @overload
+    def __getitem__(self, number: int) -> Splits: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Splits]: ...
+
+    def __getitem__(self, number: int | slice) -> Splits | list[Splits]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(len(self))[number]]
+        number = range(len(self))[number]
+        if self._last is None or self._last[0] != number:
+            test = self.tests[number]
+            others = np.setdiff1d(np.arange(len(self.data)), test)
+            self._last = number, imputed(held_out(self.data.take(others), self.data.take(np.sort(test)), self.seed))
+        return self._last[1]
+
+
+def imputed(splits: Splits) -> Splits:
+    """Missing cells filled with training-row means."""
+    if not any(part.has_missing for part in splits.parts().values()):
+        return splits
+    means = training_means(splits.train.X)
+
+    def fill(data: Dataset) -> Dataset:
+        return replace(data, X=fill_missing(data.X, means))
+
+    return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
 
 
 def stratifiable(Y: sparse.csr_matrix) -> bool:

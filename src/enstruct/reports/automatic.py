@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS, ResultsFile
-from enstruct.comparison.summary import interval
-from enstruct.errors import DataError
+from enstruct.comparison.summary import is_folds, paired
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.reports.markdown import markdown_table
@@ -46,10 +44,11 @@ TOGETHER = Headline(
 
 @dataclass
 class Runs:
-    """``records`` and the F1 of each test row under the chosen rule, by method and seed."""
+    """``records`` and the F1 of each test row under the chosen rule, by method and seed (or fold)."""
 
     records: dict[Cell, dict[str, Any]]
     rows: dict[Cell, NDArray[np.float64]]
+    folds: bool = False
 
     def of(self, method: str) -> list[dict[str, Any]]:
         return [record for (name, _), record in sorted(self.records.items()) if name == method]
@@ -66,10 +65,8 @@ class Runs:
         seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
         if not seeds:
             return "not run"
-        a, b = (np.stack([self.rows[method, seed].astype(np.float64) for seed in seeds]) for method in (reference, automatic))
-        runs = sum(method == automatic for method, _ in self.rows)
-        few = f" ({len(seeds)})" if len(seeds) < runs else ""
-        return interval([100 * v for v in paired_difference(a, b)]) + few
+        a, b = ([self.rows[method, seed] for seed in seeds] for method in (reference, automatic))
+        return str(paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds))
 
 
 def automatic_section(folder: Path) -> str:
@@ -127,41 +124,48 @@ def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
 
 
 def collected(folder: Path) -> dict[str, Runs]:
-    """Data set -> runs of all files that have an automatic row of it; those of several versions or machines under several titles.
+    """Data set -> runs of all files that have an automatic row of it; those of several versions, machines or settings under
+    several titles.
 
     Which library prints the page makes no difference to it.
     """
-    found: dict[tuple[str, Where], Runs] = {}
-    settings: dict[tuple[str, Where], dict[str, Any]] = {}
-    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
+    found: dict[tuple[str, Where, str], Runs] = {}
 
-    def add(key: tuple[str, Where], records: dict[Cell, dict[str, Any]], rows: dict[Cell, NDArray[np.float64]]) -> None:
-        runs = found.setdefault(key, Runs({}, {}))
-        runs.records |= records
-        runs.rows |= rows
+    def add(key: tuple[str, Where, str], runs: dict[Cell, tuple[dict[str, Any], NDArray[np.float64]]], folds: bool) -> None:
+        into = found.setdefault(key, Runs({}, {}, folds))
+        into.records |= {cell: record for cell, (record, _) in runs.items()}
+        into.rows |= {cell: rows for cell, (_, rows) in runs.items()}
 
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if any(run["method"].partition(":")[0] in AUTOMATIC for run in content["runs"]):
-            setting = {name: value for name, value in content["setting"].items() if name != "environment"}
-            setting["model"] = defaults | setting["model"]  # a parameter younger than a file had its default
-            key = str(setting["data"]), whereabouts(content["setting"].get("environment", {}))
-            if settings.setdefault(key, setting) != setting:
-                raise DataError(
-                    f"{path} has other settings than another file of {setting['data']}: their runs are not one table."
-                )
-            cells = ResultsFile(path, content["setting"], content["setting"]["model"]).cells
-            add(key, {k: cell.record for k, cell in cells.items()}, {k: cell.rows["chosen"] for k, cell in cells.items()})
+            setting = content["setting"]
+            key = str(setting["data"]), whereabouts(setting.get("environment", {})), "" if _is_usual(setting) else path.name
+            cells = ResultsFile(path, setting, setting["model"]).cells
+            add(key, {k: (cell.record, cell.rows["chosen"]) for k, cell in cells.items()}, is_folds(setting))
     for store in stores_of(folder / "reproduce", "seal-2"):
         runs = [run for run in store.runs.values() if run.key.protocol == "fair"]
         for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
             same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
-            add((name, store.where), {k: run.line for k, run in same.items()}, {k: r.rows["chosen"] for k, r in same.items()})
-    places = {name: {where for other, where in found if other == name} for name, _ in found}
-    return {
-        name if len(places[name]) == 1 else f"{name} ({', '.join(f'{k} {v}' for k, v in zip(SAME, where, strict=True))})": runs
-        for (name, where), runs in found.items()
-    }
+            add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, folds=False)
+    alone = Counter(name for name, _, _ in found)
+    return {key[0] if alone[key[0]] == 1 else _title(*key): runs for key, runs in found.items()}
+
+
+def _is_usual(setting: dict[str, Any]) -> bool:
+    """Whether a comparison was made as the fair runs of SEAL's Table 2 are: by the library's defaults, on its own split."""
+    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
+    given = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
+    return (
+        "tuned" not in setting
+        and (setting.get("split", "auto"), setting["split_seed"]) == ("auto", 0)
+        and all(defaults.get(name) == value for name, value in given.items())
+    )
+
+
+def _title(name: str, where: Where, file: str) -> str:
+    versions = [f"{k} {v}" for k, v in zip(SAME, where, strict=False)]
+    return f"{name} ({', '.join([*versions, *where[len(SAME) :], *([file] if file else [])])})"
 
 
 def _row(headline: Headline, name: str, runs: Runs) -> list[str]:

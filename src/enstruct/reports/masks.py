@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from enstruct.comparison.masks import formatted_mask_row, mask_titles
+from enstruct.comparison.masks import PERCENTS, formatted_mask_row, mask_titles
+from enstruct.comparison.ratios import summarise_ratios
+from enstruct.comparison.summary import spread
 from enstruct.estimators import EnergySegmenter
 from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
-from enstruct.reports.tagging import differences
+from enstruct.reports.tagging import cells_of, differences
 
 PUBLISHED = {
     "weizmann32": "Published, mean IoU over images: DVN 83.9 (36 crops of 24x24, Gygli et al. 2017), cGLOW 81.2, "
@@ -19,7 +21,8 @@ PUBLISHED = {
 
 def mask_section(path: Path) -> str:
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, rows = content["setting"], content["summary"]
+    setting, cells = content["setting"], cells_of(path, content)
+    rows = summarise_ratios(cells, percents=PERCENTS)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
     where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySegmenter().get_params())
     crop = setting["model"]["crop"]
@@ -28,10 +31,10 @@ def mask_section(path: Path) -> str:
     lines = [
         f"## {setting['data']}: masks (`{path.name}`)",
         "",
-        f"{rows[0]['seeds']} seeds; images: {sizes}; {protocol}. Test images with a near-duplicate among the training "
+        f"{spread(cells)} seeds; images: {sizes}; {protocol}. Test images with a near-duplicate among the training "
         f"or validation images: {duplicates}. {PUBLISHED.get(setting['data'], '')} {where}",
         "",
         *markdown_table(mask_titles(rows[0]["metric"]), [formatted_mask_row(row) for row in rows]),
-        *differences(path, content),
+        *differences(cells),
     ]
     return "\n".join(lines)

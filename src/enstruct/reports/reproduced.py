@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import FOLDED, ResultsFile
-from enstruct.comparison.summary import interval
+from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import METHODS
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, reduced
 from enstruct.reproduce.runner import has_settings, outdated
-from enstruct.reproduce.store import Key, Run, Store, stores_of, whereabouts
+from enstruct.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable, Protocol
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
@@ -78,8 +78,7 @@ def _where(store: Store) -> str:
         return ""
     run = next(iter(store.runs.values()))
     versions = ", ".join(f"{name} {run.line['environment'][name]}" for name in ("enstruct", "torch", "machine"))
-    threads = sorted({str(r.line["environment"].get("threads")) for r in store.runs.values()})
-    return f"Runs of {versions}, {' or '.join(threads)} threads."
+    return f"Runs of {versions}{', '.join(['', *store.where[len(SAME) :]])}, {run.line['environment'].get('threads')} threads."
 
 
 def _set(table: LabelTable) -> str:
@@ -110,13 +109,26 @@ def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
 def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol) -> list[str]:
     """The command for rows with fewer runs than the others have."""
     asked = [row for row in table.methods() if has_settings(table, dataset, protocol, row)]
-    made = {row: len(_runs(store, dataset, protocol, row)) + _lost(store, dataset, protocol, row) for row in asked}
-    most = max(made.values(), default=0)
+    made = {row: _made(table, store, dataset, protocol, row) for row in asked}
+    most = max((len(each) for each in made.values()), default=0)
     command = f"enstruct reproduce {table.name} --protocol {protocol} --datasets {dataset}"
     if most == 0:
         return [f"No runs ({protocol}): `{command}`{_rows_from(store, dataset)}.", ""] if asked else []
-    fewer = [row for row in asked if made[row] < most]
-    return [f"Fewer runs than others ({protocol}): `{command} --methods {','.join(fewer)} --seeds {most}`.", ""] if fewer else []
+    fewer = [row for row in asked if len(made[row]) < most]
+    formerly = [row for row in asked if any(map(partial(outdated, table), made[row]))]
+    lines = []
+    if fewer := [row for row in fewer if row not in formerly]:
+        lines += [f"Fewer runs than others ({protocol}): `{command} --methods {','.join(fewer)} --seeds {most}`.", ""]
+    if formerly:
+        also = f"{command} --methods {','.join(formerly)} --seeds {most} --again"
+        lines += [f"Runs made with other settings than are declared by now ({protocol}): `{also}`.", ""]
+    return lines
+
+
+def _made(table: LabelTable, store: Store, dataset: str, protocol: Protocol, row: str) -> list[Run]:
+    """Those that diverged too."""
+    lost = [run for key, run in store.diverged.items() if key[:3] == (dataset, protocol, row)]
+    return [*_runs(store, dataset, protocol, row), *lost]
 
 
 def _through_samples(table: LabelTable, store: Store, dataset: str, row: str) -> list[str]:
@@ -159,7 +171,7 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     head = method.partition(":")[0]
     alike = {"auto": AVERAGED[1:], FOLDED: AVERAGED}.get(head, ())  # baselines that are averaged, or given rows, likewise
     equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
-    cells += [_difference(store, dataset, baseline, method) for baseline in equals]
+    cells += [_difference(table, store, dataset, baseline, method) for baseline in equals]
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
 
 
@@ -189,7 +201,7 @@ def _former(table: LabelTable, runs: Sequence[Run]) -> str:
     return " ²" if any(outdated(table, run) for run in runs) else ""
 
 
-def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
+def _difference(table: LabelTable, store: Store, dataset: str, reference: str, method: str) -> str:
     """Paired over the seeds that both have, each under its best rule."""
     if method == reference:
         return "–"
@@ -201,12 +213,8 @@ def _difference(store: Store, dataset: str, reference: str, method: str) -> str:
     ]
     if not pairs:
         return DIVERGED if any(_lost(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
-    a, b = ([pair[side].rows["chosen"].astype(np.float64) for pair in pairs] for side in (0, 1))
-    if len({len(rows) for rows in (*a, *b)}) > 1:  # folds: one pass over the rows
-        a, b = [np.concatenate(a)], [np.concatenate(b)]
-    alone = " ¹" if len(pairs) == 1 else ""
-    few = f" ({len(pairs)})" if len(pairs) < len(seeds) else ""
-    return interval([100 * v for v in paired_difference(np.stack(a), np.stack(b))]) + alone + few
+    a, b = ([pair[side].rows["chosen"] for pair in pairs] for side in (0, 1))
+    return str(paired(a, b, len(seeds), table.folds))
 
 
 def command_section(table: CommandTable, results: Path) -> str:
@@ -248,9 +256,9 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
         if store is not None and seeds:
             found = {}
             for rule in ("chosen", "fixed"):
-                a = np.stack([store.runs[keys[seed]].rows[rule].astype(np.float64) for seed in seeds])
-                b = np.stack([cells[method, seed].rows[rule].astype(np.float64) for seed in seeds])
-                found[rule] = interval([100 * v for v in paired_difference(a, b)])
+                a = [store.runs[keys[seed]].rows[rule] for seed in seeds]
+                b = [cells[method, seed].rows[rule] for seed in seeds]
+                found[rule] = str(paired(a, b, len(seeds)))
             lines.append(
                 f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found['chosen']}; "
                 f"at 0.5: {found['fixed']}"

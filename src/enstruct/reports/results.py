@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.run import ResultsFile, scored_by
-from enstruct.comparison.summary import DIFFERENCES, formatted, interval, summarise, titles
+from enstruct.comparison.run import Cell, ResultsFile, scored_by
+from enstruct.comparison.summary import DIFFERENCES, formatted, is_folds, methods_of, spread, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.automatic import automatic_section
 from enstruct.reports.costs import costs_section
@@ -39,7 +39,7 @@ def page(folder: Path) -> str:
     parts = [HEAD, automatic_section(folder)]
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["summary"]:
+        if content["runs"]:
             parts.append(_section(path, content))
     parts += [tag_section(path) for path in sorted(folder.glob("tags-*.json"))]
     parts += [mask_section(path) for path in sorted(folder.glob("masks-*.json"))]
@@ -54,24 +54,22 @@ def page(folder: Path) -> str:
 
 
 def _section(path: Path, content: dict[str, Any]) -> str:
-    setting, rows = content["setting"], content["summary"]
+    setting = content["setting"]
+    cells = ResultsFile(path, setting, setting["model"]).cells
+    metric, folds = scored_by(setting["model"]), is_folds(setting)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     lines = [
         f"## {setting['data']} (`{path.name}`)",
         "",
-        f"{rows[0]['seeds']} {'folds' if is_folds(setting) else 'seeds'}; rows: {sizes}; "
+        f"{spread(cells)} {'folds' if folds else 'seeds'}; rows: {sizes}; "
         f"{split_of(setting)}, split seed {setting['split_seed']}; {where_it_ran(setting['environment'])}"
         + set_for_all(setting["model"], EnergyMultiLabelClassifier().get_params())
         + (" Settings of each row from `enstruct tune`." if "tuned" in setting else ""),
         "",
-        *markdown_table(titles(scored_by(setting["model"])), [formatted(row) for row in rows]),
-        *_differences(path, content),
+        *markdown_table(titles(metric), [formatted(row) for row in summarise(cells, None, metric, folds)]),
+        *_differences(cells, metric, folds),
     ]
     return "\n".join(lines)
-
-
-def is_folds(setting: dict[str, Any]) -> bool:
-    return str(setting.get("split", "auto")).endswith("-fold")
 
 
 def split_of(setting: dict[str, Any]) -> str:
@@ -80,21 +78,14 @@ def split_of(setting: dict[str, Any]) -> str:
     return "60/20/20 or three published parts" if split == "auto" else f"split {split}"
 
 
-def again(store: ResultsFile, content: dict[str, Any], methods: list[str], reference: str) -> list[dict[str, Any]]:
-    """The summary against another reference."""
-    setting, seeds = content["setting"], range(content["summary"][0]["seeds"])
-    return summarise(store.cells, methods, seeds, reference, scored_by(setting["model"]), is_folds(setting))
-
-
-def _differences(path: Path, content: dict[str, Any]) -> list[str]:
+def _differences(cells: dict[tuple[str, int], Cell], metric: str, folds: bool) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
-    store = ResultsFile(path, content["setting"], content["setting"]["model"])
-    methods = [row["method"] for row in content["summary"]]
+    methods = methods_of(cells)
     lines = []
     for reference in methods[1:-1]:
-        for row in again(store, content, methods, reference):
-            if methods.index(row["method"]) > methods.index(reference):
-                tuned, best = (interval(row[key]) for key in DIFFERENCES)
+        for row in summarise(cells, reference, metric, folds):
+            if methods.index(row["method"]) > methods.index(reference) and row["chosen_difference"] is not None:
+                tuned, best = (str(row[key]) for key in DIFFERENCES)
                 lines.append(f"- {row['method']} against {reference}: tuned {tuned}, best rule {best}")
     return [*lines, ""] if lines else []
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.light import formatted_light_row, light_titles
+from enstruct.comparison.light import formatted_light_row, light_titles, summarise_light
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.run import ResultsFile
-from enstruct.comparison.summary import interval
+from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.comparison.summary import methods_of, spread
 from enstruct.comparison.tagging import formatted_tag_row, tag_titles
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
@@ -18,10 +18,11 @@ from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 def tag_section(path: Path) -> str:
     """A file of ``enstruct tags compare``."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, rows = content["setting"], content["summary"]
+    setting, cells = content["setting"], cells_of(path, content)
+    rows = summarise_ratios(cells)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["sentences"].items())
     columns = f"; beside the word its columns {setting['columns']}" if setting["columns"] else ""
-    n, epochs = rows[0]["seeds"], setting["epochs"]
+    n, epochs = spread(cells), setting["epochs"]
     lines = [
         f"## {setting['data']}: tags (`{path.name}`)",
         "",
@@ -29,20 +30,25 @@ def tag_section(path: Path) -> str:
         f"stage; their updates, epochs and seconds are those after it. {_where(setting)}",
         "",
         *markdown_table(tag_titles(rows[0]["metric"]), [formatted_tag_row(row) for row in rows]),
-        *differences(path, content),
+        *differences(cells),
     ]
     return "\n".join(lines)
+
+
+def cells_of(path: Path, content: dict[str, Any]) -> dict[tuple[str, int], Cell]:
+    return ResultsFile(path, content["setting"], content["setting"]["model"]).cells
 
 
 def light_section(path: Path) -> str:
     """A file of ``enstruct tags light``."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, rows = content["setting"], content["summary"]
+    setting, cells = content["setting"], cells_of(path, content)
     sizes = setting["labelled"]
+    rows = summarise_light(cells, sizes)
     lines = [
         f"## {setting['data']}: few labels and a reward (`{path.name}`)",
         "",
-        f"Token accuracy on 200 references, {rows[0]['draws']} draws of the labelled ones; at most {setting['epochs']} epochs of "
+        f"Token accuracy on 200 references, {spread(cells)} draws of the labelled ones; at most {setting['epochs']} epochs of "
         "each stage over the unlabelled references. Published: the implicit-training paper's Table 4, on another extension of "
         f"Cora with other rules. Δ: paired difference to {rows[0]['method']}, 95% by hierarchical bootstrap over draws and "
         f"references. {_where(setting)}",
@@ -52,16 +58,14 @@ def light_section(path: Path) -> str:
     return "\n".join(lines)
 
 
-def differences(path: Path, content: dict[str, Any]) -> list[str]:
+def differences(cells: dict[tuple[str, int], Cell]) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
-    store = ResultsFile(path, content["setting"], content["setting"]["model"])
-    methods = [row["method"] for row in content["summary"]]
-    seeds = range(content["summary"][0]["seeds"])
+    methods = methods_of(cells)
     lines = []
     for reference in methods[1:-1]:
-        for row in summarise_ratios(store.cells, methods, seeds, reference, percents=()):
-            if methods.index(row["method"]) > methods.index(reference):
-                lines.append(f"- {row['method']} against {reference}: {interval(row['difference'])}")
+        for row in summarise_ratios(cells, reference, percents=()):
+            if methods.index(row["method"]) > methods.index(reference) and row["difference"] is not None:
+                lines.append(f"- {row['method']} against {reference}: {row['difference']}")
     return [*lines, ""] if lines else []
 
 

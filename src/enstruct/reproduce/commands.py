@@ -96,7 +96,10 @@ def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str],
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status:
-        raise DataError(f"the command of {part} failed; what it finished is kept.")
+        raise DataError(
+            f"the command of {part} failed; what it finished is kept. Runs of another machine or version do not go into one "
+            "file: give --results OTHER/reproduce to begin with files of your own."
+        )
 
 
 def _found(table: CommandTable, word: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> str:

@@ -18,7 +18,7 @@ inference starts from sigma of normal numbers, not from uniform ones. spo_FUN ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.comparison.run import imputed
 from enstruct.data.catalogue import CATALOGUE, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows, open_text
 from enstruct.data.load import load, load_protocol
-from enstruct.data.splits import Splits, split_60_20_20
+from enstruct.data.splits import Splits, imputed, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
@@ -53,14 +52,14 @@ GENERATED_SHAPES: dict[str, dict[str, Any]] = {
 """Of sets that are not at hand, all made as sparse topics; expr_FUN is dense and hierarchical in truth."""
 
 
-def load_rows(table: LabelTable, dataset: str, protocol: Protocol) -> list[Splits]:
+def load_rows(table: LabelTable, dataset: str, protocol: Protocol) -> Sequence[Splits]:
     """The splits of a cell: one for all seeds, or one a fold. DataError for a set that is not there."""
     if dataset.startswith("synthetic-"):
         return [_synthetic(int(dataset.partition("-")[2]))]
     if dataset.startswith("shape-"):
         return [split_60_20_20(sparse_topics(**GENERATED_SHAPES[dataset.partition("-")[2]]), 0)]
     if protocol == "fair":
-        return [imputed(splits) for splits in load_protocol(dataset, table.split)]
+        return load_protocol(dataset, table.split)
     fault = FAULTS.get(dataset, _as_it_is)
     return [imputed(fault(dataset))]
 

@@ -14,7 +14,7 @@ from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, Diverg
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
-from enstruct.files import locked
+from enstruct.files import claimed, locked
 from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, present_commit
@@ -34,7 +34,7 @@ def plan(
     """
     if seeds is not None and seeds < 1:
         raise ConfigError(f"--seeds must be at least 1, not {seeds}.")
-    folds = int(table.split.partition("-")[0]) if table.split.endswith("-fold") else None
+    folds = int(table.split.partition("-")[0]) if table.folds else None
     number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
     for method in methods:
         check_method(table.method(method))
@@ -79,7 +79,7 @@ def run(
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
     Runs of the same rows made with other settings are a DataError; ``again``: they are made anew, and go when the first new one
-    of their row has ended.
+    of their row has ended, which is a ConfigError for those not among ``keys``. Two processes do not make the same run.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
@@ -87,14 +87,16 @@ def run(
     """
     with locked(store.path.with_suffix(".lock")):
         """Whether anything can be written there, before anything is run."""
-    if not again:
+    if again:
+        check_all_asked(table, store, keys)
+    else:
         check_settings(table, store, keys)
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
     missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
-    splits: list[Splits] = []
+    splits: Sequence[Splits] = []
     for number, key in enumerate(missing):
         if end is not None and not _fits(store, key, end - time.monotonic(), minutes, begun=number > 0):
             say(f"the budget is spent; {len(missing) - number} runs are left: run the command again to go on")
@@ -102,10 +104,10 @@ def run(
         if loaded != (key.dataset, key.protocol):
             splits = load_rows(table, key.dataset, key.protocol)  # type: ignore[arg-type]
             loaded = (key.dataset, key.protocol)
-        store.refresh()
-        if _is_done(table, store, key):  # by another process meanwhile
-            continue
-        made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
+        with claimed(store.path.with_name(f".{table.name} {key}.lock".replace(":", " "))) as mine:
+            store.refresh()
+            if mine and not _is_done(table, store, key):  # neither another process's work now, nor done by one meanwhile
+                made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
     return made
 
 
@@ -126,8 +128,11 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
         ):
             runs = Store(store.path.parent, other.name, store.where).runs
             for key in keys:
-                if key in runs and key not in store.runs and not outdated(table, runs[key]):
+                old = store.runs.get(key)
+                if key in runs and (old is None or outdated(table, old)) and not outdated(table, runs[key]):
                     found[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
+    if found:
+        store.drop(lambda run: run.key in found)
     return store.add_all(found.values()) if found else 0
 
 
@@ -176,14 +181,19 @@ def _make(
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
         if again:
-            store.drop(made_otherwise(table, store, [key]))
+            _drop_former(table, store, key)
         store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
         return False
     cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
     if again:  # not before there is something in their place
-        store.drop(made_otherwise(table, store, [key]))
+        _drop_former(table, store, key)
     store.add(key, cell, encoded(given), environment(), commit)
     return True
+
+
+def _drop_former(table: LabelTable, store: Store, key: Key) -> None:
+    """Runs of the same row that were made with other settings."""
+    store.drop(lambda run: run.key[:3] == key[:3] and bool(outdated(table, run)))
 
 
 def encoded(given: dict[str, Any]) -> dict[str, Any]:
@@ -225,6 +235,17 @@ def made_otherwise(table: LabelTable, store: Store, keys: Iterable[Key]) -> dict
     """Runs, of any seed, that these would be averaged with and that were made with something else (``outdated``)."""
     rows = {key[:3] for key in keys}
     return {key: differs for key, run in store.runs.items() if key[:3] in rows and (differs := outdated(table, run))}
+
+
+def check_all_asked(table: LabelTable, store: Store, keys: Iterable[Key]) -> None:
+    """ConfigError if there are such runs that are not among ``keys``: they would go, and no new ones come in their place."""
+    keys = set(keys)
+    beyond = [key for key in made_otherwise(table, store, keys) if key not in keys]
+    if beyond:
+        raise ConfigError(
+            f"--again makes {len(beyond)} runs of other settings that are there not anew ({beyond[0]}, ...), and they cannot be "
+            f"averaged with new ones: give --seeds {1 + max(key.seed for key in beyond)}."
+        )
 
 
 def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import logging
 import subprocess
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,14 +24,18 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.comparison.run import Cell, environment, save_arrays
+from enstruct.comparison.run import FORMER_PROCESSOR, Cell, environment, save_arrays
 from enstruct.errors import DataError
 from enstruct.files import locked, replace_file
 
 log = logging.getLogger("enstruct")
 Where = tuple[str, ...]
+ATTEMPTS = 5
 SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
-"""What runs must share to stand in one table, since figures depend on it. The processor may differ: nobody compares seconds."""
+"""What runs must share to stand in one table, since figures depend on it."""
+FORMERLY = {"processor": FORMER_PROCESSOR, "threads": 1}
+"""And these: what is done within minutes depends on them. They are named only where they differ from what all runs were made on
+before processors were recorded."""
 
 
 class Key(NamedTuple):
@@ -59,7 +64,8 @@ class Run:
 
 def whereabouts(env: dict[str, Any]) -> Where:
     """Of an environment, what decides whether runs stand in one table."""
-    return tuple(str(env.get(name)) for name in SAME)
+    other = (f"{name} {env[name]}" for name, former in FORMERLY.items() if env.get(name, former) != former)
+    return (*(str(env.get(name)) for name in SAME), *other)
 
 
 def stores_of(folder: Path, table: str) -> list[Store]:
@@ -79,11 +85,21 @@ class Store:
 
     def refresh(self) -> None:
         """Read the files again: another process may have finished runs. DataError for damaged ones."""
-        self.runs: dict[Key, Run] = {}
-        self.elsewhere: list[Run] = []
-        self.without_scores: list[Run] = []
-        if self.path.exists():
-            self._read()
+        for attempt in range(ATTEMPTS):  # a writer may have been between the two files
+            self.runs: dict[Key, Run] = {}
+            self.elsewhere: list[Run] = []
+            self.without_scores: list[Run] = []
+            try:
+                if self.path.exists():
+                    self._read()
+                return
+            except LookupError as error:
+                if attempt + 1 == ATTEMPTS:
+                    raise DataError(
+                        f"{self.path}, line {error} has no scores in {self.rows_path.name}: the files are not of one time. Take "
+                        "that line out, and its run is made again."
+                    ) from error
+                time.sleep(0.1)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if not self.rows_path.exists():
@@ -110,9 +126,7 @@ class Store:
                 self.without_scores.append(Run(line, {}))
                 continue
             if not rows:
-                raise DataError(
-                    f"{self.path}, line {number} has no scores in {self.rows_path.name}: the files are not of one time."
-                )
+                raise LookupError(number)
             self._keep(Run(line, rows))
 
     def _keep(self, run: Run) -> None:
@@ -158,20 +172,30 @@ class Store:
             self._write()
         return len(new)
 
-    def drop(self, keys: Iterable[Key]) -> None:
-        """Take runs of ``where`` out of the files."""
+    def drop(self, gone: Callable[[Run], bool]) -> None:
+        """Take runs of ``where`` out of the files, as these are by now; those that diverged too."""
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
-            gone = [self.runs.pop(key, None) for key in keys]
-            if any(run is not None for run in gone):
-                self._write()
+            kept = {key: run for key, run in self.runs.items() if not gone(run)}
+            without = [run for run in self.without_scores if run.where != self.where or not gone(run)]
+            if len(kept) < len(self.runs) or len(without) < len(self.without_scores):
+                self.runs, self.without_scores = kept, without
+                self._write_lines()  # first, as scores without a line do no harm
+                self._write_scores()
 
     def _write(self) -> None:
-        """Rows first: a line without its rows would be a finished run that nobody can compare."""
-        every = [*self.runs.values(), *self.elsewhere]
+        """Scores first: a line without them would be a finished run that nobody can compare."""
+        self._write_scores()
+        self._write_lines()
+
+    def _write_scores(self) -> None:
+        every = (*self.runs.values(), *self.elsewhere)
         arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
-        text = "".join(json.dumps(run.line) + "\n" for run in (*every, *self.without_scores))
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
+
+    def _write_lines(self) -> None:
+        every = (*self.runs.values(), *self.elsewhere, *self.without_scores)
+        text = "".join(json.dumps(run.line) + "\n" for run in every)
         replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
 
 

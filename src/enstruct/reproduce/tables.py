@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from enstruct.errors import unknown_name
@@ -36,6 +37,11 @@ class LabelTable:
     settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # data set, or "" for all -> parameters
     why_fair_only: str = ""
     variants: Mapping[str, tuple[str, Mapping[str, object]]] = field(default_factory=dict)  # row -> its method, other parameters
+
+    @property
+    def folds(self) -> bool:
+        """Whether seeds are folds of a cross-validation."""
+        return self.split.endswith("-fold")
 
     def method(self, row: str) -> str:
         """The library's name of a row's method."""
@@ -85,14 +91,7 @@ SPEN_DATA = ("bibtex", "bookmarks", "delicious")
 IMPLICIT_DATA = ("bibtex", "delicious", "eurlex-ev", "bookmarks")
 
 
-def _spen(*figures: float | None) -> dict[str, float | None]:
-    return _row(*figures, datasets=SPEN_DATA)
-
-
-def _implicit(*figures: float | None) -> dict[str, float | None]:
-    return _row(*figures, datasets=IMPLICIT_DATA)
-
-
+_spen, _implicit = partial(_row, datasets=SPEN_DATA), partial(_row, datasets=IMPLICIT_DATA)
 RESOURCES = {
     "glove.6B.50d.conll_cora_twitter.txt.xz": "embeddings/glove.6B.50d.conll_cora_twitter.txt.xz",
     "6mpaths.xz": "sequences/twitter_pos/6mpaths.xz",

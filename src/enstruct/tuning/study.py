@@ -91,7 +91,7 @@ def tune(
         # by the trial's number, which no two processes share: none draws another's trials again
         seed = int(np.random.SeedSequence((task.seed, trial.number)).generate_state(1)[0])
         study.sampler = optuna.samplers.TPESampler(seed=seed)
-        trial.set_user_attr("process", f"{platform.node()} {os.getpid()}")
+        trial.set_user_attr("process", f"{platform.node()} {os.getpid()} {_begun(os.getpid())}")
         title = f"{method} trial {trial.number}"
         try:
             value = _value(method, task, trial, bar(title))
@@ -124,8 +124,8 @@ def at_work(study: Study) -> int:
 
 
 def _alive(process: str, since: datetime | None) -> bool:
-    node, _, number = process.rpartition(" ")
-    if not number or int(number) == os.getpid():
+    node, number, begun = [*process.split(" "), "", "", ""][:3]
+    if not number or (node, int(number)) == (platform.node(), os.getpid()):
         return False
     if node != platform.node():  # nobody can ask after it from here
         return since is not None and datetime.now() - since < LONGEST
@@ -135,7 +135,15 @@ def _alive(process: str, since: datetime | None) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not begun or begun == _begun(int(number))  # numbers of processes are given again
+
+
+def _begun(number: int) -> str:
+    """When the process began, by the system's own count; empty where that is not told."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
@@ -144,7 +152,8 @@ def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
     states = [trial.state.name.lower() for trial in ended(study)]
     counts = {name: states.count(name) for name in sorted(set(states))}
     if "complete" not in counts:
-        raise ConfigError(f"No trial of {method} came to an end ({counts}): allow more of them.")
+        others = f", {at_work(study)} are other processes' work" if at_work(study) else ""
+        raise ConfigError(f"No trial of {method} came to an end ({counts or 'none ended'}{others}): allow more of them.")
     best = study.best_trial
     given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
     searched, fixed = ({k: encode_parameter(k, v) for k, v in found.items()} for found in (given, task.fixed or {}))
