@@ -265,3 +265,8 @@ def test_names_that_stand_twice(files, capsys):
     capsys.readouterr()
     assert main(["evaluate", "model", "turned.npz"]) == 2
     assert "'a' twice" in capsys.readouterr().err
+
+
+def test_a_synthetic_file_has_a_name_that_is_read(files, capsys):
+    assert main(["data", "synthetic", "mine"]) == 2
+    assert "ends in .npz" in capsys.readouterr().err

@@ -165,6 +165,12 @@ def test_identifiers_and_text_are_dropped_by_name(tmp_path):
         read_arff(write(tmp_path, text), drop=["kye"])
 
 
+def test_a_label_may_be_dropped_too(tmp_path):
+    text = "@relation 'r: -C -2'\n@attribute x numeric\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0,1\n2,1,1\n"
+    data = read_arff(write(tmp_path, text), drop=["a"])
+    assert (data.feature_names, data.label_names) == (("x",), ("b",))
+
+
 def test_missing_file():
     with pytest.raises(DatasetNotFoundError, match="no file"):
         read_arff("nowhere.arff")

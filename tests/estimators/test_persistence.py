@@ -208,3 +208,13 @@ def test_a_saved_folder_has_the_permissions_of_any_new_one(model, tmp_path):
     (tmp_path / "any").mkdir()
     model.save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_mode == (tmp_path / "any").stat().st_mode
+
+
+@pytest.mark.parametrize("change", [{"custom": None}, {"parameters": None}, {"rules": None}, {"labels": None}])
+def test_a_description_that_lacks_something_is_explained(change, model, tmp_path):
+    model.save(tmp_path / "m")
+    path = tmp_path / "m" / "model.json"
+    header = json.loads(path.read_text())
+    path.write_text(json.dumps({**header, **change}))
+    with pytest.raises(ModelFileError, match=r"damaged or does not fit|not written by"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 
 from enstruct import EnergySequenceTagger, EnergySpec
 from enstruct.data.embeddings import WordVectors
@@ -27,6 +28,11 @@ SMALL = {
     "max_iter": 10,
     "batch_size": 8,
 }
+
+
+def test_an_unfitted_tagger_says_so():
+    with pytest.raises(NotFittedError):
+        EnergySequenceTagger().predict([["a", "word"]])
 
 
 def make_sentences(n, seed=0):

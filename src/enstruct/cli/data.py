@@ -19,6 +19,7 @@ from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive, ellipses
+from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 
 
@@ -80,6 +81,8 @@ def _describe(options: Namespace) -> None:
 
 
 def _synthetic(options: Namespace) -> None:
+    if options.out.suffix != ".npz":
+        raise ConfigError(f"{options.out} would be read by nobody: give a name that ends in .npz.")
     data = block_exclusive(options.rows, options.seed)
     replace_file(options.out, lambda part: _write(part, data))
 

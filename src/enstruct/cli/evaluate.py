@@ -64,7 +64,7 @@ def run(options: Namespace) -> None:
         f"{len(data)} rows; average precision {100 * figures['average precision']:.2f}; "
         f"calibration error {100 * figures['calibration error']:.2f}"
     )
-    if model.notes_.get("source") == str(options.data):
+    if model.notes_.get("source") == options.data:
         console.print("these are the rows it was trained on, those held out among them: this is no test", soft_wrap=True)
     if options.json is not None:
         text = json.dumps(figures, indent=1)

@@ -189,6 +189,8 @@ def _evaluate(options: Namespace) -> None:
             f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}", highlight=False
         )
     console.print(f"{len(data)} sentences, {data.n_tokens} tokens", highlight=False)
+    if tagger.notes_.get("source") == options.data and Path(options.data).is_file():
+        console.print("these are the sentences it was trained on: this is no test", highlight=False)
     if options.json is not None:
         text = json.dumps({"sentences": len(data), "tokens": data.n_tokens, "rules": figures}, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))

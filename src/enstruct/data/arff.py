@@ -72,8 +72,9 @@ def read_arff(
     Raises ParseError (file, line, column).
     """
     file = _read(Path(path))
-    targets = _label_columns(file, labels)
-    left_out = {*targets, *_attribute_indices(file, drop)}
+    dropped = set(_attribute_indices(file, drop))
+    targets = [i for i in _label_columns(file, labels) if i not in dropped]
+    left_out = {*targets, *dropped}
     inputs = [i for i in range(len(file.attributes)) if i not in left_out]
     if not inputs:
         raise ParseError("no input attribute is left", file.path)

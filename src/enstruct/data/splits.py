@@ -35,7 +35,7 @@ class Splits:
 def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
     """Stratified by label sets; the same seed gives the same rows."""
     if len(data) < 10:
-        raise DataError(f"A 60/20/20 split needs at least 10 rows, {data.name or 'this set'} has {len(data)}.")
+        raise DataError(f"A 60/20/20 split needs at least 10 rows with a label, {data.name or 'this set'} has {len(data)}.")
     folds = stratified_folds(data.Y, 10, seed)
     parts = [np.sort(np.concatenate(folds[a:b])) for a, b in ((0, 6), (6, 8), (8, 10))]
     return Splits(*(data.take(index) for index in parts))

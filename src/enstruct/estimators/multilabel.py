@@ -52,10 +52,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     method : str or Method, default="seal-nce"
         A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
         "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin",
-        "seal-static-regression"; by inference "spen", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp",
-        "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet", "infnet+";
-        implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline ("binary-relevance",
-        "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp").
+        "seal-static-regression"; by inference "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "crf",
+        "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet",
+        "infnet+"; implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline
+        ("binary-relevance", "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp").
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

@@ -92,7 +92,7 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, to
 def check_place(path: Path, holds: str = "model.json") -> None:
     """Whether a model may be written there: ModelFileError for something else in its place, SaveError where nothing can be."""
     if path.exists() and not (path / holds).is_file():
-        raise ModelFileError(f"{path} exists and is not such a model (it has no {holds}); choose another place.")
+        raise ModelFileError(f"{path} exists and is not an enstruct model of this kind (no {holds}); choose another place.")
     trial = path.with_name(f".{path.name}.{os.getpid()}.trial")
     try:
         trial.mkdir(parents=True)
@@ -163,7 +163,7 @@ def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: 
     """The parameters of the estimator the folder holds; ModelFileError if it is another one, or code it needs is not given."""
     if header.get("estimator") != cls.__name__:
         raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
-    missing = [name for name in header.get("custom", ()) if name not in custom]
+    missing = [name for name in header.get("custom") or () if name not in custom]
     if missing:
         raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
     try:

@@ -79,7 +79,8 @@ class TagPredictions(EnergyEstimator):
         ``decision`` names another rule for this call; ``refine`` first moves the tagger's answer by so many steps of inference on
         the learned energy. ConfigError where there is none, or the rule does not apply.
         """
-        return self.tags_.decode(self._decided(self._inputs(sentences, holes), decision or self.decision_, refine))
+        X = self._inputs(sentences, holes)  # first, as it asks whether the tagger is fitted
+        return self.tags_.decode(self._decided(X, decision or self.decision_, refine))
 
     def _decided(self, X: Sentences, decision: str, refine: int | None = None) -> TagSequences:
         if decision not in TAG_RULES:
