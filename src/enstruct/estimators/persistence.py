@@ -163,10 +163,10 @@ def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: 
     """The parameters of the estimator the folder holds; ModelFileError if it is another one, or code it needs is not given."""
     if header.get("estimator") != cls.__name__:
         raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
-    missing = [name for name in header.get("custom") or () if name not in custom]
-    if missing:
-        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
     try:
+        missing = [name for name in header["custom"] if name not in custom]
+        if missing:
+            raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
         return {k: decode_parameter(v) for k, v in header["parameters"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
