@@ -165,11 +165,12 @@ def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: 
         raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
     try:
         missing = [name for name in header["custom"] if name not in custom]
-        if missing:
-            raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
-        return {k: decode_parameter(v) for k, v in header["parameters"].items()}
+        parameters = {k: decode_parameter(v) for k, v in header["parameters"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+    if missing:
+        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+    return parameters
 
 
 def is_code(value: Any) -> bool:
