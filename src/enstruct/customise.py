@@ -85,6 +85,8 @@ def customise(
         if not isinstance(source, (PredictorSamples, PerturbedSamples)):
             raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
         source = replace(source, n=n_samples)
+    if inference is not None and not hasattr(inference, "solve"):
+        raise ConfigError(f"inference= takes an Inference or another solver of enstruct.inference, not {inference!r}.")
     if inference is not None and method.inference is None:
         raise ConfigError(f"Method {method.name!r} answers by its predictor: inference= is for those that answer by the energy.")
     coupling = method.coupling if hypergradient is None else make_coupling(hypergradient, method.coupling)

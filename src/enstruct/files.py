@@ -51,8 +51,10 @@ def claimed(path: Path) -> Iterator[bool]:
         except OSError:
             yield False
             return
-        yield True
-        path.unlink(missing_ok=True)
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:

@@ -155,3 +155,12 @@ def test_npz_may_be_compressed_once_more(tmp_path):
     (tmp_path / "bad.npz.gz").write_bytes(b"no gzip")
     with pytest.raises(ParseError, match="not a readable"):
         read_file(tmp_path / "bad.npz.gz")
+
+
+def test_blank_lines_of_a_file_with_a_header_are_rows_if_it_counts_them(tmp_path):
+    loose = read_svmlight(write(tmp_path, "\n2 3 2\n\n0 1:1\n\n1 2:3\n\n"))
+    np.testing.assert_array_equal(loose.X.toarray(), [[0, 1, 0], [0, 0, 3]])
+    counted = read_svmlight(write(tmp_path, "3 3 2\n0 1:1\n1 2:3\n\n\n"))
+    np.testing.assert_array_equal(counted.X.toarray(), [[0, 1, 0], [0, 0, 3], [0, 0, 0]])
+    assert counted.first_feature is None
+    assert read_svmlight(write(tmp_path, "0 00:1 1:2\n")).first_feature == 0

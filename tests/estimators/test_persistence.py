@@ -218,3 +218,14 @@ def test_a_description_that_lacks_something_is_explained(change, model, tmp_path
     path.write_text(json.dumps({**header, **change}))
     with pytest.raises(ModelFileError, match=r"damaged or does not fit|not written by"):
         EnergyMultiLabelClassifier.load(tmp_path / "m")
+
+
+def test_a_device_that_is_not_here_is_no_damage(model, tmp_path):
+    model.save(tmp_path / "m")
+    path = tmp_path / "m" / "model.json"
+    header = json.loads(path.read_text())
+    header["parameters"]["device"] = "nowhere"
+    path.write_text(json.dumps(header))
+    with pytest.raises(ConfigError, match="none that torch knows"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")
+    assert EnergyMultiLabelClassifier.load(tmp_path / "m", device="cpu").device == "cpu"

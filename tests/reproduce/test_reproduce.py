@@ -372,25 +372,41 @@ def test_two_processes_do_not_make_the_same_run(tmp_path):
     lock = tmp_path / f".small {key}.lock"
     with claimed(lock) as first:
         assert first
-        assert run(SMALL, Store(tmp_path, "small"), [key], None, lambda title: []) == 0
+        said = []
+        assert run(SMALL, Store(tmp_path, "small"), [key], None, lambda title: [], said.append) == 0
+        assert "another process's work" in said[0]
     assert run(SMALL, Store(tmp_path, "small"), [key], None, lambda title: []) == 1
     assert not lock.exists()
 
 
-def test_runs_of_another_processor_or_number_of_threads_are_apart(copy, monkeypatch):
-    here = environment()
-    former = {**here, "processor": FORMER_PROCESSOR, "threads": 1}
+def test_runs_of_another_processor_are_apart(copy, monkeypatch):
+    former = {**environment(), "processor": FORMER_PROCESSOR}
     assert whereabouts({k: v for k, v in former.items() if k != "processor"}) == whereabouts(former)
-    for name, value in (("processor", "another"), ("threads", 7)):
-        where = whereabouts({**former, name: value})
-        assert where == (*whereabouts(former), f"{name} {value}")
-    monkeypatch.setattr(store_module, "environment", lambda: {**here, "threads": 7})
-    monkeypatch.setattr(runner, "environment", lambda: {**here, "threads": 7})
-    store = Store(copy, "small")
-    assert not store.runs
-    assert make(store, seeds=1) == 3
+    other = {**former, "processor": "another"}
+    assert whereabouts(other) == (*whereabouts(former), "processor another")
+    monkeypatch.setattr(store_module, "environment", lambda: other)
+    monkeypatch.setattr(runner, "environment", lambda: other)
+    store, said = Store(copy, "small"), []
+    mine = Key("synthetic-90", "fair", "binary-relevance", 0)
+    if environment()["processor"] == FORMER_PROCESSOR:
+        assert not store.runs
+    assert run(SMALL, store, [mine], None, lambda title: [], said.append) == 1
+    assert "are kept apart" in said[0]
     assert len(stores_of(copy, "small")) == 2
-    assert "threads 7" in reproduced_section(SMALL, store)
+    assert "processor another" in reproduced_section(SMALL, store)
+
+
+def test_scores_of_one_place_are_not_those_of_another(tmp_path, monkeypatch):
+    """Though the name of the one is the beginning of the other's."""
+    key, places = Key("d", "fair", "m", 0), [{**environment(), "processor": name} for name in (FORMER_PROCESSOR, "another")]
+    for value, place in ((0.1, places[0]), (0.2, places[1]), (0.9, places[1])):
+        monkeypatch.setattr(store_module, "environment", lambda place=place: place)
+        store = Store(tmp_path, "t")
+        store.drop(lambda run: run.key == key)
+        store.add(key, Cell({}, {"chosen": np.array([value])}), {}, place, None)
+    for value, place in ((0.1, places[0]), (0.9, places[1])):
+        monkeypatch.setattr(store_module, "environment", lambda place=place: place)
+        assert Store(tmp_path, "t").runs[key].rows == {"chosen": np.float32([value])}
 
 
 @pytest.mark.parametrize("method", ["seal-nce", "auto"])

@@ -9,6 +9,11 @@ from enstruct import EnergyLoss
 from enstruct.errors import ConfigError, DataError
 
 
+class Sum(torch.nn.Module):
+    def forward(self, features, y):
+        return y.sum(-1)
+
+
 def loop(criterion, steps, seed=0):
     torch.manual_seed(seed)
     net = torch.nn.Linear(6, 5)
@@ -99,6 +104,8 @@ def test_misuse_is_explained():
     for wrong in (0.05, -1.0, -100.0, float("nan")):
         with pytest.raises(DataError, match="0 and 1 alone"):
             criterion(torch.zeros(2, 3), torch.full((2, 3), wrong), torch.zeros(2, 5))
+    with pytest.raises(ConfigError, match="no parameters"):
+        EnergyLoss(5, 3, energy=Sum())
     for rates in ({"clip": -1.0}, {"learning_rate": 0.0}):
         with pytest.raises(ConfigError, match="must be positive"):
             EnergyLoss(5, 3, **rates)

@@ -27,6 +27,7 @@ from enstruct.analyses import (
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar, successive_bars
+from enstruct.cli.tables import say
 from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
@@ -117,7 +118,7 @@ def _measurements(options: Namespace) -> None:
     model, _, Y, names = _rows(options)
     path = options.out / "measurements.png"
     measurement_matrix(model, names, Y, path)
-    Console().print(f"picture: {path}", highlight=False, soft_wrap=True)
+    say(f"picture: {path}")
 
 
 def _starts(options: Namespace) -> None:
@@ -198,4 +199,4 @@ def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) 
     where = {"analysis": kind, **data, "environment": environment()}
     text = json.dumps({**where, **figures}, indent=1)
     replace_file(file, lambda part: part.write_text(text, encoding="utf-8"))
-    Console().print(f"figures: {file}   picture: {picture}", highlight=False, soft_wrap=True)
+    say(f"figures: {file}   picture: {picture}")

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import say
 from enstruct.comparison.run import environment
 from enstruct.data.synthetic import block_exclusive
 from enstruct.energies import EnergySpec
@@ -64,4 +65,4 @@ def run(options: Namespace) -> None:
     content = {"rows": options.rows, "seed": options.seed, "environment": environment(), "results": results}
     text = json.dumps(content, indent=1)
     replace_file(options.out / "results.json", lambda part: part.write_text(text, encoding="utf-8"))
-    console.print(f"figures: {options.out / 'results.json'}   picture: {picture}", highlight=False, soft_wrap=True)
+    say(f"figures: {options.out / 'results.json'}   picture: {picture}")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.tables import say
 from enstruct.files import replace_file
 from enstruct.metrics import (
     average_precision,
@@ -58,14 +59,13 @@ def run(options: Namespace) -> None:
         figures["rules"][rule] = scores
         chosen = " (in force)" if rule == model.decision_ else ""
         table.add_row(rule + chosen, *(f"{100 * value:.2f}" for value in scores.values()))
-    console = Console()
-    console.print(table)
-    console.print(
+    Console().print(table)
+    say(
         f"{len(data)} rows; average precision {100 * figures['average precision']:.2f}; "
         f"calibration error {100 * figures['calibration error']:.2f}"
     )
     if model.notes_.get("source") == options.data:
-        console.print("these are the rows it was trained on, those held out among them: this is no test", soft_wrap=True)
+        say("these are the rows it was trained on, those held out among them: this is no test")
     if options.json is not None:
         text = json.dumps(figures, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))

@@ -57,7 +57,7 @@ def columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
     missing = [name for name in wanted if name not in place]
     if missing:
         raise DataError(f"{data.name or 'the data'} lacks {len(missing)} features of the model, first {missing[0]!r}.")
-    if len(place) < len(data.feature_names):
-        twice = next(name for i, name in enumerate(data.feature_names) if place[name] != i)
+    twice = next((name for i, name in enumerate(data.feature_names) if place[name] != i and name in set(wanted)), None)
+    if twice is not None:
         raise DataError(f"{data.name or 'the data'} has {twice!r} twice, and other columns than the model's training file.")
     return np.array([place[name] for name in wanted])

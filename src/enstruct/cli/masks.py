@@ -18,6 +18,7 @@ from rich.table import Table
 
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
+from enstruct.cli.tables import say
 from enstruct.cli.training import resumable
 from enstruct.data.image_folders import NAMED, load_picture_parts, load_pictures, near_duplicate_pictures, read_pictures
 from enstruct.errors import ConfigError, DataError
@@ -98,12 +99,9 @@ def _train(options: Namespace) -> None:
         segmenter.fit(train.images, train.truth(), *held)
         segmenter.save(options.out, {"source": options.data})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in segmenter.decision_scores_.items())
-    Console().print(
+    say(
         f"{len(train)} images, {len(segmenter.classes_)} classes; {segmenter.n_iter_} epochs; decision {segmenter.decision_}; "
         f"validation {segmenter.metric} {scores}; saved to {options.out}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
     )
 
 
@@ -127,7 +125,7 @@ def _predict(options: Namespace) -> None:
     if options.probabilities:
         for name, p in zip(data.names, segmenter.predict_proba(data.images), strict=True):
             replace_file(options.out / f"{name}.npy", lambda part, p=p: _write_array(part, p))  # type: ignore[misc]
-    Console().print(f"{len(data)} masks in {options.out}", highlight=False, soft_wrap=True)
+    say(f"{len(data)} masks in {options.out}")
 
 
 def _is_plain(folder: str) -> bool:
@@ -156,11 +154,9 @@ def _evaluate(options: Namespace) -> None:
         table.add_row(rule + in_force, *(f"{100 * score:.2f}" for score in scores.values()), shown)
     console = Console()
     console.print(table)
-    console.print(f"{len(data)} images", highlight=False)
+    say(f"{len(data)} images")
     if segmenter.notes_.get("source") == options.data and _is_plain(options.data):
-        console.print(
-            "these are the images it was trained on, those held out among them: this is no test", highlight=False, soft_wrap=True
-        )
+        say("these are the images it was trained on, those held out among them: this is no test")
     if options.json is not None:
         text = json.dumps({"images": len(data), "rules": figures}, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
@@ -176,12 +172,10 @@ def _duplicates(options: Namespace) -> None:
             table.add_row(*map(str, pair.values()))
         console.print(table)
     across = [pair for pair in pairs if pair["in"] != pair["also in"]]
-    console.print(
-        f"{len(pairs)} pairs, {len(across)} of them across parts: what is tested on, training has seen", highlight=False
-    )
+    say(f"{len(pairs)} pairs, {len(across)} of them across parts: what is tested on, training has seen")
 
 
 def _picture(options: Namespace) -> None:
     segmenter, data = EnergySegmenter.load(options.model), load_pictures(options.data, options.part)
     segmentation_picture(segmenter, data, options.images or list(range(min(4, len(data)))), options.out)
-    Console().print(f"picture in {options.out}", highlight=False, soft_wrap=True)
+    say(f"picture in {options.out}")

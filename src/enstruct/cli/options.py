@@ -11,7 +11,16 @@ from jsonargparse import ActionConfigFile, ArgumentParser, Namespace
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 
-NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "callbacks", "hierarchy", "warm_start", "class_weight", "verbose"}
+NOT_ON_THE_COMMAND_LINE = {
+    "encoder",
+    "energy_network",
+    "inference",
+    "callbacks",
+    "hierarchy",
+    "warm_start",
+    "class_weight",
+    "verbose",
+}
 
 
 def new_parser(description: str) -> ArgumentParser:

@@ -6,7 +6,6 @@ Tables that other commands make are handed to those commands, and their figures 
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
@@ -15,6 +14,7 @@ from rich.table import Table as Grid
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
+from enstruct.cli.tables import say
 from enstruct.errors import ConfigError
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce.commands import finished, run_parts
@@ -59,18 +59,17 @@ def run(options: Namespace) -> None:
         return
     store = Store(options.results, table.name)
     if options.adopt is not None:
-        Console().print(f"{adopt(table, store, options.adopt)} runs taken from {options.adopt}", highlight=False, soft_wrap=True)
+        say(f"{adopt(table, store, options.adopt)} runs taken from {options.adopt}")
         return
     datasets, protocols = check_choice(table, _names(options.datasets), _names(options.protocol))
     methods = _names(options.methods) or list(table.methods())
-    console = Console()
     with successive_bars() as bar:
         keys = list(plan(table, datasets, protocols, methods, options.seeds))
         if not keys:
             raise ConfigError(f"{table.name} has no run of {', '.join(methods)} under {', '.join(protocols)}.")
-        made = run_cells(table, store, keys, options.budget, bar, console.print, bool(options.datasets), options.again)
-    console.print(f"{made} runs made, {len(store.runs)} in {store.path}", highlight=False, soft_wrap=True)
-    console.print(reproduced_section(table, store), highlight=False, soft_wrap=True, markup=False)
+        made = run_cells(table, store, keys, options.budget, bar, say, bool(options.datasets), options.again)
+    say(f"{made} runs made, {len(store.runs)} in {store.path}")
+    say(reproduced_section(table, store))
 
 
 def _names(joined: str) -> list[str]:
@@ -97,7 +96,6 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     if options.protocol or options.budget is not None or options.adopt is not None or options.again:
         raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget, --adopt and --again are not for it.")
     given = {"--seeds": options.seeds, "--methods": options.methods or None}
-    say = partial(Console().print, highlight=False, soft_wrap=True)
     run_parts(
         table, _names(options.datasets), options.results.parent, main, say, {k: str(v) for k, v in given.items() if v is not None}
     )

@@ -13,6 +13,11 @@ WORDS = ("method", "rule")
 """Columns that hold words; the others hold numbers."""
 
 
+def say(*lines: Any) -> None:
+    """Plain text: brackets in names of files are no markup."""
+    Console().print(*lines, highlight=False, soft_wrap=True, markup=False)
+
+
 def show(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str, environment: dict[str, Any]) -> None:
     table = Table(title=escape(title))
     for name in titles:
@@ -22,4 +27,4 @@ def show(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]], foot:
     console = Console(width=200)
     console.print(table)
     where = f"enstruct {environment['enstruct']}, torch {environment['torch']}, {environment['threads']} threads."
-    console.print(f"{foot} {where}", highlight=False, soft_wrap=True)
+    say(f"{foot} {where}")

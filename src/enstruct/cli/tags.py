@@ -17,6 +17,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
+from enstruct.cli.tables import say
 from enstruct.cli.training import resumable
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import write_conll
@@ -99,12 +100,9 @@ def _train(options: Namespace) -> None:
         tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
         tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())
-    Console().print(
+    say(
         f"{len(train)} sentences, {train.n_tokens} tokens, {len(tagger.classes_)} tags; {tagger.n_iter_} epochs; decision "
         f"{tagger.decision_}; validation {tagger.metric_} {scores}; saved to {options.out}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
     )
 
 
@@ -185,12 +183,10 @@ def _evaluate(options: Namespace) -> None:
     console.print(table)
     unseen = {tag for row in truth for tag in row} - tagger.tags_.user_tags
     if unseen:
-        console.print(
-            f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}", highlight=False
-        )
-    console.print(f"{len(data)} sentences, {data.n_tokens} tokens", highlight=False)
+        say(f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}")
+    say(f"{len(data)} sentences, {data.n_tokens} tokens")
     if tagger.notes_.get("source") == options.data and Path(options.data).is_file():
-        console.print("these are the sentences it was trained on: this is no test", highlight=False)
+        say("these are the sentences it was trained on: this is no test")
     if options.json is not None:
         text = json.dumps({"sentences": len(data), "tokens": data.n_tokens, "rules": figures}, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
@@ -201,4 +197,4 @@ def _picture(options: Namespace) -> None:
     data = _data(tagger, options)
     transitions_picture(tagger, options.out / "tag-pairs.png")
     probabilities_picture(tagger, data, options.sentence, options.out / "sentence.png")
-    Console().print(f"pictures in {options.out}: tag-pairs.png, sentence.png", highlight=False, soft_wrap=True)
+    say(f"pictures in {options.out}: tag-pairs.png, sentence.png")

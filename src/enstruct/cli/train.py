@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
-from rich.console import Console
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
+from enstruct.cli.tables import say
 from enstruct.cli.training import resumable
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
@@ -56,12 +56,9 @@ def run(options: Namespace) -> None:
         model.save(options.out, notes)
     scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}
     chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if options.auto is not None else ""
-    Console().print(
+    say(
         f"{len(data)} rows, {data.X.shape[1]} features, {data.Y.shape[1]} labels; {chosen}{model.n_iter_} epochs; "
         f"decision {model.decision_}; validation {model.metric} {scores or '(no validation rows)'}; saved to {options.out}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
     )
 
 

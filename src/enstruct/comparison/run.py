@@ -162,13 +162,6 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _on_a_processor(setting: dict[str, Any]) -> dict[str, Any]:
-    """Settings from before the processor was recorded."""
-    if "environment" not in setting:
-        return setting
-    return {**setting, "environment": {"processor": FORMER_PROCESSOR, **setting["environment"]}}
-
-
 def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
     """Of settings: "environment.cores (2 there, 8 here)"."""
     found: list[str] = []
@@ -191,7 +184,7 @@ class ResultsFile:
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
         self.path, self.rows_path = path, path.with_suffix(".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
-        self.setting = _on_a_processor(json.loads(json.dumps(setting)))
+        self.setting = json.loads(json.dumps(setting))
         self.cells: dict[tuple[str, int], Cell] = {}
         if path.exists():
             self._read()
@@ -200,13 +193,16 @@ class ResultsFile:
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
             arrays = dict(np.load(self.rows_path, allow_pickle=False))
-            found = _on_a_processor(content["setting"])
+            found = content["setting"]
             records = content["runs"]
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
         if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
             young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
             found = {**found, "model": {**found["model"], **young}}
+        if "environment" in found and "processor" not in found["environment"]:  # from before it was recorded
+            here = self.setting.get("environment", {})
+            found = {**found, "environment": {**found["environment"], **{k: here[k] for k in ("processor",) if k in here}}}
         if found != self.setting:
             raise DataError(
                 f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."

@@ -24,7 +24,7 @@ OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".
 class Dataset:
     """``X`` (rows, features) dense float64 or CSR, missing cells NaN; ``Y`` (rows, labels) CSR uint8.
 
-    ``first_feature``: of svmlight files, what features count from there.
+    ``first_feature``: of svmlight files without header, what features count from there.
     """
 
     X: Any

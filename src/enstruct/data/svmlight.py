@@ -1,7 +1,8 @@
 """svmlight lines ``l1,l2 f:v f:v …``, with or without the header ``rows features labels`` of the XMC repository.
 
 Labels count from 0. Features count from 0 when a header is there; otherwise from 1 unless index 0 occurs, or as told: a model
-keeps what they counted from in its training file. A line without anything, but at the end, is a row without anything.
+keeps what they counted from in a training file without header. A line without anything, but at the end, is a row without
+anything.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ def read_svmlight(
     """
     every = enumerate(read_lines(path), 1)
     lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in every if not line.lstrip().startswith("#")]
-    while lines and not lines[-1][1]:
-        lines.pop()
-    header = _header(lines[0][1]) if lines else None
-    body = lines[1:] if header else lines
+    first = next((i for i, (_, line) in enumerate(lines) if line), 0)
+    header = _header(lines[first][1]) if lines else None
+    body = _rows(lines[first + 1 :] if header else lines, header[0] if header else 0)
     if header:
         n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
     if not body:
@@ -42,7 +42,7 @@ def read_svmlight(
         raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
     features = "\n".join(f"0 {row}" for _, row in checked)
     if first_feature is None:
-        first_feature = 0 if any(row.startswith("0:") for _, row in checked) else 1
+        first_feature = 0 if any(row and int(row.partition(":")[0]) == 0 for _, row in checked) else 1
     try:
         X, _ = load_svmlight_file(
             BytesIO(features.encode()), n_features=n_features, zero_based=first_feature == 0, dtype=np.float64
@@ -51,7 +51,17 @@ def read_svmlight(
         raise ParseError(str(error), path) from error
     Y = _indicator(path, label_sets, body, n_labels)
     names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
-    return Dataset(X, Y, *names, name=Path(path).name, first_feature=first_feature)
+    return Dataset(X, Y, *names, name=Path(path).name, first_feature=None if header else first_feature)
+
+
+def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:
+    """Without blank lines at the end, or anywhere if there are as many others as the header promised."""
+    filled = [(number, line) for number, line in lines if line]
+    if len(filled) == promised:
+        return filled
+    while len(lines) > promised and not lines[-1][1]:
+        lines = lines[:-1]
+    return lines
 
 
 def _header(line: str) -> tuple[int, int, int] | None:

@@ -41,7 +41,7 @@ log = logging.getLogger("enstruct")
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
-CODE = ("encoder", "energy_network", "method")
+CODE = ("encoder", "energy_network", "method", "inference")
 """Parameters that may be somebody's code, which no model folder holds."""
 
 
@@ -295,11 +295,18 @@ class EnergyEstimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=. Raises ModelFileError."""
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=; or another device=.
+
+        Raises ModelFileError, and ConfigError for a device that is not here.
+        """
         header, tensors = persistence.read_folder(path)
         parameters = persistence.parameters_for(cls, header, path, custom)
         try:
-            model = cls(**parameters, **custom)
+            model = cls(**{**parameters, **custom})
+        except TypeError as error:
+            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+        model._device()
+        try:
             model._restore(header, tensors)
         except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error

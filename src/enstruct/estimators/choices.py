@@ -20,8 +20,6 @@ def check_choices(estimator: Any) -> None:
         raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {estimator.validation_epochs!r}.")
     if estimator.validation_epochs and method.solver is not None:
         raise ConfigError(f"Method {method.name!r} is fitted by a solver, not in passes: set validation_epochs=0.")
-    if estimator.learn_constant and method.solver is not None:
-        raise ConfigError(f"{method.name!r} learns no labels that do not vary: set learn_constant=False.")
     if estimator.monitor not in ("auto", "fixed"):
         raise unknown_name("monitor", estimator.monitor, ("auto", "fixed"))
     if estimator.decision not in (*RULES, "auto"):

@@ -132,8 +132,15 @@ def _plain(Y: Any) -> Any:
     return Y
 
 
+def _is_missing(name: Any) -> bool:
+    try:
+        return name is None or bool(name != name)  # NaN differs from itself
+    except TypeError:  # and pandas' NA says nothing of the kind
+        return True
+
+
 def _sorted(names: set[Any]) -> NDArray[Any]:
-    if any(name is None or name != name for name in names):  # NaN differs from itself
+    if any(map(_is_missing, names)):
         raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
     try:
         return np.array(sorted(names))

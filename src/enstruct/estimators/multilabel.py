@@ -206,7 +206,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         X = self._validated(X, reset=True)
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
-        constants = ConstantLabels.none(rows.Y.shape[1]) if self.learn_constant else ConstantLabels.find(rows.Y)
+        learns = self.learn_constant and self._method().solver is None
+        constants = ConstantLabels.none(rows.Y.shape[1]) if learns else ConstantLabels.find(rows.Y)
         seed = self._seed()
         validation: Rows | None
         if X_val is not None:

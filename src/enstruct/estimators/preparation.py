@@ -135,15 +135,15 @@ def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[A
     """(labels,) weight of active labels in the supervised loss. "balanced": (negatives / positives), at most 20."""
     if class_weight is None:
         return None
-    if isinstance(class_weight, dict) and any(not weight >= 0 for weight in class_weight.values()):
-        raise ConfigError(f"class_weight has a negative weight: {min(class_weight.values())!r}.")
     if class_weight == "balanced":
         positives = np.asarray(Y.sum(0, dtype=float)).ravel()
         return np.clip((Y.shape[0] - positives) / np.maximum(positives, 1), 1 / 20, 20)
     if not isinstance(class_weight, dict):
         raise ConfigError(f"class_weight must be None, 'balanced' or a dict, not {class_weight!r}.")
     known = set(classes.tolist())
-    for label in class_weight:
+    for label, weight in class_weight.items():
         if label not in known:
             raise ConfigError(f"class_weight names {label!r}, which is not among the classes.")
+        if not (isinstance(weight, (int, float, np.number)) and weight >= 0):
+            raise ConfigError(f"class_weight of {label!r} must be a number from 0 on, not {weight!r}.")
     return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -127,9 +127,10 @@ def collected(folder: Path) -> dict[str, Runs]:
     """Data set -> runs of all files that have an automatic row of it; those of several versions, machines or settings under
     several titles.
 
-    Which library prints the page makes no difference to it.
+    Which torch or numpy prints the page makes no difference to it; settings are told from today's defaults.
     """
     found: dict[tuple[str, Where, str], Runs] = {}
+    sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
     def add(key: tuple[str, Where, str], runs: dict[Cell, tuple[dict[str, Any], NDArray[np.float64]]], folds: bool) -> None:
         into = found.setdefault(key, Runs({}, {}, folds))
@@ -140,7 +141,8 @@ def collected(folder: Path) -> dict[str, Runs]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if any(run["method"].partition(":")[0] in AUTOMATIC for run in content["runs"]):
             setting = content["setting"]
-            key = str(setting["data"]), whereabouts(setting.get("environment", {})), "" if _is_usual(setting) else path.name
+            usual = _is_usual(setting) and sizes.setdefault(str(setting["data"]), setting.get("rows")) == setting.get("rows")
+            key = str(setting["data"]), whereabouts(setting.get("environment", {})), "" if usual else path.name
             cells = ResultsFile(path, setting, setting["model"]).cells
             add(key, {k: (cell.record, cell.rows["chosen"]) for k, cell in cells.items()}, is_folds(setting))
     for store in stores_of(folder / "reproduce", "seal-2"):
@@ -158,7 +160,7 @@ def _is_usual(setting: dict[str, Any]) -> bool:
     given = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
     return (
         "tuned" not in setting
-        and (setting.get("split", "auto"), setting["split_seed"]) == ("auto", 0)
+        and (setting.get("split", "auto"), setting.get("split_seed", 0)) == ("auto", 0)
         and all(defaults.get(name) == value for name, value in given.items())
     )
 

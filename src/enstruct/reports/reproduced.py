@@ -78,7 +78,8 @@ def _where(store: Store) -> str:
         return ""
     run = next(iter(store.runs.values()))
     versions = ", ".join(f"{name} {run.line['environment'][name]}" for name in ("enstruct", "torch", "machine"))
-    return f"Runs of {versions}{', '.join(['', *store.where[len(SAME) :]])}, {run.line['environment'].get('threads')} threads."
+    threads = sorted({str(r.line["environment"].get("threads")) for r in store.runs.values()})
+    return f"Runs of {versions}{', '.join(['', *store.where[len(SAME) :]])}, {' or '.join(threads)} threads."
 
 
 def _set(table: LabelTable) -> str:

@@ -93,6 +93,8 @@ def run(
         check_settings(table, store, keys)
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
+    if apart := {run.where for run in store.elsewhere if run.key in set(keys)}:
+        say(f"runs of {'; '.join(' '.join(where) for where in sorted(apart))} are kept apart from those of this place")
     missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
@@ -106,7 +108,9 @@ def run(
             loaded = (key.dataset, key.protocol)
         with claimed(store.path.with_name(f".{table.name} {key}.lock".replace(":", " "))) as mine:
             store.refresh()
-            if mine and not _is_done(table, store, key):  # neither another process's work now, nor done by one meanwhile
+            if not mine:
+                say(f"{key} is another process's work")
+            elif not _is_done(table, store, key):  # by another process meanwhile
                 made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
     return made
 

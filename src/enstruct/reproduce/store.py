@@ -32,10 +32,9 @@ log = logging.getLogger("enstruct")
 Where = tuple[str, ...]
 ATTEMPTS = 5
 SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
-"""What runs must share to stand in one table, since figures depend on it."""
-FORMERLY = {"processor": FORMER_PROCESSOR, "threads": 1}
-"""And these: what is done within minutes depends on them. They are named only where they differ from what all runs were made on
-before processors were recorded."""
+"""What runs must share to stand in one table, since figures depend on it; and the processor, named where it is another than that
+of all runs from before it was recorded. The number of threads is recorded alone: but for what is done within minutes, figures do
+not depend on it."""
 
 
 class Key(NamedTuple):
@@ -64,8 +63,8 @@ class Run:
 
 def whereabouts(env: dict[str, Any]) -> Where:
     """Of an environment, what decides whether runs stand in one table."""
-    other = (f"{name} {env[name]}" for name, former in FORMERLY.items() if env.get(name, former) != former)
-    return (*(str(env.get(name)) for name in SAME), *other)
+    processor = env.get("processor", FORMER_PROCESSOR)
+    return (*(str(env.get(name)) for name in SAME), *(() if processor == FORMER_PROCESSOR else (f"processor {processor}",)))
 
 
 def stores_of(folder: Path, table: str) -> list[Store]:
@@ -200,7 +199,9 @@ class Store:
 
 
 def _prefix(line: dict[str, Any]) -> str:
-    return "/".join(str(line[name]) for name in Key._fields) + f"/{'/'.join(whereabouts(line['environment']))}/"
+    """Of the names of a run's scores. What is not always there comes first: no prefix is the beginning of another."""
+    where = whereabouts(line["environment"])
+    return "/".join([*where[len(SAME) :], *(str(line[name]) for name in Key._fields), *where[: len(SAME)], ""])
 
 
 def present_commit() -> str | None:

@@ -120,7 +120,7 @@ class EnergyLoss(nn.Module):
         if self.kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
-        dtype = next((p.dtype for p in self.energy.parameters()), logits.dtype)
+        dtype = next(self.energy.parameters()).dtype
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
         self._seen = (batch, logits.detach())

@@ -87,7 +87,9 @@ class LearnedLoss:
         self._gradients: tuple[Tensor | None, ...] = ()
         self._learning = [] if energy is None else [p for p in energy.parameters() if p.requires_grad]
         if energy is not None and method.negatives is not None:
-            device = next(energy.parameters()).device
+            if not self._learning:
+                raise ConfigError("The energy has no parameters that could learn.")
+            device = self._learning[0].device
             self.source = method.negatives.build(space, n_outputs, predictor).to(device)
             own = settings.energy_learning_rate
             rate = settings.learning_rate * method.energy_rate if own is None else own
