@@ -7,7 +7,7 @@ import torch
 
 from enstruct.energies import GlobalEnergy, LocalEnergy, SumEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference import Inference, MirrorDescent, ProjectedGradient, Unrolled
+from enstruct.inference import Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, Situation, UnrolledIterates, ValueTuples
 from enstruct.spaces import LabelSpace
 
@@ -62,6 +62,29 @@ def test_the_adversary_raises_the_regression_loss():
 
     assert (loss(moved) >= loss(start) - 1e-12).all()
     assert (loss(moved) > loss(start)).any()
+
+
+def test_an_adversary_by_another_rule_is_the_worst_point_on_its_way():
+    """Against torch's own Adam on -CE(v, q), clamped, with the gradient of v alone."""
+    space, at = situation("soft-f1")
+    source = ValueTuples(adversarial=ProjectedAdam(0.2), adversarial_steps=7).build(space, L)
+    found = source.draw(at).y[:, 1]
+    y = torch.nn.Parameter(torch.zeros(5, 1, L, dtype=torch.float64))
+    optimizer, points, losses = torch.optim.Adam([y], lr=0.2), [], []
+    for _ in range(7):
+        value = torch.sigmoid(-at.energy(at.state.detached(), y))
+        target = 1 - space.cost(y.detach(), at.truth)
+        loss = torch.nn.functional.binary_cross_entropy(value, target, reduction="none")
+        points.append(y.detach().clone().squeeze(1))
+        losses.append(loss.detach().squeeze(1))
+        optimizer.zero_grad()
+        (-loss.sum()).backward()
+        optimizer.step()
+        with torch.no_grad():
+            y.clamp_(0, 1)
+    worst = torch.stack(losses).argmax(0)
+    assert worst.any()  # for some row the start is not the worst
+    torch.testing.assert_close(found, torch.stack(points)[worst, torch.arange(5)])
 
 
 def test_unrolled_gradient_is_the_finite_difference():

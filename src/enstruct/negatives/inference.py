@@ -13,11 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Inference, Solver, minimise
 from enstruct.inference.objective import InferenceObjective, like_outputs
+from enstruct.inference.rules import Rule
 from enstruct.inference.unrolled import Unrolled
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.spaces.base import RelaxedSpace
@@ -38,11 +40,16 @@ class InferencePoint:
 
 @dataclass(frozen=True)
 class ValueTuples:
-    """``adversarial_steps`` of size ``rate`` from the truth or the blank output, a coin a row. Inference climbs v = sigma(-E)."""
+    """``adversarial_steps`` of size ``rate`` from the truth or the blank output, a coin a row. Inference climbs v = sigma(-E).
+
+    ``adversarial``: so many steps by another rule instead, from the blank output; the worst point on the way is taken, as in
+    SEAL's code.
+    """
 
     inference: Inference = field(default_factory=lambda: Inference(steps=20, as_value=True))
     rate: float = 0.5
     adversarial_steps: int = 1
+    adversarial: Rule | None = None
     has_noise = False
     differentiable = False
 
@@ -91,7 +98,8 @@ class _Tuples(NegativeSource):
     def draw(self, at: Situation) -> Candidates:
         how = self.settings.inference.resolve(self.space.relax(at.logits))
         found = minimise(at.energy, at.prepared(), self.space, settings=how).y
-        return Candidates(torch.stack([found, self._adversarial(at), at.truth], dim=1))
+        adversarial = self._adversarial(at) if self.settings.adversarial is None else self._worst(at, self.settings.adversarial)
+        return Candidates(torch.stack([found, adversarial, at.truth], dim=1))
 
     @torch.no_grad()
     def _adversarial(self, at: Situation) -> Tensor:
@@ -101,13 +109,32 @@ class _Tuples(NegativeSource):
         coin = torch.rand(len(at.truth), *[1] * (at.truth.dim() - 1), device=at.truth.device) < 0.5
         y = torch.where(coin.unsqueeze(1), at.truth.unsqueeze(1), blank)
         for _ in range(self.settings.adversarial_steps):
-            energy, slope = objective.value_and_gradient(y)
-            cost = self.space.cost(y, at.truth, at.mask)
-            if at.reward is not None:
-                cost = at.reward.cost(cost, y, at.mask, averaged=True)
-            error = torch.sigmoid(-energy) - (1 - cost)  # v - q
-            y = self.space.project(y - self.settings.rate * like_outputs(error, y) * slope)
+            value, oracle, slope = self._judged(objective, y, at)
+            y = self.space.project(y - self.settings.rate * like_outputs(value - oracle, y) * slope)
         return y.squeeze(1)
+
+    @torch.no_grad()
+    def _worst(self, at: Situation, rule: Rule) -> Tensor:
+        """(batch, ...): of the start and the points before the last step, where the regression's loss is highest."""
+        objective = InferenceObjective(at.energy, at.prepared().detached(), self.space)
+        y = worst = self.space.blank(len(at.truth), 1, at.truth, at.prepared().parts)
+        highest = torch.full_like(y.flatten(2)[:, :, 0], -torch.inf)
+        memory = rule.start(y, self.space)
+        for _ in range(self.settings.adversarial_steps):
+            value, oracle, slope = self._judged(objective, y, at)
+            loss = F.binary_cross_entropy(value, oracle, reduction="none")
+            worst = torch.where(like_outputs(loss > highest, y), y, worst)
+            highest = torch.maximum(loss, highest)
+            memory, y = rule.step(memory, y, like_outputs(value - oracle, y) * slope, self.space)
+        return worst.squeeze(1)
+
+    def _judged(self, objective: InferenceObjective, y: Tensor, at: Situation) -> tuple[Tensor, Tensor, Tensor]:
+        """(batch, 1) the energy's value v and the oracle's q, and the slope of E."""
+        energy, slope = objective.value_and_gradient(y)
+        cost = self.space.cost(y, at.truth, at.mask)
+        if at.reward is not None:
+            cost = at.reward.cost(cost, y, at.mask, averaged=True)
+        return torch.sigmoid(-energy), 1 - cost, slope
 
 
 class _Unrolled(NegativeSource):

@@ -12,8 +12,8 @@ repeated.
 What differs still: the folds are ours (those of the papers are not public), updates a batch are capped (``MOST_ENERGY``,
 ``MOST_PREDICTOR``; the page says where, see :func:`reduced`), the energy's learning rate is halved on a plateau where the
 predictor's is (theirs is constant), label scores have a bias, SEAL-margin's candidates are the predictor's, dropout is drawn
-once a batch, off for the predictor that energy-only rows start from or sample; DVN's adversarial outputs are ours, and NCE's
-inference starts from sigma of normal numbers, not from uniform ones. spo_FUN has 84 of its 86 features here.
+once a batch, off for the predictor that energy-only rows start from or sample; NCE's inference starts from sigma of normal
+numbers, not from uniform ones. spo_FUN has 84 of its 86 features here.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ def _inference(method: str, rate: float) -> dict[str, Any]:
     rule = ProjectedAdam(rate)
     if method == "dvn":
         training = Inference(rule, ("zeros",), steps=20, as_value=True)
-        return {"negatives": ValueTuples(training), "inference": replace(training, steps=30)}
+        negatives = ValueTuples(training, adversarial=rule, adversarial_steps=20)
+        return {"negatives": negatives, "inference": replace(training, steps=30)}
     if method == "nce":
         return {"inference": Inference(rule, ("random",) * 3, steps=20)}
     how = Inference(rule, ("predictor",), steps=20)
