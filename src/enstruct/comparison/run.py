@@ -200,9 +200,9 @@ class ResultsFile:
         if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
             young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
             found = {**found, "model": {**found["model"], **young}}
-        if "environment" in found and "processor" not in found["environment"]:  # from before it was recorded
-            here = self.setting.get("environment", {})
-            found = {**found, "environment": {**found["environment"], **{k: here[k] for k in ("processor",) if k in here}}}
+        here = self.setting.get("environment", {})
+        if "environment" in found and "processor" in here:  # a file from before it was recorded has none
+            found = {**found, "environment": {"processor": here["processor"], **found["environment"]}}
         if found != self.setting:
             raise DataError(
                 f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."

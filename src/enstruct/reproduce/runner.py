@@ -86,7 +86,7 @@ def run(
     diverges is kept as such, and the next run begun.
     """
     with locked(store.path.with_suffix(".lock")):
-        """Whether anything can be written there, before anything is run."""
+        pass  # where nothing can be written, that is said before anything is run
     if again:
         check_all_asked(table, store, keys)
     else:

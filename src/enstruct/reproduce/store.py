@@ -37,6 +37,10 @@ of all runs from before it was recorded. The number of threads is recorded alone
 not depend on it."""
 
 
+class _TornError(Exception):
+    """The line of this number has no scores."""
+
+
 class Key(NamedTuple):
     dataset: str
     protocol: str
@@ -92,7 +96,7 @@ class Store:
                 if self.path.exists():
                     self._read()
                 return
-            except LookupError as error:
+            except _TornError as error:
                 if attempt + 1 == ATTEMPTS:
                     raise DataError(
                         f"{self.path}, line {error} has no scores in {self.rows_path.name}: the files are not of one time. Take "
@@ -125,7 +129,7 @@ class Store:
                 self.without_scores.append(Run(line, {}))
                 continue
             if not rows:
-                raise LookupError(number)
+                raise _TornError(number)
             self._keep(Run(line, rows))
 
     def _keep(self, run: Run) -> None:
