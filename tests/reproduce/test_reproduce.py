@@ -23,8 +23,7 @@ from enstruct.reproduce import runner
 from enstruct.reproduce import store as store_module
 from enstruct.reproduce.protocols import (
     GENERATED_SHAPES,
-    MOST_ENERGY,
-    MOST_PREDICTOR,
+    MOST_UPDATES,
     capped,
     load_rows,
     method_of,
@@ -72,16 +71,17 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
         assert given["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy:
             steps = row.coupling
-            assert steps.repeats * steps.energy_steps <= MOST_ENERGY
-            assert steps.repeats * steps.predictor_steps <= MOST_PREDICTOR
+            assert steps.repeats * steps.energy_steps <= MOST_UPDATES[0]
+            assert steps.repeats * steps.predictor_steps <= MOST_UPDATES[1]
 
 
 def test_the_caps():
-    assert capped("seal-nce", 12, 5) == {"repeats": 5, "energy_steps": 2}
-    assert capped("seal-ranking", 9, 10) == {"repeats": 5, "energy_steps": 2}
-    assert capped("seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
-    assert capped("seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
-    assert capped("dvn", 1, 0) == {}
+    assert capped("bibtex", "seal-nce", 12, 5) == {"repeats": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-ranking", 9, 10) == {"repeats": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
+    assert capped("bibtex", "seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
+    assert capped("bibtex", "dvn", 1, 0) == {}
+    assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 1, "energy_steps": 3}
 
 
 def test_reduced_updates_are_named():

@@ -15,7 +15,7 @@ from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import METHODS
 from enstruct.reports.analyses import analysis_lines, description_lines
 from enstruct.reports.markdown import markdown_table
-from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_ENERGY, MOST_PREDICTOR, reduced
+from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct.reproduce.runner import has_settings, outdated
 from enstruct.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
 from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable, Protocol
@@ -50,8 +50,9 @@ def reproduced_page(folder: Path) -> list[str]:
         "(marked ¹) over rows alone (`auto`, an average of nets, against an "
         f"average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear "
         "models and averages of nets given these). Published protocol: the papers' settings and data handling, updates a batch "
-        f"capped at {MOST_ENERGY} of the energy and {MOST_PREDICTOR} of the predictor (see `enstruct.reproduce.protocols`); ² of "
-        "runs made with other settings than are declared by now (`--again` makes them anew).",
+        f"capped at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor or fewer (see "
+        "`enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them "
+        "anew).",
         "",
     ]
     for table in TABLES.values():
