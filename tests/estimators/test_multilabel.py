@@ -361,6 +361,31 @@ def test_own_encoder_energy_and_method(blocks):
     assert torch.equal(encoder.linear.weight, before)  # a parameter is not changed by fit
 
 
+def test_encoders_of_one_s_own_keep_to_single_precision(blocks):
+    class Recurrent(torch.nn.Module):
+        """Makes tensors of the default precision on its way."""
+
+        def __init__(self, n_features):
+            super().__init__()
+            self.cell, self.out_features = torch.nn.GRUCell(n_features, 12), 12
+
+        def forward(self, x):
+            return self.cell(x, torch.zeros(len(x), 12))
+
+    X = blocks.X.toarray() if hasattr(blocks.X, "toarray") else np.asarray(blocks.X)
+    for encoder in (Recurrent, torch.nn.Linear(64, 8).double()):
+        model = small("cross-entropy", encoder=encoder, max_iter=1).fit(X.astype(np.float64), blocks.Y)
+        assert model.predict(X.astype(np.float64)).shape == blocks.Y.shape
+
+
+def test_a_last_batch_of_one_row_trains_batch_normalisation():
+    data = block_exclusive(33, seed=1)
+    encoder = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.BatchNorm1d(8))
+    model = small("cross-entropy", encoder=encoder, max_iter=1, batch_size=16, decision="fixed")
+    model.fit(data.X, data.Y, X_val=data.X, Y_val=data.Y)
+    assert model.history_[-1]["predictor_updates"] == 2  # 16 and 17 rows
+
+
 def test_hierarchical_predictions_are_closed():
     from enstruct.data.hierarchy import Hierarchy
 

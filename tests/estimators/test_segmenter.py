@@ -152,6 +152,40 @@ def test_one_s_own_encoder_and_energy(pictures):
         EnergySegmenter("cross-entropy", encoder=torch.nn.Identity(), **FAST).fit(*pictures)
 
 
+class OwnEnergy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scores = torch.nn.Linear(1, 2)
+
+    def forward(self, x, y):
+        assert y.ndim == 5
+        assert x.shape[:3] == (len(y), *y.shape[2:4])
+        return (y * self.scores(x).unsqueeze(1)).sum((2, 3, 4))
+
+
+@pytest.mark.parametrize("method", ["dvn", "seal-nce"])
+def test_inference_on_an_energy_of_one_s_own(method):
+    """Whether some pixels have no truth or none: the energy is given images of the same form."""
+    images, masks = ellipses(14, size=15, seed=0)
+    model = EnergySegmenter(method, energy_network=OwnEnergy(), max_iter=1, **FAST).fit(images, masks)
+    assert model.predict(images, refine=None if method == "dvn" else 2).shape == masks.shape
+
+
+def test_features_of_another_form_are_explained(pictures):
+    class Convolution(torch.nn.Module):
+        out_features = 3
+
+        def __init__(self, channels, stride=1):
+            super().__init__()
+            self.conv = torch.nn.Conv2d(channels, 3, 3, stride, padding=1)
+
+        def forward(self, x):
+            return self.conv(x.movedim(-1, 1))
+
+    with pytest.raises(ConfigError, match=r"\(1, 16, 16, 3\) for pixels.*gives \(1, 3, 16, 16\); permute"):
+        EnergySegmenter("cross-entropy", encoder=Convolution, **FAST).fit(*pictures)
+
+
 def test_saving(fitted, pictures, tmp_path):
     fitted.save(tmp_path / "m", {"note": 1})
     again = EnergySegmenter.load(tmp_path / "m")

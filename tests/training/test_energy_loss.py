@@ -1,12 +1,13 @@
 """The drop-in loss in somebody's own loop."""
 
+import copy
 import dataclasses
 
 import pytest
 import torch
 
 from enstruct import EnergyLoss
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, DivergenceError
 
 
 class Sum(torch.nn.Module):
@@ -170,7 +171,7 @@ def test_tags_in_ones_own_loop(method):
 
 def test_ignored_tokens_change_nothing():
     torch.manual_seed(0)
-    criterion = EnergyLoss(6, 3, "seal-margin", outputs="tags")
+    criterion = EnergyLoss(6, 3, "seal-margin", outputs="tags", warmup=0)
     features, y = tag_batch()
     logits = torch.randn(16, 6, 3)
     other = logits.clone()
@@ -251,3 +252,132 @@ def test_bad_masks():
     ]:
         with pytest.raises(DataError, match=what):
             criterion(*arguments)
+
+
+def label_batch(n=8):
+    torch.manual_seed(0)
+    return torch.randn(n, 3, requires_grad=True), (torch.rand(n, 3) < 0.4).float(), torch.randn(n, 5)
+
+
+class Mine(torch.nn.Module):
+    """An energy of one's own: linear in y, with what trains differently than it answers."""
+
+    def __init__(self, squeezed=True):
+        super().__init__()
+        self.norm, self.scores, self.drop = torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 3), torch.nn.Dropout(0.5)
+        self.squeezed = squeezed
+
+    def forward(self, x, y):
+        energy = (y * self.scores(self.drop(self.norm(x))).unsqueeze(1)).sum(-1)
+        return energy if self.squeezed else energy.unsqueeze(-1)
+
+
+def test_an_update_before_backward_is_noticed():
+    """Its gradient would be that of another energy than the loss had."""
+    logits, y, features = label_batch()
+    criterion = EnergyLoss(5, 3, warmup=0)
+    loss = criterion(logits, y, features)
+    criterion.update()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_loaded_state_is_a_copy():
+    logits, y, features = label_batch()
+
+    def further(criterion):
+        torch.manual_seed(1)
+        for _ in range(5):
+            criterion(logits, y, features)
+            last = criterion.update()
+        return last
+
+    criterion = EnergyLoss(5, 3, learning_rate=0.1)
+    further(criterion)
+    best = copy.deepcopy(criterion.state_dict())
+    criterion.load_state_dict(best)
+    first = further(criterion)
+    criterion.load_state_dict(best)
+    assert further(criterion) == first
+
+
+def test_evaluation_mode_repeats_and_trains_nothing():
+    logits, y, features = label_batch()
+    criterion = EnergyLoss(5, 3, energy=Mine(), warmup=0)
+    criterion(logits, y, features)
+    seen = criterion._seen
+    before = copy.deepcopy(criterion.state_dict())
+    criterion.eval()
+    with torch.no_grad():
+        values = [float(criterion(logits, y, features)) for _ in range(3)]
+    assert len(set(values)) == 1
+    assert all(torch.equal(v, before[k]) for k, v in criterion.state_dict().items() if isinstance(v, torch.Tensor))
+    assert criterion._seen is seen
+    criterion.train()
+    assert criterion(logits, y, features).item() != values[0]  # dropout
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_cast_after_training_and_with_an_energy_of_ones_own(dtype):
+    logits, y, features = label_batch()
+    for energy in (None, Mine()):
+        criterion = EnergyLoss(5, 3, energy=energy)
+        criterion(logits, y, features)
+        criterion.update()
+        criterion.to(dtype)
+        criterion(logits, y, features).backward()
+        criterion.update()
+        state = criterion.learned.optimizers["energy"].state
+        assert {s["exp_avg"].dtype for s in state.values()} == {dtype}
+
+
+def test_tags_and_masks_rise_over_a_warm_up_too():
+    """Their games begin, in the library, with a stage of cross-entropy that here is the caller's, if there was one."""
+    assert EnergyLoss(6, 3, outputs="tags").learned.method.predictor_loss.warmup == 500
+    assert EnergyLoss(6, 3, outputs="tags", warmup=0).learned.method.predictor_loss.warmup == 0
+    masks = EnergyLoss(6, 3, outputs="masks").learned.method
+    assert (masks.name, masks.predictor_loss.warmup) == ("seal-regression-s", 300)
+
+
+def test_ruled_out_tags_cost_nothing():
+    torch.manual_seed(0)
+    logits = torch.randn(2, 4, 3)
+    logits[..., 2] = -torch.inf
+    logits.requires_grad_()
+    y = torch.tensor([[0, 1, 0, -100], [1, 1, 0, 0]])
+    criterion = EnergyLoss(6, 3, outputs="tags")  # the energy's weight begins at 0
+    loss = criterion(logits, y, torch.randn(2, 4, 6))
+    reference = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum") / 2
+    torch.testing.assert_close(loss, reference)
+    (gradient,) = torch.autograd.grad(loss, logits)
+    (wanted,) = torch.autograd.grad(reference, logits)
+    torch.testing.assert_close(gradient, wanted)
+    criterion.update()
+
+
+def test_slips_are_explained():
+    logits, y, features = label_batch()
+    bad = EnergyLoss(5, 3, energy=Mine(squeezed=False), warmup=0)
+    with pytest.raises(ConfigError, match=r"\(8, 1\); Mine gives \(8, 1, 1\)"):
+        bad(logits, y, features)
+    with pytest.raises(DataError, match="empty"):
+        EnergyLoss(5, 3)(logits[:0], y[:0], features[:0])
+    with pytest.raises(DataError, match="empty"):
+        EnergyLoss(6, 3, outputs="tags")(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, 6))
+    lost = EnergyLoss(5, 3)
+    lost(logits.detach() * torch.nan, y, features)
+    with pytest.raises(DivergenceError, match="logits hold NaN"):
+        lost.update()
+    still = EnergyLoss(5, 3)
+    still(logits, y, features)
+    still.requires_grad_(False)
+    with pytest.raises(ConfigError, match="No parameter of the energy learns"):
+        still.update()
+    for wrong in (Mine, "mlp"):
+        with pytest.raises(ConfigError, match="not its class"):
+            EnergyLoss(5, 3, energy=wrong)
+    with pytest.raises(ConfigError, match="non-negative"):
+        EnergyLoss(5, 3, energy_weight=float("nan"))
+    for name in ("predictor_steps", "repeats", "first"):
+        with pytest.raises(ConfigError, match=f"takes no {name}"):
+            EnergyLoss(5, 3, **{name: 2})

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, cast
 
+import torch
 from torch import Tensor, nn
 
-from enstruct.errors import unknown_name
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.spaces.label_vectors import Labels, LabelVectors
 
 
@@ -132,19 +133,32 @@ class SumEnergy(nn.Module):
 
 
 class ModuleEnergy(nn.Module):
-    """A user's own ``module(x, y) -> (batch, samples)`` behind the protocol; y arrives dense."""
+    """A user's own ``module(x, y) -> (batch, samples)`` behind the protocol; y arrives dense.
+
+    Padding and places without a truth are zero in y, all classes of them; x is as it is there. ConfigError for another shape.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
-        return State((x,), mask, x.shape[0], () if mask is None else tuple(mask.shape[1:-1]))
+        return State((x,), mask, x.shape[0], tuple((x if mask is None else mask).shape[1:-1]))
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
-        dense = y.to_dense() if isinstance(y, LabelVectors) else y
-        return cast(Tensor, self.module(state.terms[0], dense))
+        dense = y.to_dense(self._dtype()) if isinstance(y, LabelVectors) else y
+        energies = cast(Tensor, self.module(state.terms[0], dense))
+        if energies.shape != dense.shape[:2]:
+            raise ConfigError(
+                f"An energy of your own must give one number for each of {dense.shape[1]} outputs of {len(dense)} rows, "
+                f"{tuple(dense.shape[:2])}; {type(self.module).__name__} gives {tuple(energies.shape)}."
+            )
+        return energies
+
+    def _dtype(self) -> torch.dtype:
+        first = next(self.module.parameters(), None)
+        return torch.float32 if first is None else first.dtype
 
 
 def masked(y: Labels, mask: Tensor | None) -> Labels:

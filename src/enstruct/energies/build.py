@@ -76,6 +76,8 @@ def build_energy(
     """
     if isinstance(spec, nn.Module):
         return spec if hasattr(spec, "prepare") else ModuleEnergy(spec)
+    if not isinstance(spec, EnergySpec):
+        raise ConfigError(f"An energy is an EnergySpec or an nn.Module (an instance, not its class), not {spec!r}.")
     for name in spec.terms:
         if name not in allowed:
             raise ConfigError(f"The energy term {name!r} is not for this kind of output; its terms are {', '.join(allowed)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -30,7 +30,7 @@ def build_networks(
         if encoder is None:
             sparse = hasattr(example, "indptr")
             return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
-        own = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(example.shape[1])
+        own = own_encoder(encoder, example.shape[1])
         if not isinstance(getattr(own, "out_features", None), int):
             own.out_features = _width(own, example)  # type: ignore[assignment]
         return own
@@ -38,10 +38,31 @@ def build_networks(
     predictor = Predictor(fresh(), n_labels)
     if not method.has_energy:
         return predictor, None
-    spec = energy_spec(method, energy)
-    if not isinstance(spec, (EnergySpec, nn.Module)):
-        raise ConfigError(f"energy must be an EnergySpec, an nn.Module or None, not {type(spec).__name__}.")
-    return predictor, build_energy(spec, predictor.encoder, fresh(), n_labels)
+    return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
+
+
+def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:
+    """A user's encoder, copied or made from what a callable is given, in the single precision that networks train in.
+
+    ConfigError where it must be ``sized``, that is say how wide its features are, and does not.
+    """
+    own = (copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given)).float()
+    if sized and not isinstance(getattr(own, "out_features", None), int):
+        raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
+    return own
+
+
+def check_places(encoder: nn.Module, x: torch.Tensor) -> None:
+    """ConfigError unless the encoder gives (batch, height, width, out_features) for x (batch, height, width, channels)."""
+    encoder.eval()
+    with torch.no_grad():
+        found = tuple(encoder(x).shape)
+    wanted = (*x.shape[:-1], cast(int, encoder.out_features))
+    if found != wanted:
+        raise ConfigError(
+            f"An encoder of images gives features at every pixel, channels last: {wanted} for pixels {tuple(x.shape)}. This one "
+            f"gives {found}; permute its output, or bring it back to the size of the image."
+        )
 
 
 def energy_spec(method: Method, energy: EnergySpec | nn.Module | None) -> EnergySpec | nn.Module:

@@ -70,8 +70,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return X
 
     def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
-        """(rows, modelled labels) in the precision of X."""
-        return super()._logits(X, refine, double or X.dtype == np.float64)
+        """(rows, modelled labels) in the precision of X; an encoder of one's own may know single precision alone."""
+        return super()._logits(X, refine, self.encoder is None and (double or X.dtype == np.float64))
 
     labels_: LabelFormat
     constants_: ConstantLabels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
@@ -18,11 +17,12 @@ from enstruct.energies.build import MASK_TERMS
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
-from enstruct.estimators.networks import energy_spec
+from enstruct.estimators.networks import check_places, energy_spec, own_encoder
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
+from enstruct.training.batches import to_inputs
 from enstruct.training.settings import Settings
 
 NETWORKS = ("unet", "fcn")
@@ -213,7 +213,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return order[n:].tolist(), order[:n].tolist()
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
-        return self._blank_networks(method)
+        predictor, energy = self._blank_networks(method)
+        if self.encoder is not None:
+            check_places(cast(nn.Module, predictor.encoder), to_inputs(train.take(np.arange(1)).X).x)
+        return predictor, energy
 
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
         n_classes = len(self.masks_.classes)
@@ -231,10 +234,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             if self.network == "fcn":
                 return FCN(channels, self.width, self.width, dropout=self.dropout)
             return UNet(channels, self.width, self.levels, dropout=self.dropout)
-        own = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else self.encoder(channels)
-        if not isinstance(getattr(own, "out_features", None), int):
-            raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
-        return cast(nn.Module, own)
+        return own_encoder(self.encoder, channels, sized=True)
 
     def _choose_decision(self, validation: Rows) -> None:
         p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)

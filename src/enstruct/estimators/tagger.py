@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,7 +22,7 @@ from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.light_data import LightData
-from enstruct.estimators.networks import energy_spec
+from enstruct.estimators.networks import energy_spec, own_encoder
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
@@ -276,10 +275,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         def fresh() -> nn.Module:
             if self.encoder is None:
                 return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
-            own = copy.deepcopy(self.encoder) if isinstance(self.encoder, nn.Module) else self.encoder(self.tokens_)
-            if not isinstance(getattr(own, "out_features", None), int):
-                raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
-            return cast(nn.Module, own)
+            return own_encoder(self.encoder, self.tokens_, sized=True)
 
         predictor = Predictor(fresh(), len(self.tags_.tags))
         if not method.has_energy:

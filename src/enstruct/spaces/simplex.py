@@ -98,6 +98,7 @@ class SimplexSpace:
     def log_prob(self, y: Tensor, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of one-hot y under independent classes."""
         log_p = F.log_softmax(logits, dim=-1)
+        log_p = log_p.clamp(min=torch.finfo(log_p.dtype).min)  # a class ruled out by -inf costs nothing where y has another
         if mask is not None:
             log_p = log_p * mask
         return torch.matmul(y.flatten(2), log_p.flatten(1).unsqueeze(-1)).squeeze(-1)

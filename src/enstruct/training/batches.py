@@ -67,9 +67,15 @@ def to_targets(Y: Any, device: torch.device | str = "cpu", dtype: torch.dtype = 
 
 @singledispatch
 def shuffled(X: Any, size: int) -> list[NDArray[np.int64]]:
-    """The rows of each batch of an epoch, by torch's random numbers."""
+    """The rows of each batch of an epoch, by torch's random numbers.
+
+    A last batch of one row joins the one before it: a network with batch normalisation cannot train on one.
+    """
     order = torch.randperm(X.shape[0]).numpy()
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    cut = [order[start : start + size] for start in range(0, len(order), size)]
+    if len(cut) > 1 and len(cut[-1]) == 1 < size:
+        cut[-2:] = [np.concatenate(cut[-2:])]
+    return cut
 
 
 @singledispatch

@@ -5,7 +5,7 @@
         features = encoder(x)
         loss = criterion(head(features), y, features)
         optimizer.zero_grad(); loss.backward(); optimizer.step()
-        criterion.update()
+        criterion.update()                                          # after backward: it changes the energy
 
 For a tagger, ``EnergyLoss(features_dim, n_tags, outputs="tags")``: logits (batch, time, tags), features (batch, time, width), y
 (batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, outputs="masks")``, in torch's order
@@ -13,11 +13,13 @@ of images: logits (batch, classes, height, width), features (batch, width, heigh
 stands where there is no truth, as in torch's own cross-entropy.
 
 ``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser
-on the batch just seen. ``criterion.state_dict()`` includes that optimiser's state.
+on the batch just seen. ``criterion.state_dict()`` includes that optimiser's state, as a dict beside the tensors (copy it by
+``copy.deepcopy``). In evaluation mode (``criterion.eval()``) the energy is too, and the batch is not remembered.
 """
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -25,11 +27,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.customise import customise
+from enstruct.customise import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.energies.build import LABEL_TERMS, MASK_TERMS, TAG_TERMS
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError, DivergenceError, unknown_name
 from enstruct.mask_methods import MASK_METHODS, SHAPE
 from enstruct.methods import METHODS, TOGETHER, Method, get_method
 from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
@@ -39,6 +41,8 @@ from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings, check_rates
 
 IGNORED = -100
+WARMUP = 500
+"""Calls, for a game that begins with a predictor trained by cross-entropy: here that is the caller's, if he trained one."""
 
 
 class Kind(NamedTuple):
@@ -46,6 +50,7 @@ class Kind(NamedTuple):
 
     places: int
     names: str
+    default: str
     methods: dict[str, Method]
     terms: tuple[str, ...]
     energy: EnergySpec
@@ -53,9 +58,9 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "labels": Kind(0, "", METHODS, LABEL_TERMS, EnergySpec(), LabelSpace),
-    "tags": Kind(1, "time", TAG_METHODS, TAG_TERMS, EnergySpec(("local", "chain")), TagSpace),
-    "masks": Kind(2, "height, width", MASK_METHODS, MASK_TERMS, EnergySpec(**SHAPE), MaskSpace),
+    "labels": Kind(0, "", "seal-nce", METHODS, LABEL_TERMS, EnergySpec(), LabelSpace),
+    "tags": Kind(1, "time", "seal-nce", TAG_METHODS, TAG_TERMS, EnergySpec(("local", "chain")), TagSpace),
+    "masks": Kind(2, "height, width", "seal-regression-s", MASK_METHODS, MASK_TERMS, EnergySpec(**SHAPE), MaskSpace),
 }
 
 
@@ -63,12 +68,14 @@ class EnergyLoss(nn.Module):
     """``criterion(logits, y, features) -> scalar``.
 
     features_dim, n_labels : widths of ``features`` (batch, features_dim) and of ``logits`` and ``y`` (batch, n_labels).
-    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`; for tags and masks a row of their tables.
-    energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last.
+    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`; for tags and masks a row of their tables. By
+        default "seal-nce", for masks "seal-regression-s", as the estimators have it.
+    energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last,
+        and zeros in y where there is no truth.
     outputs : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
     learning_rate, weight_decay, clip : of the energy's AdamW.
-    changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``. The energy's weight rises over the row's
-        ``warmup`` calls of :meth:`update` (500 for most), so that the network learns the labels first; 0 for one that has.
+    changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``. The energy's weight rises over ``warmup``
+        calls of :meth:`update` (500; for masks 300), so that the network learns the labels first; 0 for one that has.
 
     The supervised part is cross-entropy summed over labels or tokens, or averaged over pixels; and averaged over rows.
     """
@@ -77,7 +84,7 @@ class EnergyLoss(nn.Module):
         self,
         features_dim: int,
         n_labels: int,
-        method: str | Method = "seal-nce",
+        method: str | Method | None = None,
         energy: EnergySpec | nn.Module | None = None,
         *,
         outputs: Literal["labels", "tags", "masks"] = "labels",
@@ -90,9 +97,13 @@ class EnergyLoss(nn.Module):
         if outputs not in KINDS:
             raise unknown_name("kind of outputs", outputs, KINDS)
         self.kind = kind = KINDS[outputs]
-        row = customise(get_method(method, kind.methods), **changes)
-        if kind.places and any(stage.predictor and stage.energy for stage in row.stages):
-            row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
+        for name in COUPLING_SETTINGS:
+            if name != "energy_steps" and changes.get(name) is not None:
+                raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")
+        row = customise(get_method(kind.default if method is None else method, kind.methods), **changes)
+        if len(row.stages) > 1 and kind.places and any(stage.predictor and stage.energy for stage in row.stages):
+            rises = replace(row.predictor_loss, warmup=row.predictor_loss.warmup if "warmup" in changes else WARMUP)
+            row = replace(row, stages=TOGETHER, predictor_loss=rises)  # the first stage, cross-entropy, is the caller's own
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
         check_rates(learning_rate=learning_rate, clip=clip)
@@ -116,17 +127,21 @@ class EnergyLoss(nn.Module):
         self._seen: tuple[Batch, Tensor] | None = None
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
-        """Scalar loss; remembers the batch for :meth:`update`. DataError if shapes disagree, or y is no 0/1 matrix."""
+        """Scalar loss; in training mode the batch is remembered for :meth:`update`.
+
+        DataError if shapes disagree, there are no rows, or y is no 0/1 matrix.
+        """
         if self.kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
         dtype = next(self.energy.parameters()).dtype
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
-        self._seen = (batch, logits.detach())
+        if self.training:
+            self._seen = (batch, logits.detach())
         weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
         with torch.autocast(logits.device.type, enabled=False):
-            return self.learned.predictor_loss(batch, logits, weight).mean()
+            return self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
@@ -136,11 +151,17 @@ class EnergyLoss(nn.Module):
         return Batch(features.detach(), truth, mask)
 
     def update(self) -> float:
-        """Train the energy on the batch last seen, as many steps as the method has; returns its last loss."""
+        """Train the energy on the batch last seen in training mode, as many steps as the method has; returns its last loss.
+
+        Call it after ``backward``, whose gradients are those of the energy as it was. DivergenceError if logits or loss are no
+        numbers.
+        """
         if self._seen is None:
-            raise ConfigError("Call the criterion on a batch before update().")
+            raise ConfigError("Call the criterion on a batch (in training mode) before update().")
         loss = 0.0
         batch, logits = self._seen
+        if bool(logits.isnan().any()):
+            raise DivergenceError("The logits hold NaN: the network has diverged. Try a smaller learning rate, or clipping.")
         with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
             for _ in range(self.learned.method.coupling.energy_steps):
                 loss = self.learned.update(batch, logits)
@@ -149,6 +170,8 @@ class EnergyLoss(nn.Module):
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
         places, names = self.kind.places, self.kind.names
+        if not logits.numel():
+            raise DataError(f"The batch is empty: logits are {tuple(logits.shape)}.")
         form = {0: "(batch, {})", 1: f"(batch, {names}, {{}})", 2: f"(batch, {{}}, {names})"}[places]
         wanted = {"logits": (logits, self.n_labels), "features": (features, self.features_dim)}
         if not places:
@@ -164,6 +187,13 @@ class EnergyLoss(nn.Module):
         if places and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):
             raise DataError(f"y holds classes 0 .. {self.n_labels - 1}, or {IGNORED} where there is no truth; here is another.")
 
+    def _apply(self, fn: Any, recurse: bool = True) -> EnergyLoss:
+        """Moves and casts, of the optimisers too: loading casts their state to where the parameters are now."""
+        super()._apply(fn, recurse)
+        for optimizer in self.learned.optimizers.values():
+            optimizer.load_state_dict(optimizer.state_dict())
+        return self
+
     def get_extra_state(self) -> dict[str, Any]:
         return {
             "optimizers": {name: o.state_dict() for name, o in self.learned.optimizers.items()},
@@ -173,7 +203,7 @@ class EnergyLoss(nn.Module):
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         for name, optimizer in self.learned.optimizers.items():
-            optimizer.load_state_dict(state["optimizers"][name])
+            optimizer.load_state_dict(copy.deepcopy(state["optimizers"][name]))  # it keeps what it is given
         self.learned.updates = state["updates"]
         self.n_updates = state.get("calls", state["updates"])  # states saved before there was a warm-up have none
 

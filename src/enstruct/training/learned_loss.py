@@ -51,9 +51,11 @@ def weighted_mean(loss: Tensor, weight: Tensor | None) -> Tensor:
 
 def descend(optimizer: torch.optim.Optimizer, clip: float | None) -> None:
     """One optimiser step on the gradients at hand, their norm clipped."""
+    parameters = optimizer.param_groups[0]["params"]
     if clip is not None:
-        torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], clip)
+        torch.nn.utils.clip_grad_norm_(parameters, clip)
     optimizer.step()
+    torch.autograd.graph.increment_version(parameters)  # fused steps do not, and a graph from before gave wrong gradients
 
 
 def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
@@ -134,6 +136,8 @@ class LearnedLoss:
     def step(self, problem: Bilevel) -> Hypergradient:
         """One step of the energy along the coupling's gradient."""
         optimizer = self.optimizers["energy"]
+        if not problem.phi:
+            raise ConfigError("No parameter of the energy learns: requires_grad is False on all of them.")
         self._gradients = ()
         found = self.method.coupling.gradient(problem)
         check_finite(found.outer, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
