@@ -5,7 +5,8 @@ import numpy as np
 from enstruct.comparison.run import Cell, ResultsFile, environment
 from enstruct.reports.reproduced import command_section, reproduced_section
 from enstruct.reproduce.store import Key, Store
-from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable
+from enstruct.reproduce.table import CommandTable, LabelTable
+from enstruct.reproduce.tables import TABLES
 
 
 def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows_come_from(tmp_path):

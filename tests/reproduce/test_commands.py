@@ -8,7 +8,7 @@ import pytest
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reports.reproduced import command_section
 from enstruct.reproduce.commands import finished, run_parts
-from enstruct.reproduce.tables import CommandTable
+from enstruct.reproduce.table import CommandTable
 
 TABLE = CommandTable(
     "figures",

@@ -22,6 +22,7 @@ from enstruct.reports.reproduced import reproduced_page, reproduced_section
 from enstruct.reproduce import runner
 from enstruct.reproduce import store as store_module
 from enstruct.reproduce.protocols import (
+    AS_MANY_AS_PUBLISHED,
     GENERATED_SHAPES,
     MOST_UPDATES,
     capped,
@@ -33,7 +34,8 @@ from enstruct.reproduce.protocols import (
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.store import Key, Store, stores_of, whereabouts
-from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable
+from enstruct.reproduce.table import CommandTable, LabelTable
+from enstruct.reproduce.tables import TABLES
 
 LABEL_TABLES = [table for table in TABLES.values() if isinstance(table, LabelTable)]
 SMALL = LabelTable(
@@ -69,7 +71,7 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
         given = settings(table, dataset, "published", method)
         row = EnergyMultiLabelClassifier(method_of(table, "published", method), **given)._method()
         assert given["decision"] == "fixed"
-        if row.has_energy and row.stages[0].predictor and row.stages[0].energy:
+        if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
             steps = row.coupling
             assert steps.repeats * steps.energy_steps <= MOST_UPDATES[0]
             assert steps.repeats * steps.predictor_steps <= MOST_UPDATES[1]
@@ -81,15 +83,18 @@ def test_the_caps():
     assert capped("bibtex", "seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
     assert capped("bibtex", "seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
     assert capped("bibtex", "dvn", 1, 0) == {}
+    assert capped("genbase", "seal-nce", 9, 10) == {"repeats": 10, "energy_steps": 9}
+    assert capped("cal500", "seal-margin", 1, 10) == {"first": "predictor", "predictor_steps": 10, "energy_steps": 1}
     assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 1, "energy_steps": 3}
 
 
 def test_reduced_updates_are_named():
-    assert reduced("genbase", "seal-regression-s") == "3 x 10 to 2 x 5"
+    assert reduced("spo_FUN", "seal-regression-s") == "9 x 10 to 2 x 5"
     assert reduced("bibtex", "seal-regression") is None  # 9 x 1 is within the caps
     assert reduced("bibtex", "seal-margin") == "1 x 6 to 1 x 5"
     assert reduced("bibtex", "spen") is None
     assert reduced("bookmarks", "seal-nce") is None
+    assert reduced("genbase", "seal-nce") is None
 
 
 ROOT = Path(__file__).parents[2]

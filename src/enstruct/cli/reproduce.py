@@ -21,7 +21,8 @@ from enstruct.reproduce.commands import finished, run_parts
 from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
-from enstruct.reproduce.tables import TABLES, CommandTable, LabelTable, get_table
+from enstruct.reproduce.table import CommandTable, LabelTable
+from enstruct.reproduce.tables import TABLES, get_table
 
 
 def parser() -> ArgumentParser:

@@ -18,7 +18,8 @@ from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct.reproduce.runner import has_settings, outdated
 from enstruct.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
-from enstruct.reproduce.tables import BASELINES, TABLES, CommandTable, LabelTable, Protocol
+from enstruct.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
+from enstruct.reproduce.tables import TABLES
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 NOT_RUN, DIVERGED = "not run", "diverged"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from enstruct.data.catalogue import data_root
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
-from enstruct.reproduce.tables import RESOURCES, CommandTable
+from enstruct.reproduce.table import CommandTable
+from enstruct.reproduce.tables import RESOURCES
 
 Enstruct = Callable[[list[str]], int]
 """A command line without its first word -> exit status."""

@@ -18,7 +18,8 @@ from enstruct.files import claimed, locked
 from enstruct.methods import METHODS, described
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, present_commit
-from enstruct.reproduce.tables import PROTOCOLS, TABLES, LabelTable, Protocol
+from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
+from enstruct.reproduce.tables import TABLES
 from enstruct.training.callbacks import Callback
 
 SEEDS = 5

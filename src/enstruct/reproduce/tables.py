@@ -7,70 +7,12 @@ and keeps, with its arguments, run by :mod:`enstruct.reproduce.commands`; its ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
-from typing import Literal
 
 from enstruct.errors import unknown_name
+from enstruct.reproduce.table import PROTOCOLS, CommandTable, LabelTable, Table
 
-Protocol = Literal["fair", "published"]
-PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
-BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
-
-
-@dataclass(frozen=True)
-class LabelTable:
-    """``rows``: our method -> data set -> the published figure (percent), None where the paper has none.
-
-    ``why_fair_only``: why there is no published protocol, for tables without one.
-    """
-
-    name: str
-    title: str
-    published_as: str
-    datasets: tuple[str, ...]
-    rows: Mapping[str, Mapping[str, float | None]]
-    metric: str = "example-f1"
-    split: str = "auto"
-    protocols: tuple[Protocol, ...] = ("fair",)
-    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # data set, or "" for all -> parameters
-    why_fair_only: str = ""
-    variants: Mapping[str, tuple[str, Mapping[str, object]]] = field(default_factory=dict)  # row -> its method, other parameters
-
-    @property
-    def folds(self) -> bool:
-        """Whether seeds are folds of a cross-validation."""
-        return self.split.endswith("-fold")
-
-    def method(self, row: str) -> str:
-        """The library's name of a row's method."""
-        return self.variants[row][0] if row in self.variants else row
-
-    def methods(self) -> tuple[str, ...]:
-        """Baselines first, then the table's own."""
-        return (*BASELINES, *(name for name in self.rows if name not in BASELINES))
-
-
-@dataclass(frozen=True)
-class CommandTable:
-    """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
-
-    ``against``: part that compares -> data set and method of seal-2's fair runs that its rows are held against.
-    ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.
-    """
-
-    name: str
-    title: str
-    published_as: str
-    parts: Mapping[str, tuple[str, ...]]
-    published: str = ""
-    absent: Mapping[str, str] = field(default_factory=dict)
-    made: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    against: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-
-Table = LabelTable | CommandTable
 DATA = ("bibtex", "delicious", "genbase", "cal500", "eurlex-ev", "expr_FUN", "spo_FUN")
 
 
@@ -122,6 +64,18 @@ SEAL_2 = LabelTable(
     variants={"cross-entropy-5-updates": ("cross-entropy", {"repeats": 5})},
 )
 """The last row is ours: SEAL's rows have up to ten predictor updates a batch (five under our caps), its cross-entropy one."""
+SEAL_2_UPDATES = LabelTable(
+    "seal-2-updates",
+    "What updates a batch do without an energy",
+    "nowhere: cross-entropy with as many updates a batch as SEAL's rows have on genbase, up to ten, at SEAL-NCE's rate",
+    ("genbase",),
+    {"cross-entropy": {}, "cross-entropy-5-updates": {}, "cross-entropy-10-updates": {}},
+    protocols=PROTOCOLS,
+    variants={
+        **SEAL_2.variants,
+        "cross-entropy-10-updates": ("cross-entropy", {"repeats": 10, "learning_rate": 0.00125}),
+    },
+)
 SEAL_FIGURE_2B = LabelTable(
     "seal-figure-2b",
     "Static against dynamic energies",
@@ -270,6 +224,7 @@ TABLES: dict[str, Table] = {
             "no figures are printed; F1 at 0.5 'sometimes' above cross-entropy's, on cal500 and spo_FUN",
             against={"compare-seal-figure-2a": ("cal500", "cross-entropy")},
         ),
+        SEAL_2_UPDATES,
         SEAL_FIGURE_2B,
         CommandTable(
             "seal-ablations",

@@ -1,0 +1,66 @@
+"""What a table or figure of a paper is, as data: cells to run, or commands. The declarations are in
+:mod:`enstruct.reproduce.tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Protocol = Literal["fair", "published"]
+PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
+BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """``rows``: our method -> data set -> the published figure (percent), None where the paper has none.
+
+    ``why_fair_only``: why there is no published protocol, for tables without one.
+    """
+
+    name: str
+    title: str
+    published_as: str
+    datasets: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, float | None]]
+    metric: str = "example-f1"
+    split: str = "auto"
+    protocols: tuple[Protocol, ...] = ("fair",)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # data set, or "" for all -> parameters
+    why_fair_only: str = ""
+    variants: Mapping[str, tuple[str, Mapping[str, object]]] = field(default_factory=dict)  # row -> its method, other parameters
+
+    @property
+    def folds(self) -> bool:
+        """Whether seeds are folds of a cross-validation."""
+        return self.split.endswith("-fold")
+
+    def method(self, row: str) -> str:
+        """The library's name of a row's method."""
+        return self.variants[row][0] if row in self.variants else row
+
+    def methods(self) -> tuple[str, ...]:
+        """Baselines first, then the table's own."""
+        return (*BASELINES, *(name for name in self.rows if name not in BASELINES))
+
+
+@dataclass(frozen=True)
+class CommandTable:
+    """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
+
+    ``against``: part that compares -> data set and method of seal-2's fair runs that its rows are held against.
+    ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.
+    """
+
+    name: str
+    title: str
+    published_as: str
+    parts: Mapping[str, tuple[str, ...]]
+    published: str = ""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    against: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+Table = LabelTable | CommandTable
