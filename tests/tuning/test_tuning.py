@@ -39,6 +39,13 @@ def test_every_side_may_learn_from_a_batch_several_times():
     assert suggest(FixedTrial({**_middle(), "repeats": 10}), METHODS["cross-entropy"], 10)["repeats"] == 10
 
 
+def test_rates_of_inference_are_searched_where_there_is_one():
+    assert [m for m in ("spen", "dvn", "nce", "seal-nce", "crf") if "inference_rate" in searched(m, 10)] == ["spen", "dvn", "nce"]
+    given = suggest(FixedTrial({**_middle(), "inference_rate": 0.03}), METHODS["dvn"], 10)
+    row = EnergyMultiLabelClassifier("dvn", **given)._method()
+    assert (row.inference.rule.rate, row.inference.steps) == (0.03, METHODS["dvn"].inference.steps)
+
+
 def test_updates_a_batch_are_capped():
     wished = {**_middle(), "repeats": 5, "energy_steps": 12}
     given = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
@@ -107,6 +114,24 @@ def test_a_process_that_got_a_dead_one_s_number_is_another(task, tmp_path):
         tune("cross-entropy", task, study, 1)
 
 
+def test_fewer_trials_than_a_study_has_take_the_first(task, tmp_path):
+    study = open_study("s", tmp_path / "j")
+    tune("cross-entropy", task, study, 3)
+    first = max(ended(study)[:1], key=lambda trial: trial.value)
+    found = tune("cross-entropy", task, study, 1)
+    assert (found["best"], found["value"], sum(found["trials"].values())) == (first.number, first.value, 1)
+
+
+def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
+    tune("cross-entropy", task, open_study("s", tmp_path / "j"), 2)
+    whole = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(whole[:-20])
+    study = open_study("s", tmp_path / "j")
+    assert "cut short" in caplog.text
+    assert sum(tune("cross-entropy", task, study, 2)["trials"].values()) == 2
+    assert sum(tune("cross-entropy", task, open_study("s", tmp_path / "j"), 2)["trials"].values()) == 2
+
+
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
     model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], **found["fixed"], random_state=0)
@@ -160,6 +185,11 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
     assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
     assert "no settings of spen" in capsys.readouterr().err
+    more = json.loads((tmp_path / "best.json").read_text())
+    more["best"][0]["trials"]["complete"] += 2
+    (tmp_path / "unequal.json").write_text(json.dumps(more))
+    assert main([*compared[:5], "unequal.json", "--json", "never.json", "--methods", "cross-entropy"]) == 2
+    assert "unequal numbers of trials" in capsys.readouterr().err
     train = ["train", "mine.npz", "--out", "m", "--tuned", "best.json"]
     assert main([*train, "--model.method", "seal-nce"]) == 0
     saved = json.loads((tmp_path / "m" / "model.json").read_text())["parameters"]

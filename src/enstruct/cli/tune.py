@@ -19,16 +19,17 @@ from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
+from enstruct.cli.tables import say
 from enstruct.comparison.run import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import Splits, imputed
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 from enstruct.reproduce.store import whereabouts
-from enstruct.tuning.study import Task, open_study, searched, tune
+from enstruct.tuning.study import Task, at_work, ended, open_study, search, searched, summary
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
-SEARCHED_WHERE_THERE = ("negatives", "n_samples")
+SEARCHED_WHERE_THERE = ("negatives", "n_samples", "inference")
 
 
 def parser() -> ArgumentParser:
@@ -41,7 +42,7 @@ def parser() -> ArgumentParser:
     p.add_argument("--json", type=Path, default=None, help="write the best settings to this file")
     p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split; its test rows are not looked at")
     p.add_argument("--seed", type=int, default=0, help="of the networks and of the search")
-    shared.add_model(p, skip={"method", "random_state", "decision", "n_samples", "negatives", *SEARCHED})
+    shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED_WHERE_THERE, *SEARCHED})
     return p
 
 
@@ -57,16 +58,21 @@ def run(options: Namespace) -> None:
     about |= {"most_updates": options.most_updates, "fixed": fixed, "rows": [len(part) for part in splits.parts().values()]}
     about |= {"content": fingerprint(splits), "versions": whereabouts(environment())}
     about = json.loads(json.dumps(about))
-    found = []
+    studies: dict[str, Any] = {}
     with successive_bars() as bar:
         for name in methods:
-            study = open_study(
-                f"{Path(options.data).name}/{name}/{task.metric}", options.storage, about | {"searched": dimensions[name]}
-            )
-            found.append(tune(name, task, study, options.trials, bar))
-            if options.json is not None:
-                _write(options, found)
+            title = f"{Path(options.data).name}/{name}/{task.metric}"
+            studies[name] = open_study(title, options.storage, about | {"searched": dimensions[name]})
+            search(name, task, studies[name], options.trials, bar)
+            if options.json is not None and not any(at_work(study) for study in studies.values()):
+                _write(options, [summary(each, task, study, options.trials) for each, study in studies.items()])
+    found = [summary(name, task, study, options.trials) for name, study in studies.items()]
+    if options.json is not None:
+        _write(options, found)
     _show(found)
+    for name, study in studies.items():
+        if len(ended(study)) < options.trials:
+            say(f"{name}: {at_work(study)} of {options.trials} trials are other processes' work still; what they find they write")
 
 
 def fingerprint(splits: Splits) -> str:

@@ -26,16 +26,20 @@ class Tuned:
 
     @classmethod
     def read(cls, path: Path, metric: str) -> Tuned:
-        """DataError for another kind of file, ConfigError for one of another metric."""
+        """DataError for another kind of file, ConfigError for one of another metric, or of unequal trials."""
         try:
             best = json.loads(path.read_text(encoding="utf-8"))["best"]
             metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
             settings = {method: _decoded(found) for method, found in written.items()}
             fixed = _decoded(best[0]["fixed"])
+            trials = {found["method"]: sum(found["trials"].values()) for found in best}
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ModelFileError) as error:
             raise DataError(f"{path} is no file of `enstruct tune --json` ({error}).") from error
         if metrics != {metric}:
             raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
+        if len(set(trials.values())) > 1:
+            each = ", ".join(f"{number} of {method}" for method, number in trials.items())
+            raise ConfigError(f"{path} holds unequal numbers of trials ({each}): run its `enstruct tune` again, to the end.")
         return cls(path, settings, fixed, written)
 
     def shared(self, model: Parameters) -> Parameters:

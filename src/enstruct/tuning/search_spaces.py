@@ -2,9 +2,10 @@
 
 learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
 energy_weight                         log-uniform in e^[-6.9, 2.3]
-n_samples                             20, 40, 60, 80 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
+n_samples                             20, 40, ..., 100 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
 energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
                                       repeats of what has no energy too: else one side alone could learn more from a batch
+inference_rate                        of methods that answer by it, log-uniform in e^[-5, 0]
 layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
+from enstruct.inference import Inference
 from enstruct.methods import Method
 from enstruct.negatives import PerturbedSamples, PredictorSamples
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 RATES = (math.exp(-11.5), math.exp(-4.5))
 WEIGHTS = (math.exp(-6.9), math.exp(2.3))
 SPREADS = (math.exp(-6.9), math.exp(1.6))
+INFERENCE_RATES = (math.exp(-5), 1.0)
 ENERGY_STEPS, REPEATS = (1, 3, 6, 9, 12), (1, 5, 10)
 
 
@@ -49,10 +52,13 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
     if plays:
         given["energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
     if isinstance(method.negatives, PredictorSamples):
-        given["n_samples"] = trial.suggest_int("n_samples", 20, 80, step=20)
+        given["n_samples"] = trial.suggest_int("n_samples", 20, 100, step=20)
     elif isinstance(method.negatives, PerturbedSamples):
         std = trial.suggest_float("std", *SPREADS, log=True)
         given["negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
+    if isinstance(method.inference, Inference):
+        rate = trial.suggest_float("inference_rate", *INFERENCE_RATES, log=True)
+        given["inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
     if plays and any(stage.energy and stage.predictor for stage in method.stages) and not method.coupling.through_predictor:
         given["repeats"] = trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])
         wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))

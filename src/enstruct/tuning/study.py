@@ -56,16 +56,12 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
     optuna = _optuna()
     try:
         storage.parent.mkdir(parents=True, exist_ok=True)
+        _mend(storage)
         journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
-    study = optuna.create_study(
-        study_name=name,
-        storage=journal,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT),
-        direction="maximize",
-        load_if_exists=True,
-    )
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
+    study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
     found = study.user_attrs.get("task")
     if found is not None and task is not None and found != task:
         differs = ", ".join(sorted(k for k in {*found, *task} if found.get(k) != task.get(k)))
@@ -75,13 +71,32 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
     return study
 
 
+def _mend(storage: Path) -> None:
+    """Take a last line off that was cut short, which Optuna would go on writing in."""
+    if not storage.is_file():
+        return
+    lock = _optuna().storages.journal.JournalFileSymlinkLock(str(storage))  # what it writes under
+    lock.acquire()
+    try:
+        with storage.open("rb+") as file:
+            content = file.read()
+            if content and not content.endswith(b"\n"):
+                file.truncate(content.rfind(b"\n") + 1)
+                log.warning("%s: its last line was cut short and is taken off", storage)
+    finally:
+        lock.release()
+
+
 def tune(
     method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []
 ) -> dict[str, Any]:
-    """Until ``trials`` of the study ended or are others' work, whoever made them.
+    """``search``, then its ``summary``."""
+    search(method, task, study, trials, bar)
+    return summary(method, task, study, trials)
 
-    Returns the best: number, value, settings, and how many ended how. ConfigError if not one of them came to an end.
-    """
+
+def search(method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []) -> None:
+    """Trials until so many of the study ended or are others' work, whoever made them."""
     optuna = _optuna()
     if trials < 1:
         raise ConfigError(f"Give at least one trial, not {trials}.")
@@ -102,7 +117,6 @@ def tune(
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
         else:
             study.tell(trial, value)
-    return summary(method, task, study)
 
 
 def searched(method: str, most_updates: int) -> list[str]:
@@ -146,15 +160,20 @@ def _begun(number: int) -> str:
         return ""
 
 
-def summary(method: str, task: Task, study: Study) -> dict[str, Any]:
-    """The best trial's settings as JSON, and how many trials ended how."""
+def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any]:
+    """The best of the first so many trials that ended, its settings as JSON, and how many ended how.
+
+    A study may hold more, asked for at another time: of those nothing is taken, since methods are compared after equally many.
+    ConfigError if not one came to an end.
+    """
     optuna = _optuna()
-    states = [trial.state.name.lower() for trial in ended(study)]
+    counted = ended(study)[:trials]
+    states = [trial.state.name.lower() for trial in counted]
     counts = {name: states.count(name) for name in sorted(set(states))}
     if "complete" not in counts:
         others = f", {at_work(study)} are other processes' work" if at_work(study) else ""
         raise ConfigError(f"No trial of {method} came to an end ({counts or 'none ended'}{others}): allow more of them.")
-    best = study.best_trial
+    best = max((trial for trial in counted if trial.value is not None), key=lambda trial: (trial.value, -trial.number))
     given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
     searched, fixed = ({k: encode_parameter(k, v) for k, v in found.items()} for found in (given, task.fixed or {}))
     return {
@@ -195,7 +214,7 @@ class Report(Callback):
 
 def _middle() -> dict[str, Any]:
     """One point of every space."""
-    rates = {"learning_rate": 1e-3, "energy_learning_rate": 1e-3, "energy_weight": 1.0, "std": 1.0}
+    rates = {"learning_rate": 1e-3, "energy_learning_rate": 1e-3, "energy_weight": 1.0, "std": 1.0, "inference_rate": 0.1}
     return {**rates, "layers": 2, "hidden": 400, "dropout": 0.5, "units": 200, "n_samples": 20, "repeats": 1, "energy_steps": 1}
 
 
