@@ -1,6 +1,7 @@
 """Bootstrap intervals, summaries, and the results file."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import Cell, ResultsFile, run_cell
+from enstruct.comparison.run import FORMER_PROCESSOR, Cell, ResultsFile, run_cell
 from enstruct.comparison.summary import spread, summarise, titles
 from enstruct.data.splits import Folds, split_60_20_20
 from enstruct.errors import DataError, SaveError
@@ -191,10 +192,15 @@ def test_each_row_has_the_seeds_it_has_and_says_how_many_it_shares():
 
 def test_a_file_from_before_processors_were_recorded_goes_on(tmp_path):
     rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
-    path, here = tmp_path / "a.json", {"environment": {"torch": "1", "processor": "one"}}
+    path, here = tmp_path / "a.json", {"environment": {"torch": "1", "processor": FORMER_PROCESSOR}}
     ResultsFile(path, {"environment": {"torch": "1"}}, DEFAULTS).run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     store = ResultsFile(path, here, DEFAULTS)
     assert store.cells
     store.write()
-    with pytest.raises(DataError, match=r"environment\.processor \('one' there, 'another' here\)"):
-        ResultsFile(path, {"environment": {"torch": "1", "processor": "another"}}, DEFAULTS)
+    elsewhere = {"environment": {"torch": "1", "processor": "another"}}
+    with pytest.raises(DataError, match=rf"environment\.processor \('{re.escape(FORMER_PROCESSOR)}' there, 'another' here\)"):
+        ResultsFile(path, elsewhere, DEFAULTS)
+    old = ResultsFile(tmp_path / "b.json", {"environment": {"torch": "1"}}, DEFAULTS)
+    old.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
+    with pytest.raises(DataError, match="'another' here"):  # what does not say where it was made was not made just anywhere
+        ResultsFile(tmp_path / "b.json", elsewhere, DEFAULTS)

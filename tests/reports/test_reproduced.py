@@ -11,7 +11,7 @@ from enstruct.reproduce.tables import TABLES
 
 def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows_come_from(tmp_path):
     text = reproduced_section(TABLES["seal-2"], Store(tmp_path, "seal-2"))
-    assert "seal-regression-s 3 x 10 to 2 x 5" in text
+    assert "seal-regression-s 9 x 10 to 2 x 5" in text
     assert "multilabel/expr_FUN" in text
     assert "Boomer-Datasets" in text  # eurlex-ev can be fetched
     for name in ("spen-1", "implicit-1"):

@@ -118,7 +118,8 @@ def test_the_page_says_where_figures_lie(tmp_path):
     run(tmp_path, Recorder(), ["curve", "rows"])
     text = command_section(TABLE, tmp_path)
     assert text.count("not run") == 1
-    assert "- net: `enstruct train rows.npz --out net" in text
+    assert "- net: made first, by `enstruct train rows.npz --out net" in text
+    assert "`enstruct reproduce figures --datasets rows`, which runs `enstruct compare" in text
     assert "Pictures: `results/curve/some.png`." in text
 
 

@@ -199,6 +199,9 @@ def test_a_line_cut_short_is_made_again_and_nothing_else(copy, caplog):
 def test_a_damaged_file_is_not_written_over(copy):
     lines = (copy / "small.jsonl").read_text().splitlines()
     (copy / "small.jsonl").write_text("\n".join(["{broken", *lines[1:]]) + "\n")
+    with pytest.raises(DataError, match=r"line 1 .*take that line out"):
+        Store(copy, "small")
+    (copy / "small.jsonl").write_bytes("\n".join(lines).encode().replace(b"}", b"\xff", 1) + b"\n")
     with pytest.raises(DataError, match="line 1"):
         Store(copy, "small")
     (copy / "small.jsonl").write_text("\n".join(lines) + "\n")
@@ -238,13 +241,23 @@ def test_a_budget_too_small_for_one_run(copy):
     assert len(Store(copy, "small").runs) == 6
 
 
+def test_how_long_a_run_takes_is_taken_from_its_like_or_said_to_be_unknown(copy):
+    store = Store(copy, "small")
+    known = max(run.line["seconds"] for key, run in store.runs.items() if key.method == "seal-nce")
+    for key in (Key("synthetic-90", "fair", "seal-nce", 7), Key("synthetic-90", "published", "seal-nce", 0)):
+        assert runner._expected(store, key) == known
+    said = []
+    assert runner._fits(store, Key("synthetic-90", "fair", "spen", 0), 60.0, 1.0, said.append, begun=False)
+    assert "not known" in said[0]
+
+
 def test_a_budget_ends_between_runs(tmp_path, monkeypatch):
     said, clock = [], iter(range(0, 10_000, 70))
     monkeypatch.setattr(runner.time, "monotonic", lambda: next(clock))
     keys = list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance", "cross-entropy"], 2))
     store = Store(tmp_path, "small")
     assert run(SMALL, store, keys, 3.0, lambda title: [], said.append) == 2
-    assert "2 runs are left" in said[0]
+    assert "2 runs are left" in said[-1]
 
 
 def test_an_automatic_row_is_expected_to_take_its_budget(tmp_path):

@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce.commands import finished, run_parts
 from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
@@ -54,6 +54,8 @@ def run(options: Namespace) -> None:
     if options.list or options.table is None:
         _list(options.results)
         return
+    if options.budget is not None and not options.budget > 0:
+        raise ConfigError(f"--budget is a number of minutes above 0, not {options.budget}.")
     table = get_table(options.table)
     if isinstance(table, CommandTable):
         _hand_over(table, options)
@@ -82,12 +84,20 @@ def _list(results: Path) -> None:
     for table in TABLES.values():
         if isinstance(table, LabelTable):
             parts = ", ".join(table.datasets)
-            done = str(len(Store(results, table.name).runs))
+            done = _finished(results, table)
         else:
             parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)
             done = ", ".join(p for p in table.parts if finished(results.parent, p)) or "–"
         grid.add_row(table.name, table.title, table.published_as, parts, done)
     Console(width=200).print(grid)
+
+
+def _finished(results: Path, table: LabelTable) -> str:
+    """How many runs; a damaged file does not keep the other tables from being listed."""
+    try:
+        return str(len(Store(results, table.name).runs))
+    except DataError as error:
+        return f"damaged: {error}"
 
 
 def _hand_over(table: CommandTable, options: Namespace) -> None:

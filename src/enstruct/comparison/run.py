@@ -200,9 +200,8 @@ class ResultsFile:
         if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
             young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
             found = {**found, "model": {**found["model"], **young}}
-        here = self.setting.get("environment", {})
-        if "environment" in found and "processor" in here:  # a file from before it was recorded has none
-            found = {**found, "environment": {"processor": here["processor"], **found["environment"]}}
+        if "environment" in found and "processor" in self.setting.get("environment", {}):  # which older files do not have
+            found = {**found, "environment": {"processor": FORMER_PROCESSOR, **found["environment"]}}
         if found != self.setting:
             raise DataError(
                 f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."

@@ -228,11 +228,10 @@ def command_section(table: CommandTable, results: Path) -> str:
         f"{table.published_as}." + (f" Published: {table.published}." if table.published else ""),
     ]
     for part, command in table.parts.items():
-        what = "make bench" if command[0] == "benchmark" else f"enstruct {' '.join(command)}"
+        runs = f"`enstruct reproduce {table.name} --datasets {part}`, which runs `enstruct {' '.join(command)}`"
         where = _whereabouts_of_part(results, part, command)
-        lines.append(f"- {part}: {where}; `{what}`")
-    if table.made:
-        lines += [f"- {word}: `enstruct {' '.join(command)}`" for word, command in table.made.items()]
+        lines.append(f"- {part}: {where}; {'`make bench`' if command[0] == 'benchmark' else runs}")
+    lines += [f"- {word}: made first, by `enstruct {' '.join(command)}`" for word, command in table.made.items()]
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
     described = [
         path for part, command in table.parts.items() if _describes(command) and (path := results / f"{part}.json").is_file()

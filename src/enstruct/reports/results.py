@@ -14,6 +14,7 @@ from typing import Any
 
 from enstruct.comparison.run import Cell, ResultsFile, scored_by
 from enstruct.comparison.summary import DIFFERENCES, formatted, is_folds, methods_of, spread, summarise, titles
+from enstruct.errors import DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.reports.automatic import automatic_section
 from enstruct.reports.costs import costs_section
@@ -36,6 +37,8 @@ rows. Seconds are of the run as it was, with other work on the machine: they are
 
 
 def page(folder: Path) -> str:
+    for path in sorted(folder.glob("*.json")):
+        _check(path)
     parts = [HEAD, automatic_section(folder)]
     for path in sorted(folder.glob("compare-*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -51,6 +54,14 @@ def page(folder: Path) -> str:
     parts.append(costs_section(folder))
     parts += reproduced_page(folder / "reproduce")
     return "\n".join(part for part in parts if part)
+
+
+def _check(path: Path) -> None:
+    """DataError that names a file that is cut or damaged."""
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is damaged ({error}): put a copy of it back, or move it away.") from error
 
 
 def _section(path: Path, content: dict[str, Any]) -> str:

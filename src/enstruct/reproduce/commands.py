@@ -98,8 +98,8 @@ def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str],
         raise KeyboardInterrupt
     if status:
         raise DataError(
-            f"the command of {part} failed; what it finished is kept. Runs of another machine or version do not go into one "
-            "file: give --results OTHER/reproduce to begin with files of your own."
+            f"the command of {part} failed (why, see above); what it finished is kept. Where it refuses a file of another "
+            "machine or version, --results OTHER/reproduce begins with files of your own."
         )
 
 

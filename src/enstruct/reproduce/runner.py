@@ -101,7 +101,7 @@ def run(
     made, loaded, commit = 0, ("", ""), present_commit()
     splits: Sequence[Splits] = []
     for number, key in enumerate(missing):
-        if end is not None and not _fits(store, key, end - time.monotonic(), minutes, begun=number > 0):
+        if end is not None and not _fits(store, key, end - time.monotonic(), minutes, say, begun=number > 0):
             say(f"the budget is spent; {len(missing) - number} runs are left: run the command again to go on")
             break
         if loaded != (key.dataset, key.protocol):
@@ -155,10 +155,12 @@ def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) ->
     return [key for key in keys if key.dataset not in absent]
 
 
-def _fits(store: Store, key: Key, left: float, minutes: float | None, begun: bool) -> bool:
+def _fits(store: Store, key: Key, left: float, minutes: float | None, say: Callable[[str], None], begun: bool) -> bool:
     """Whether a run is likely to end in time. ConfigError if it does not and is the first."""
     expected = _expected(store, key)
     if left > 0 and expected <= left:
+        if not expected:
+            say(f"how long {key} takes is not known: it is begun, and ends when it ends")
         return True
     if not begun:
         took = f"{key} is expected to take {expected:.0f} s" if expected else f"{key} cannot even begin"
@@ -263,9 +265,12 @@ def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None
 
 
 def _expected(store: Store, key: Key) -> float:
-    """Seconds that the same cell took with another seed; an automatic row's own budget; 0 where nothing is known."""
-    same = [run.line.get("seconds", 0.0) for other, run in store.runs.items() if other[:3] == key[:3]]
-    return max(same, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
+    """Seconds that the same cell took with another seed, or else under another protocol; an automatic row's own budget; 0 where
+    nothing is known."""
+    took = {other: run.line.get("seconds", 0.0) for other, run in store.runs.items()}
+    same = [seconds for other, seconds in took.items() if other[:3] == key[:3]]
+    alike = [seconds for other, seconds in took.items() if (other.dataset, other.method) == (key.dataset, key.method)]
+    return max(same or alike, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
 
 
 def adopt(table: LabelTable, store: Store, path: Path) -> int:

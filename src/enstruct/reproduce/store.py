@@ -110,10 +110,15 @@ class Store:
         try:
             return dict(np.load(self.rows_path, allow_pickle=False))
         except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise DataError(f"{self.rows_path} is damaged ({error}); move it and {self.path.name} away.") from error
+            raise DataError(
+                f"{self.rows_path} is damaged ({error}): put a copy of it back (git checkout, where git has it). Without "
+                f"one move it and {self.path.name} away; their runs are made again."
+            ) from error
 
     def _read(self) -> None:
-        lines = self.path.read_text(encoding="utf-8").splitlines()  # before the arrays, which a writer replaces first
+        lines = self.path.read_text(
+            encoding="utf-8", errors="replace"
+        ).splitlines()  # before the arrays, which a writer replaces first
         arrays = self._arrays()
         for number, text in enumerate(lines, 1):
             try:
@@ -123,7 +128,10 @@ class Store:
                 if number == len(lines):
                     log.warning("%s, line %d was cut short: that run is made again", self.path, number)
                     continue
-                raise DataError(f"{self.path}, line {number} is no run of enstruct reproduce ({error}); move it away.") from error
+                raise DataError(
+                    f"{self.path}, line {number} is no run of enstruct reproduce ({error!r}): put a copy of the file back, or "
+                    "take that line out, and its run is made again."
+                ) from error
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
             if "diverged" in line:
                 self.without_scores.append(Run(line, {}))
