@@ -23,17 +23,17 @@ from enstruct.reproduce.tables import TABLES
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 HOW = f"""
-Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one budget (the
-same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; methods of several
-stages so make more updates, which the lines hold), no search of settings (all rows have the library's defaults, or what a table
-sets for all of them; the defaults were found by looking at some of these sets, docs/choices.md), the same decision rules for
-every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best rule, paired over the seeds
-that both have (their number where it is not the row's), with 95% intervals by hierarchical bootstrap over runs and test rows, of
-one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of cross-entropy nets, `auto:cross-entropy`;
-`{FOLDED}`, which learns from validation rows too, against linear models and averages of nets given these). Published protocol:
-the papers' settings and data handling, updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and
-{MOST_UPDATES[1]} of the predictor or fewer (see `enstruct.reproduce.protocols`); ² of runs made with other settings than are
-declared by now (`--again` makes them anew).
+Printed from `results/reproduce/*.jsonl`, which `enstruct reproduce TABLE` wrote, a line a run. Fair: one split, one budget
+(the same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; methods of
+several stages so make more updates, which the lines hold), no search of settings (all rows have the library's defaults, or
+what a table sets for all of them; the defaults were found by looking at some of these sets, docs/choices.md), the same
+decision rules for every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best
+rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
+bootstrap over runs and test rows, of one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of
+cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear models and
+averages of nets given these). Published protocol: the papers' settings and data handling, updates a batch capped, but for the
+small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor or fewer (see
+`enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them anew).
 """
 NOT_RUN, DIVERGED = "not run", "diverged"
 AVERAGED = ("binary-relevance", "cross-entropy")
