@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from measuring import flops, matmul_rate
 from torch.utils.flop_counter import FlopCounterMode
 from training_step import SHAPES, networks
 
@@ -69,8 +70,11 @@ def game(coupling: Coupling, method: str) -> Game:
     return Game(predictor, LearnedLoss(row, LabelSpace(shape["labels"]), energy, shape["labels"], Settings()))
 
 
-def step_seconds(coupling: Coupling, method: str) -> float:
-    """Mean over as many steps as one estimate of the scale serves, after a few to warm up; fresh rows at every step."""
+def step_costs(coupling: Coupling, method: str) -> tuple[float, float]:
+    """Mean seconds over as many steps as one estimate of the scale serves, after a few to warm up; fresh rows at every step.
+
+    And the GFLOP of one more step.
+    """
     shape = SHAPES["bibtex"]
     data = sparse_topics(32 * 20, shape["features"], shape["labels"], shape["cardinality"])
     drawn = list(batches(Rows(data.X, data.Y), 32))
@@ -80,7 +84,8 @@ def step_seconds(coupling: Coupling, method: str) -> float:
     begin = time.perf_counter()
     for step in range(REFRESH):
         playing.play(drawn[step % len(drawn)], stage)
-    return (time.perf_counter() - begin) / REFRESH
+    taken = (time.perf_counter() - begin) / REFRESH
+    return taken, flops(lambda: playing.play(drawn[0], stage)) / 1e9
 
 
 def product_flops() -> dict[str, float]:
@@ -107,17 +112,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    flops = product_flops()
-    print(f"GFLOP: gradient {flops['gradient']:.2f}, product {flops['product']:.2f} (reference 0.72)")
+    counted, rate = product_flops(), matmul_rate()
+    print(f"GFLOP: gradient {counted['gradient']:.2f}, product {counted['product']:.2f} (reference 0.72)")
     rows: list[dict[str, Any]] = []
     for method in ("implicit-cd", "implicit-ssvm"):
-        plain = step_seconds(COUPLINGS["alternating"], method)
+        plain = step_costs(COUPLINGS["alternating"], method)
         for name, coupling in COUPLINGS.items():
-            taken = plain if name == "alternating" else step_seconds(coupling, method)
-            rows.append({"method": method, "coupling": name, "step": taken, "times_alternating": taken / plain})
-            print(f"{method:14s} {name:30s} {1e3 * taken:7.1f} ms  {taken / plain:5.2f} x alternating", flush=True)
+            taken, gflop = plain if name == "alternating" else step_costs(coupling, method)
+            rows.append(
+                {"method": method, "coupling": name, "step": taken, "times_alternating": taken / plain[0], "gflop": gflop}
+            )
+            print(
+                f"{method:14s} {name:30s} {1e3 * taken:7.1f} ms  {taken / plain[0]:5.2f} x alternating, {gflop:.2f} GFLOP",
+                flush=True,
+            )
     if options.out is not None:
-        figures = {"environment": environment(), "gflop": flops, "rows": rows}
+        figures = {"environment": environment(), "matmul_gflops": rate / 1e9, "gflop": counted, "rows": rows}
         options.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 
 

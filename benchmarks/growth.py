@@ -19,9 +19,10 @@ from typing import Any
 
 import torch
 from as_published import PublishedStep
+from measuring import flops, matmul_rate, seconds
 from memory import peak_kib
 from scipy import sparse
-from training_step import flops, near_base_rates, networks, ours, seconds
+from training_step import near_base_rates, networks, ours
 
 from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
@@ -33,12 +34,6 @@ from enstruct.training.batches import batches
 BASE = {"features": 2000, "labels": 1000, "hidden": 400, "units": 200, "samples": 20, "cardinality": 5.0, "rows": 32}
 CHANGED = {"samples": (5, 20, 80), "rows": (16, 32, 64, 128), "labels": (100, 1000, 10_000, 100_000)}
 WAYS = ("ours", "as published")
-
-
-def matmul_rate(size: int = 1024) -> float:
-    """FLOP a second of a product of two square matrices."""
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    return 2 * size**3 / seconds(lambda: a @ b, 15)
 
 
 def resident_kib() -> float:
@@ -63,7 +58,7 @@ def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
         predictor = published.predictor
         step = lambda: published.step(batch.x, batch.y)  # noqa: E731
     near_base_rates(predictor, shape)
-    taken = seconds(step, 3 if shape["labels"] > 20_000 else 12)
+    taken = seconds(step, 3 if shape["labels"] > 20_000 else 12, warm=3)
     peak = (peak_kib() - before) / 1024
     return {**shape, "way": way, "seconds": taken, "peak_mib": peak, "gflop": flops(step) / 1e9}
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from as_published import published_inference
+from measuring import flops, matmul_rate, seconds
 
 from enstruct.comparison.run import environment
 from enstruct.data.rows import Rows
@@ -31,16 +31,6 @@ from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
 
 FEATURES, LABELS, HIDDEN, UNITS, RATE, STEPS, LONG = 1836, 159, 400, 200, 0.1, 20, 100
-
-
-def seconds(work: Callable[[], Any], repeats: int) -> float:
-    work()
-    taken = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begin)
-    return sorted(taken)[len(taken) // 2]
 
 
 def networks(labels: int, sparse: bool, features: str = "separate") -> tuple[Predictor, Any]:
@@ -60,12 +50,17 @@ def against_published(batch: int, repeats: int) -> dict[str, float]:
     def find(**changes: Any) -> Callable[[], Any]:
         return lambda: minimise(ours, ours.prepare(sparse_x), space, ProjectedGradient(RATE), **{"steps": STEPS, **changes})
 
+    def published(steps: int = STEPS) -> Any:
+        return published_inference(theirs, dense_x, LABELS, RATE, steps)
+
     row = {
         "batch": batch,
-        "published_20": seconds(lambda: published_inference(theirs, dense_x, LABELS, RATE, STEPS), repeats),
+        "published_20": seconds(published, repeats),
+        "published_20_gflop": flops(published) / 1e9,
         "ours_20": seconds(find(), repeats),
+        "ours_20_gflop": flops(find()) / 1e9,
         "ours_20_compiled": seconds(find(gradient="compiled"), repeats),
-        "published_long": seconds(lambda: published_inference(theirs, dense_x, LABELS, RATE, LONG), max(1, repeats // 3)),
+        "published_long": seconds(lambda: published(LONG), max(1, repeats // 3)),
         "ours_to_convergence": seconds(find(steps=LONG, tolerance=1e-3, stable=3), repeats),
     }
     row["ratio_20"] = row["published_20"] / row["ours_20"]
@@ -91,7 +86,8 @@ def refinement(repeats: int, steps: int) -> dict[str, float]:
             return METHODS["seal-nce"].refinement(steps).resolve(start).iterates(energy, state, LabelSpace(LABELS))[-1]
 
         with torch.no_grad():
-            row[features] = seconds(refined, repeats) / seconds(lambda p=predictor: torch.sigmoid(p(x)), repeats)  # type: ignore[misc]
+            taken, plain = seconds(refined, repeats), seconds(lambda p=predictor: torch.sigmoid(p(x)), repeats)  # type: ignore[misc]
+            row |= {features: taken / plain, f"{features}_seconds": taken, f"{features}_gflop": flops(refined) / 1e9}
     return row
 
 
@@ -126,6 +122,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     torch.manual_seed(0)
+    rate = matmul_rate()
     rows = [against_published(batch, options.repeats) for batch in (128, 1024)]
     for row in rows:
         print(
@@ -143,6 +140,7 @@ def main() -> None:
     if options.out is not None:
         content = {
             "environment": environment(),
+            "matmul_gflops": rate / 1e9,
             "inference": rows,
             "refinement": refined,
             "labels": scaling,

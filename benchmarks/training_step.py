@@ -10,16 +10,13 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
 from as_published import PublishedStep
+from measuring import flops, seconds
 from scipy import sparse
-from torch.utils.flop_counter import FlopCounterMode
 
 from enstruct.comparison.run import environment
 from enstruct.customise import customise
@@ -27,7 +24,6 @@ from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.hypergradients import Alternating, Bilevel, Hypergradient
 from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
@@ -55,35 +51,11 @@ def ours(shape: dict[str, Any]) -> Game:
     return Game(predictor, LearnedLoss(method, LabelSpace(shape["labels"]), energy, shape["labels"], Settings(clip=None)))
 
 
-def seconds(work: Callable[[], Any], steps: int) -> float:
-    for _ in range(3):
-        work()
-    taken = []
-    for _ in range(steps):
-        begin = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begin)
-    return sorted(taken)[len(taken) // 2]
-
-
 def near_base_rates(predictor: Predictor, shape: dict[str, Any]) -> None:
     """As a trained predictor is: the number of labels that it samples is what a step costs."""
     with torch.no_grad():
         predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
         predictor.head.weight.mul_(0.1)
-
-
-def flops(step: Callable[[], Any]) -> float:
-    """Of the dense products of a step. torch's counter cannot follow autograd.grad; backward() does the same work."""
-
-    def by_backward(self: Alternating, problem: Bilevel) -> Hypergradient:
-        outer = problem.outer(problem.theta)
-        outer.backward()
-        return Hypergradient(tuple(p.grad for p in problem.phi), outer)
-
-    with mock.patch.object(Alternating, "gradient", by_backward), FlopCounterMode(display=False) as counter:
-        step()
-    return float(counter.get_total_flops())
 
 
 def measure(name: str, steps: int) -> dict[str, Any]:
@@ -100,11 +72,13 @@ def measure(name: str, steps: int) -> dict[str, Any]:
         ("ours", lambda: game.play(csr, method.stages[0])),
         ("published", lambda: published.step(dense.x, dense.y)),
     ):
-        row |= {f"{who}_step": seconds(step, steps), f"{who}_gflop": flops(step) / 1e9}
+        row |= {f"{who}_step": seconds(step, steps, warm=3), f"{who}_gflop": flops(step) / 1e9}
     fast, slow = copy.deepcopy(game.predictor).eval(), copy.deepcopy(published.predictor).eval()
     with torch.no_grad():
-        row["ours_inference"] = seconds(lambda: fast(csr.x), steps)
-        row["published_inference"] = seconds(lambda: published.score(dense.x, torch.sigmoid(slow(dense.x)).unsqueeze(1)), steps)
+        row["ours_inference"] = seconds(lambda: fast(csr.x), steps, warm=3)
+        row["published_inference"] = seconds(
+            lambda: published.score(dense.x, torch.sigmoid(slow(dense.x)).unsqueeze(1)), steps, warm=3
+        )
     row["step_ratio"] = row["published_step"] / row["ours_step"]
     row["inference_ratio"] = row["published_inference"] / row["ours_inference"]
     return row

@@ -125,23 +125,32 @@ def _step(content: Content) -> Iterator[Line]:
             yield _line(f"{what}, {row['shape']}'s shape, as published", row[f"published_{key}"], None, theirs)
 
 
+def _share(content: Content, seconds: float, gflop: float | None) -> float | None:
+    """Of the product rate; None in files from before it was measured there."""
+    rate = content.get("matmul_gflops")
+    return None if rate is None or gflop is None else float(gflop / seconds / rate)
+
+
 def _inference(content: Content) -> Iterator[Line]:
     for row in content["inference"]:
-        yield _line(f"20 steps of inference, batch {row['batch']}, ours", row["ours_20"], row["ratio_20"])
-        yield _line(f"20 steps of inference, batch {row['batch']}, as published", row["published_20"])
+        for who, key, times in (("ours", "ours_20", row["ratio_20"]), ("as published", "published_20", None)):
+            gflop = row.get(f"{key}_gflop")
+            what = f"20 steps of inference, batch {row['batch']}, {who}"
+            yield _line(what, row[key], times, gflop, None, _share(content, row[key], gflop))
         what = f"inference to convergence, batch {row['batch']}, ours against 100 steps"
         yield _line(what, row["ours_to_convergence"], row["ratio_to_convergence"])
     for row in content["refinement"]:
-        yield _line(
-            f"plain forward pass over prediction refined by {row['steps']} steps, shared features", None, 1 / row["shared"]
-        )
+        for features in ("shared", "separate"):
+            what = f"prediction of 1,024 rows refined by {row['steps']} steps, {features} features, against a forward pass"
+            yield _line(what, row.get(f"{features}_seconds"), 1 / row[features], row.get(f"{features}_gflop"))
     for row in content["labels"]:
         yield _line(f"20 steps of inference, batch 128, {row['labels']:,} labels", row["seconds"])
 
 
 def _bilevel(content: Content) -> Iterator[Line]:
     for row in content["rows"]:
-        yield _line(f"step of {row['method']}, {row['coupling']}, against alternating", row["step"], 1 / row["times_alternating"])
+        gflop, what = row.get("gflop"), f"step of {row['method']}, {row['coupling']}, against alternating"
+        yield _line(what, row["step"], 1 / row["times_alternating"], gflop, None, _share(content, row["step"], gflop))
 
 
 def _decoding(content: Content) -> Iterator[Line]:
