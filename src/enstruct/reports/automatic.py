@@ -77,8 +77,8 @@ def automatic_section(folder: Path) -> str:
     lines = [
         "## The automatic classifier",
         "",
-        f"`auto`: at most {AUTO_MINUTES:g} minutes and {NETWORKS} nets a run (fewer where the time was up); "
-        f"`auto:cross-entropy`: the average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 under the "
+        f"`auto`: members for at most {AUTO_MINUTES:g} minutes, {NETWORKS} nets of them (fewer where the time was up), after which "
+        f"comes the choice; `auto:cross-entropy`: the average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 under the "
         "rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not the row's), 95% by "
         "hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
