@@ -79,8 +79,8 @@ def automatic_section(folder: Path) -> str:
         "",
         f"`auto`: members for at most {AUTO_MINUTES:g} minutes, {NETWORKS} nets of them (fewer where the time was up), and then "
         f"the choice; `auto:cross-entropy`: the average of {NETWORKS} cross-entropy nets within the same time. Test example-F1 "
-        "under the rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not the row's), "
-        "95% by hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
+        "under the rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not the row's) "
+        "with 95% by hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
         *_tables(GIVEN, found),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
