@@ -133,10 +133,13 @@ def beside(truth: Tensor, y: Labels) -> Labels:
 
 
 def _stack_sparse(first: LabelVectors, second: LabelVectors) -> LabelVectors:
-    samples = first.samples + second.samples
-    keys = []
-    for part, shift in ((first, 0), (second, first.samples)):
-        row = torch.div(part.vector, part.samples, rounding_mode="floor")
-        number = row * samples + (part.vector - row * part.samples) + shift
-        keys.append(number * part.n_labels + part.indices)
-    return LabelVectors.from_keys(torch.cat(keys).sort().values, first.batch, samples, first.n_labels)
+    """Without a sort: every vector's labels stay in their order, and where it begins follows from the sizes."""
+    sizes = torch.cat([first.sizes, second.sizes], dim=1)
+    offsets = F.pad(sizes.reshape(-1).cumsum(0), (1, 0))
+    begins = offsets[:-1].reshape(sizes.shape).split([first.samples, second.samples], dim=1)
+    indices = first.indices.new_empty(len(first.indices) + len(second.indices))
+    for part, begin in zip((first, second), begins, strict=True):
+        count = len(part.indices)
+        shift = (begin.reshape(-1) - part.offsets[:-1]).repeat_interleave(part.sizes.reshape(-1), output_size=count)
+        indices[shift + torch.arange(count, device=shift.device)] = part.indices
+    return LabelVectors(indices, offsets, first.batch, sizes.shape[1], first.n_labels)
