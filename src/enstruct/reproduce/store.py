@@ -116,13 +116,12 @@ class Store:
             ) from error
 
     def _read(self) -> None:
-        lines = self.path.read_text(
-            encoding="utf-8", errors="replace"
-        ).splitlines()  # before the arrays, which a writer replaces first
+        text = self.path.read_text(encoding="utf-8", errors="replace")  # before the arrays, which a writer replaces first
+        lines = text.splitlines()
         arrays = self._arrays()
-        for number, text in enumerate(lines, 1):
+        for number, written in enumerate(lines, 1):
             try:
-                line = json.loads(text)
+                line = json.loads(written)
                 prefix = _prefix(line)
             except (ValueError, KeyError, TypeError) as error:
                 if number == len(lines):

@@ -46,7 +46,7 @@ WARMUP = 500
 
 
 class Kind(NamedTuple):
-    """What differs between kinds of outputs: places an output has, names of its axes, methods, energies, space."""
+    """What differs between outputs: how many places they have, names of their axes, default method, methods, energies, space."""
 
     places: int
     names: str
