@@ -88,7 +88,7 @@ class PredictorLoss:
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
             raise unknown_name("supervised loss", self.supervised, ("cross-entropy", "ranking"))
-        if not min(self.anchor_weight, self.expectation_weight, self.warmup) >= 0:
+        if not all(number >= 0 for number in (self.anchor_weight, self.expectation_weight, self.warmup)):
             raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
         if not (self.energy_weight >= 0 and self.supervised_weight >= 0 and self.energy_weight + self.supervised_weight > 0):
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")

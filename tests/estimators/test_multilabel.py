@@ -372,10 +372,35 @@ def test_encoders_of_one_s_own_keep_to_single_precision(blocks):
         def forward(self, x):
             return self.cell(x, torch.zeros(len(x), 12))
 
-    X = blocks.X.toarray() if hasattr(blocks.X, "toarray") else np.asarray(blocks.X)
-    for encoder in (Recurrent, torch.nn.Linear(64, 8).double()):
-        model = small("cross-entropy", encoder=encoder, max_iter=1).fit(X.astype(np.float64), blocks.Y)
-        assert model.predict(X.astype(np.float64)).shape == blocks.Y.shape
+    class Half(torch.nn.Module):
+        """Sees to its own precision."""
+
+        def __init__(self, n_features):
+            super().__init__()
+            self.linear, self.out_features = torch.nn.Linear(n_features, 8).bfloat16(), 8
+
+        def forward(self, x):
+            return self.linear(x.bfloat16()).to(x.dtype)
+
+    class Energy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = torch.nn.GRUCell(64, blocks.Y.shape[1])
+
+        def forward(self, x, y):
+            return (y * self.cell(x, torch.zeros(len(x), blocks.Y.shape[1])).unsqueeze(1)).sum(-1)
+
+    X = (blocks.X.toarray() if hasattr(blocks.X, "toarray") else np.asarray(blocks.X)).astype(np.float64)
+    for encoder in (Recurrent, Half):
+        model = small("cross-entropy", encoder=encoder, max_iter=1).fit(X, blocks.Y)
+        assert model.predict(X).shape == blocks.Y.shape
+    plain = small("cross-entropy", encoder=torch.nn.Linear(64, 8), max_iter=1).fit(X, blocks.Y)
+    assert plain.decision_function(X[:1]).dtype == np.float64
+    np.testing.assert_allclose(plain.decision_function(X[:1]), plain.decision_function(X)[:1], atol=1e-13)  # double all through
+    model = small("seal-nce", energy_network=Energy(), max_iter=1).fit(X, blocks.Y)
+    assert model.predict(X, refine=2).shape == blocks.Y.shape
+    with pytest.raises(ConfigError, match=r"encoder\.float\(\)"):
+        small("cross-entropy", encoder=torch.nn.Linear(64, 8).double(), max_iter=1).fit(X, blocks.Y)
 
 
 def test_a_last_batch_of_one_row_trains_batch_normalisation():

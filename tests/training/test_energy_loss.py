@@ -8,6 +8,7 @@ import torch
 
 from enstruct import EnergyLoss
 from enstruct.errors import ConfigError, DataError, DivergenceError
+from enstruct.tag_methods import TAG_METHODS
 
 
 class Sum(torch.nn.Module):
@@ -335,6 +336,11 @@ def test_tags_and_masks_rise_over_a_warm_up_too():
     """Their games begin, in the library, with a stage of cross-entropy that here is the caller's, if there was one."""
     assert EnergyLoss(6, 3, outputs="tags").learned.method.predictor_loss.warmup == 500
     assert EnergyLoss(6, 3, outputs="tags", warmup=0).learned.method.predictor_loss.warmup == 0
+    assert EnergyLoss(6, 3, outputs="tags", warmup=None).learned.method.predictor_loss.warmup == 500
+    row = TAG_METHODS["seal-nce"]
+    for warmup in (0, 100):  # a method of one's own says what it says
+        mine = dataclasses.replace(row, name="mine", predictor_loss=dataclasses.replace(row.predictor_loss, warmup=warmup))
+        assert EnergyLoss(6, 3, mine, outputs="tags").learned.method.predictor_loss.warmup == warmup
     masks = EnergyLoss(6, 3, outputs="masks").learned.method
     assert (masks.name, masks.predictor_loss.warmup) == ("seal-regression-s", 300)
 
@@ -353,6 +359,8 @@ def test_ruled_out_tags_cost_nothing():
     (wanted,) = torch.autograd.grad(reference, logits)
     torch.testing.assert_close(gradient, wanted)
     criterion.update()
+    y[0, 0] = 2  # ruled out, and true
+    assert criterion(logits, y, torch.randn(2, 4, 6)).item() == float("inf")
 
 
 def test_slips_are_explained():
@@ -378,6 +386,8 @@ def test_slips_are_explained():
             EnergyLoss(5, 3, energy=wrong)
     with pytest.raises(ConfigError, match="non-negative"):
         EnergyLoss(5, 3, energy_weight=float("nan"))
+    with pytest.raises(ConfigError, match="must not be negative"):
+        EnergyLoss(5, 3, warmup=float("nan"))
     for name in ("predictor_steps", "repeats", "first"):
         with pytest.raises(ConfigError, match=f"takes no {name}"):
             EnergyLoss(5, 3, **{name: 2})

@@ -35,7 +35,7 @@ def test_every_network_method_takes_what_is_suggested_for_it(method):
 
 def test_every_side_may_learn_from_a_batch_several_times():
     assert {"repeats", "energy_steps"} <= set(searched("seal-nce", 10))
-    assert searched("cross-entropy", 10) == ["dropout", "hidden", "layers", "learning_rate", "repeats"]
+    assert list(searched("cross-entropy", 10)) == ["dropout", "hidden", "layers", "learning_rate", "repeats"]
     assert suggest(FixedTrial({**_middle(), "repeats": 10}), METHODS["cross-entropy"], 10)["repeats"] == 10
 
 
@@ -122,6 +122,32 @@ def test_fewer_trials_than_a_study_has_take_the_first(task, tmp_path):
     assert (found["best"], found["value"], sum(found["trials"].values())) == (first.number, first.value, 1)
 
 
+def test_a_trial_cut_short_is_not_the_best(task, tmp_path):
+    """Optuna keeps the last score it reported as its value, which is another score than a whole trial's."""
+    study = open_study("s", tmp_path / "j")
+    tune("cross-entropy", task, study, 1)
+    trial = study.ask()
+    trial.report(9.0, 1)
+    study.tell(trial, state=TrialState.PRUNED)
+    found = tune("cross-entropy", task, study, 2)
+    assert (found["best"], found["trials"]) == (0, {"complete": 1, "pruned": 1})
+
+
+@pytest.mark.parametrize("content", [b'{"best": [1, 2]}', b'{\n "best": 1\n}', b"SQLite format 3\x00\n\x01\x02", b"op_code"])
+def test_other_files_are_left_alone(content, tmp_path):
+    (tmp_path / "j").write_bytes(content)
+    with pytest.raises(ConfigError, match="no journal of trials"):
+        open_study("s", tmp_path / "j")
+    assert (tmp_path / "j").read_bytes() == content
+
+
+def test_other_bounds_are_another_search(tmp_path):
+    narrow = {"searched": {"n_samples": {"high": 80}}}
+    open_study("s", tmp_path / "j", narrow)
+    with pytest.raises(ConfigError, match="another searched"):
+        open_study("s", tmp_path / "j", {"searched": searched("seal-nce", 10)})
+
+
 def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
     tune("cross-entropy", task, open_study("s", tmp_path / "j"), 2)
     whole = (tmp_path / "j").read_bytes()
@@ -188,8 +214,10 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     more = json.loads((tmp_path / "best.json").read_text())
     more["best"][0]["trials"]["complete"] += 2
     (tmp_path / "unequal.json").write_text(json.dumps(more))
-    assert main([*compared[:5], "unequal.json", "--json", "never.json", "--methods", "cross-entropy"]) == 2
+    unequal = [*compared[:5], "unequal.json", "--json", "never.json", "--methods"]
+    assert main([*unequal, "cross-entropy,seal-nce"]) == 2
     assert "unequal numbers of trials" in capsys.readouterr().err
+    assert main(["train", "mine.npz", "--out", "u", "--tuned", "unequal.json", "--model.method", "seal-nce"]) == 0
     train = ["train", "mine.npz", "--out", "m", "--tuned", "best.json"]
     assert main([*train, "--model.method", "seal-nce"]) == 0
     saved = json.loads((tmp_path / "m" / "model.json").read_text())["parameters"]

@@ -46,6 +46,8 @@ def run(options: Namespace) -> None:
     model = shared.model_parameters(options)
     tuned = None if options.tuned is None else Tuned.read(options.tuned, model["metric"])
     model = model if tuned is None else tuned.shared(model)
+    if tuned is not None:
+        tuned.check_equal(methods)
     models = {name: model if tuned is None else tuned.of(name, model) for name in methods}
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}

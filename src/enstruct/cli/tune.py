@@ -64,15 +64,18 @@ def run(options: Namespace) -> None:
             title = f"{Path(options.data).name}/{name}/{task.metric}"
             studies[name] = open_study(title, options.storage, about | {"searched": dimensions[name]})
             search(name, task, studies[name], options.trials, bar)
-            if options.json is not None and not any(at_work(study) for study in studies.values()):
-                _write(options, [summary(each, task, study, options.trials) for each, study in studies.items()])
-    found = [summary(name, task, study, options.trials) for name, study in studies.items()]
-    if options.json is not None:
-        _write(options, found)
+            if options.json is not None and not any(at_work(each) for each in studies.values()):
+                _write(options, _summaries(task, studies, options.trials))
+    found = _summaries(task, studies, options.trials)
     _show(found)
     for name, study in studies.items():
-        if len(ended(study)) < options.trials:
-            say(f"{name}: {at_work(study)} of {options.trials} trials are other processes' work still; what they find they write")
+        if at_work(study):
+            say(f"{name}: {at_work(study)} of {options.trials} trials are other processes' work; the last to end writes --json")
+
+
+def _summaries(task: Task, studies: dict[str, Any], trials: int) -> list[dict[str, Any]]:
+    """Of every method that has trials that ended; of those that have none, an error, unless others are at work on them."""
+    return [summary(name, task, study, trials) for name, study in studies.items() if ended(study) or not at_work(study)]
 
 
 def fingerprint(splits: Splits) -> str:

@@ -31,8 +31,9 @@ def build_networks(
             sparse = hasattr(example, "indptr")
             return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
         own = own_encoder(encoder, example.shape[1])
+        width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):
-            own.out_features = _width(own, example)  # type: ignore[assignment]
+            own.out_features = width  # type: ignore[assignment]
         return own
 
     predictor = Predictor(fresh(), n_labels)
@@ -42,11 +43,11 @@ def build_networks(
 
 
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:
-    """A user's encoder, copied or made from what a callable is given, in the single precision that networks train in.
+    """A user's encoder, copied or made from what a callable is given.
 
     ConfigError where it must be ``sized``, that is say how wide its features are, and does not.
     """
-    own = (copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given)).float()
+    own = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given)
     if sized and not isinstance(getattr(own, "out_features", None), int):
         raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
     return own
@@ -73,8 +74,14 @@ def energy_spec(method: Method, energy: EnergySpec | nn.Module | None) -> Energy
 def _width(module: nn.Module, example: Any) -> int:
     """Width of a user module's features, found by passing one row through it."""
     module.eval()
-    with torch.no_grad():
-        features = module(to_features(example))
+    try:
+        with torch.no_grad():
+            features = module(to_features(example))
+    except RuntimeError as error:
+        raise ConfigError(
+            f"An encoder of your own is given rows in single precision, (batch, {example.shape[1]}); this one fails on one "
+            f"({error}). In double precision it must be made single: encoder.float()."
+        ) from error
     if features.ndim != 2:
         raise ConfigError(f"An encoder must give features (batch, width); this one gives {tuple(features.shape)}.")
     return int(features.shape[1])

@@ -70,8 +70,14 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return X
 
     def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
-        """(rows, modelled labels) in the precision of X; an encoder of one's own may know single precision alone."""
-        return super()._logits(X, refine, self.encoder is None and (double or X.dtype == np.float64))
+        """(rows, modelled labels) in the precision of X; in single precision where a network of one's own knows no other."""
+        double = double or X.dtype == np.float64
+        try:
+            return super()._logits(X, refine, double)
+        except RuntimeError:
+            if not double or (self.encoder is None and not isinstance(self.energy_network, nn.Module)):
+                raise
+            return super()._logits(X, refine, False)
 
     labels_: LabelFormat
     constants_: ConstantLabels

@@ -160,7 +160,7 @@ def _fits(store: Store, key: Key, left: float, minutes: float | None, say: Calla
     expected = _expected(store, key)
     if left > 0 and expected <= left:
         if not expected:
-            say(f"how long {key} takes is not known: it is begun, and ends when it ends")
+            say(f"how long {key} takes is not known{_of_its_like(store, key)}: it is begun, and ends when it ends")
         return True
     if not begun:
         took = f"{key} is expected to take {expected:.0f} s" if expected else f"{key} cannot even begin"
@@ -265,12 +265,19 @@ def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None
 
 
 def _expected(store: Store, key: Key) -> float:
-    """Seconds that the same cell took with another seed, or else under another protocol; an automatic row's own budget; 0 where
-    nothing is known."""
-    took = {other: run.line.get("seconds", 0.0) for other, run in store.runs.items()}
-    same = [seconds for other, seconds in took.items() if other[:3] == key[:3]]
-    alike = [seconds for other, seconds in took.items() if (other.dataset, other.method) == (key.dataset, key.method)]
-    return max(same or alike, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
+    """Seconds that the same cell took with another seed; an automatic row's own budget; 0 where nothing is known."""
+    same = [run.line.get("seconds", 0.0) for other, run in store.runs.items() if other[:3] == key[:3]]
+    return max(same, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
+
+
+def _row(key: Key) -> tuple[str, str]:
+    return key.dataset, key.method
+
+
+def _of_its_like(store: Store, key: Key) -> str:
+    """What is known of the same row under the other protocol, which may take ten times as long, or a tenth."""
+    alike = [run.line.get("seconds", 0.0) for other, run in store.runs.items() if _row(other) == _row(key)]
+    return f" (under the other protocol at most {max(alike):.0f} s)" if alike else ""
 
 
 def adopt(table: LabelTable, store: Store, path: Path) -> int:

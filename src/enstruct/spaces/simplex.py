@@ -98,7 +98,9 @@ class SimplexSpace:
     def log_prob(self, y: Tensor, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of one-hot y under independent classes."""
         log_p = F.log_softmax(logits, dim=-1)
-        log_p = log_p.clamp(min=torch.finfo(log_p.dtype).min)  # a class ruled out by -inf costs nothing where y has another
+        if bool(log_p.isneginf().any()):  # classes that are ruled out: they cost nothing where y has another
+            chosen = y if mask is None else y * mask.unsqueeze(1)
+            return total(torch.where(chosen > 0, log_p.unsqueeze(1), 0.0) * chosen)
         if mask is not None:
             log_p = log_p * mask
         return torch.matmul(y.flatten(2), log_p.flatten(1).unsqueeze(-1)).squeeze(-1)

@@ -100,10 +100,12 @@ class EnergyLoss(nn.Module):
         for name in COUPLING_SETTINGS:
             if name != "energy_steps" and changes.get(name) is not None:
                 raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")
+        by_name = not isinstance(method, Method)
         row = customise(get_method(kind.default if method is None else method, kind.methods), **changes)
         if len(row.stages) > 1 and kind.places and any(stage.predictor and stage.energy for stage in row.stages):
-            rises = replace(row.predictor_loss, warmup=row.predictor_loss.warmup if "warmup" in changes else WARMUP)
-            row = replace(row, stages=TOGETHER, predictor_loss=rises)  # the first stage, cross-entropy, is the caller's own
+            row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
+            if by_name and changes.get("warmup") is None and not row.predictor_loss.warmup:
+                row = replace(row, predictor_loss=replace(row.predictor_loss, warmup=WARMUP))
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
         check_rates(learning_rate=learning_rate, clip=clip)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,18 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tuned:
-    """``settings``: method -> what was searched for it. ``fixed``: what all trials had. ``written``: the file's own settings."""
+    """``settings``: method -> what was searched for it. ``fixed``: what all trials had. ``written``: the file's own settings.
+    ``trials``: how many of each method."""
 
     path: Path
     settings: dict[str, Parameters]
     fixed: Parameters
     written: dict[str, Parameters]
+    trials: dict[str, int]
 
     @classmethod
     def read(cls, path: Path, metric: str) -> Tuned:
-        """DataError for another kind of file, ConfigError for one of another metric, or of unequal trials."""
+        """DataError for another kind of file, ConfigError for one of another metric."""
         try:
             best = json.loads(path.read_text(encoding="utf-8"))["best"]
             metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
@@ -37,10 +40,17 @@ class Tuned:
             raise DataError(f"{path} is no file of `enstruct tune --json` ({error}).") from error
         if metrics != {metric}:
             raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
+        return cls(path, settings, fixed, written, trials)
+
+    def check_equal(self, methods: Iterable[str]) -> None:
+        """ConfigError unless these methods, as far as they were searched, had equally many trials."""
+        trials = {method: self.trials[method] for method in methods if method in self.trials}
         if len(set(trials.values())) > 1:
             each = ", ".join(f"{number} of {method}" for method, number in trials.items())
-            raise ConfigError(f"{path} holds unequal numbers of trials ({each}): run its `enstruct tune` again, to the end.")
-        return cls(path, settings, fixed, written)
+            raise ConfigError(
+                f"{self.path} holds unequal numbers of trials ({each}), which is no fair comparison: give each the same --trials "
+                "in one `enstruct tune`."
+            )
 
     def shared(self, model: Parameters) -> Parameters:
         """Options of a command with what all trials had. ConfigError where an option says otherwise."""

@@ -6,6 +6,7 @@ goes by. Trials that fall behind the median of the others at the same epoch are 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
@@ -58,10 +59,10 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
         storage.parent.mkdir(parents=True, exist_ok=True)
         _mend(storage)
         journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
+        study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
-    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
-    study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
     found = study.user_attrs.get("task")
     if found is not None and task is not None and found != task:
         differs = ", ".join(sorted(k for k in {*found, *task} if found.get(k) != task.get(k)))
@@ -72,19 +73,32 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
 
 
 def _mend(storage: Path) -> None:
-    """Take a last line off that was cut short, which Optuna would go on writing in."""
-    if not storage.is_file():
+    """Take a last line off that was cut short, which Optuna would go on writing in.
+
+    ValueError for a file that is no journal: it stays as it is, and Optuna would write into it.
+    """
+    if not storage.is_file() or not storage.stat().st_size:
         return
     lock = _optuna().storages.journal.JournalFileSymlinkLock(str(storage))  # what it writes under
     lock.acquire()
     try:
-        with storage.open("rb+") as file:
-            content = file.read()
-            if content and not content.endswith(b"\n"):
-                file.truncate(content.rfind(b"\n") + 1)
-                log.warning("%s: its last line was cut short and is taken off", storage)
+        whole, _, torn = storage.read_bytes().rpartition(b"\n")
+        if not all(_is_record(line) for line in whole.split(b"\n")):
+            raise ValueError("its lines are no records of trials")
+        if torn:
+            os.truncate(storage, len(whole) + 1)
+            log.warning("%s: its last line was cut short and is taken off", storage)
     finally:
         lock.release()
+
+
+def _is_record(line: bytes) -> bool:
+    """Of Optuna's journals."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "op_code" in found
 
 
 def tune(
@@ -119,11 +133,13 @@ def search(method: str, task: Task, study: Study, trials: int, bar: Callable[[st
             study.tell(trial, value)
 
 
-def searched(method: str, most_updates: int) -> list[str]:
-    """The dimensions that are searched. ConfigError for a method that has none."""
-    trial = _optuna().trial.FixedTrial(_middle())
+def searched(method: str, most_updates: int) -> dict[str, Any]:
+    """The dimensions that are searched, with their bounds (JSON). ConfigError for a method that has none."""
+    optuna = _optuna()
+    trial = optuna.trial.FixedTrial(_middle())
     suggest(trial, get_method(method), most_updates)
-    return sorted(trial.params)
+    written = {name: optuna.distributions.distribution_to_json(found) for name, found in trial.distributions.items()}
+    return {name: json.loads(text) for name, text in sorted(written.items())}
 
 
 def ended(study: Study) -> list[Any]:
@@ -173,7 +189,8 @@ def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any
     if "complete" not in counts:
         others = f", {at_work(study)} are other processes' work" if at_work(study) else ""
         raise ConfigError(f"No trial of {method} came to an end ({counts or 'none ended'}{others}): allow more of them.")
-    best = max((trial for trial in counted if trial.value is not None), key=lambda trial: (trial.value, -trial.number))
+    whole = [trial for trial in counted if trial.state == optuna.trial.TrialState.COMPLETE]  # one cut short has a value too
+    best = max(whole, key=lambda trial: (trial.value, -trial.number))
     given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
     searched, fixed = ({k: encode_parameter(k, v) for k, v in found.items()} for found in (given, task.fixed or {}))
     return {
