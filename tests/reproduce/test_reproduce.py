@@ -614,6 +614,16 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert "seal-2" in capsys.readouterr().out
     assert main(["reproduce", "small", "--seeds", "1", "--methods", "binary-relevance", "--results", "r"]) == 0
     assert "1 runs made" in capsys.readouterr().out
+    lines = (tmp_path / "r" / "small.jsonl").read_text()
+    (tmp_path / "r" / "small.jsonl").write_text("{broken\n" + lines)
+    assert main(["reproduce", "--list", "--results", "r"]) == 0
+    listed = capsys.readouterr().out
+    assert "damaged" in listed
+    assert "spen-figures" in listed  # the other tables all the same
+    (tmp_path / "r" / "small.jsonl").write_text(lines)
+    for budget in ("0", "-1"):
+        assert main(["reproduce", "small", "--seeds", "1", "--results", "r", "--budget", budget]) == 2
+        assert "above 0" in capsys.readouterr().err
     assert main(["reproduce", "smal"]) == 2
     assert main(["reproduce", "seal-3"]) == 2
     assert "cannot run here" in capsys.readouterr().err
