@@ -1,17 +1,16 @@
-"""What raises F1, and what `auto` should average: the ablation behind docs/auto.md.
+"""What `auto` should average: methods alone and together, behind docs/auto.md (single settings: `enstruct reproduce ablation`).
 
     python benchmarks/ablate_auto.py DATA... [--seeds 3] [--only NAME,...] [--store DIR] [--out results/ablation-auto.json]
 
-Every setting is fitted ``--seeds`` times on the training rows; validation rows serve early stopping and decision rules. The
+Every method is fitted ``--seeds`` times on the training rows; validation rows serve early stopping and decision rules. The
 marginals of each fit are kept in ``--store`` (not for the repository), so that finished fits are never made again and averages of
-them cost nothing. The file says, for each data set: each setting alone (mean over seeds, the rule chosen on validation rows), the
-average of its seeds, and averages of several settings, by their cross-validated validation score and their test score.
+them cost nothing. The file says, for each data set: each method alone (mean over seeds, the rule chosen on validation rows), the
+average of its seeds, and averages of several methods, by their cross-validated validation score and their test score.
 """
 
 import argparse
 import json
 import time
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -27,46 +26,19 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import default_methods
 from enstruct.files import replace_file
-from enstruct.methods import METHODS, NOISE_THEN_ENERGY, PREDICTOR_ALONE, TOGETHER
+from enstruct.methods import METHODS
 from enstruct.metrics import rowwise_f1
 
-NCE = METHODS["seal-nce"]
-SETTINGS = {
-    "binary-relevance": {"method": "binary-relevance"},
-    "binary-relevance-tfidf": {"method": "binary-relevance-tfidf"},
-    "extra-trees": {"method": "extra-trees"},
-    "cross-entropy": {"method": "cross-entropy"},
-    "seal-nce": {"method": "seal-nce"},
-    "seal-ranking": {"method": "seal-ranking"},
-    "deep-mean-field": {"method": "deep-mean-field"},
-    "infnet+": {"method": "infnet+"},
-    "implicit-cd": {"method": "implicit-cd"},
-    "nce": {"method": "nce"},
-    "seal-nce implicit": {"method": "seal-nce", "sample_gradient": "straight-through", "hypergradient": "implicit"},
-    "seal-nce weight 1": {"method": "seal-nce", "energy_weight": 1.0},
-    "seal-nce weight 10": {"method": "seal-nce", "energy_weight": 10.0},
-    "seal-nce no warm-up": {"method": "seal-nce", "warmup": 0},
-    "seal-nce samples 5": {"method": "seal-nce", "n_samples": 5},
-    "seal-nce samples 100": {"method": "seal-nce", "n_samples": 100},
-    "seal-nce energy steps 3": {"method": "seal-nce", "energy_steps": 3},
-    "seal-nce energy first": {"method": replace(NCE, stages=(*NOISE_THEN_ENERGY, *TOGETHER))},
-    "seal-nce warm start": {"method": replace(NCE, stages=(*PREDICTOR_ALONE, *TOGETHER))},
-    "seal-nce patience": {"method": "seal-nce", "n_iter_no_change": 40, "max_iter": 200},
-    "cross-entropy patience": {"method": "cross-entropy", "n_iter_no_change": 40, "max_iter": 200},
-    "cross-entropy wide": {"method": "cross-entropy", "hidden": 1200},
-    "seal-nce wide": {"method": "seal-nce", "hidden": 1200},
-}
 AVERAGED = (
     *("binary-relevance", "binary-relevance-tfidf", "extra-trees", "cross-entropy", "seal-nce"),
     *("seal-ranking", "deep-mean-field", "infnet+", "nce"),
 )
-"""What averages of two to four settings are made of."""
 BASELINE = "cross-entropy"
 
 
-def fit(splits, setting, seed):
+def fit(splits, method, seed):
     """Record of one fit, and its marginals of the validation and the test rows."""
-    model = EnergyMultiLabelClassifier(**setting, random_state=seed)
+    model = EnergyMultiLabelClassifier(method=method, random_state=seed)
     begin = time.perf_counter()
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
     seconds = time.perf_counter() - begin
@@ -98,14 +70,14 @@ class Ablation:
 
     def fits(self, name, seeds, allowed):
         """Records of the finished fits, new ones made if ``allowed``."""
-        seeds = 1 if METHODS.get(name, NCE).solver is not None else seeds
+        seeds = 1 if METHODS[name].solver is not None else seeds
         records = []
         for seed in range(seeds):
-            path = self.store / f"{name.replace(' ', '-')}-{seed}.npz"
+            path = self.store / f"{name}-{seed}.npz"
             if not path.exists():
                 if not allowed:
                     continue
-                record, found = fit(self.splits, SETTINGS[name], seed)
+                record, found = fit(self.splits, name, seed)
                 halves = {part: p.astype(np.float32) for part, p in found.items()}
                 replace_file(path, lambda part, r=record, h=halves: save(part, r, h))
                 print(f"{self.data:10s} {name:24s} {seed}  {record['seconds']:.0f} s  {100 * best(record):.2f}", flush=True)
@@ -115,7 +87,7 @@ class Ablation:
         return records
 
     def average(self, names):
-        """Mean over settings of their mean over seeds: (validation score, rule, F1 of each test row)."""
+        """Mean over methods of their mean over seeds: (validation score, rule, F1 of each test row)."""
         mean = {
             part: np.mean([np.mean([p[part] for (n, _), p in self.marginals.items() if n == name], 0) for name in names], 0)
             for part in ("validation", "test")
@@ -125,10 +97,9 @@ class Ablation:
         return max(found.scores.values()), found.best(), rowwise_f1(self.splits.test.Y, rule.predict(mean["test"]))
 
     def averages(self):
-        """All averages of up to four settings that are fitted, best validation score first, each against BASELINE's."""
-        fitted = [name for name in SETTINGS if any(n == name for n, _ in self.marginals)]
-        mixed = [name for name in AVERAGED if name in fitted]
-        groups = [(name,) for name in fitted] + [g for k in (2, 3, 4) for g in combinations(mixed, k)]
+        """All averages of up to four methods that are fitted, best validation score first, each against BASELINE's."""
+        fitted = [name for name in AVERAGED if any(n == name for n, _ in self.marginals)]
+        groups = [group for number in (1, 2, 3, 4) for group in combinations(fitted, number)]
         base = self.average((BASELINE,))[2] if BASELINE in fitted else None
         out = []
         for names in groups:
@@ -155,20 +126,19 @@ def main():
     parser.add_argument("--store", type=Path, default=Path("ablation"))
     parser.add_argument("--out", type=Path, default=Path("results/ablation-auto.json"))
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else list(SETTINGS)
-    if unknown := sorted(set(wanted) - set(SETTINGS)):
-        parser.error(f"unknown settings {unknown}; known: {', '.join(SETTINGS)}")
+    wanted = options.only.split(",") if options.only else list(AVERAGED)
+    if unknown := sorted(set(wanted) - set(AVERAGED)):
+        parser.error(f"unknown methods {unknown}; known: {', '.join(AVERAGED)}")
     for data in options.data:
         ablation = Ablation(data, options.store)
-        suited = [name for name in wanted if METHODS.get(name, NCE).scaling != "tfidf" or ablation.of_counts()]
-        records = {name: ablation.fits(name, options.seeds, name in suited) for name in SETTINGS}
+        suited = [name for name in wanted if METHODS[name].scaling != "tfidf" or ablation.of_counts()]
+        records = {name: ablation.fits(name, options.seeds, name in suited) for name in AVERAGED}
         content = json.loads(options.out.read_text()) if options.out.exists() else {"sets": {}}
         content["environment"] = environment()
         content["sets"][data] = {
             "rows": {name: len(part) for name, part in ablation.splits.parts().items()},
             "alone": {
                 name: {
-                    "setting": {k: str(getattr(v, "name", v)) for k, v in SETTINGS[name].items()},
                     "test": float(np.mean([best(r) for r in found])),
                     "sd": float(np.std([best(r) for r in found])),
                     "runs": found,

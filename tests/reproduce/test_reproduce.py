@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import build_parser, main
-from enstruct.comparison.run import FORMER_PROCESSOR, Cell, environment, run_cell
+from enstruct.comparison.run import FORMER_PROCESSOR, Cell, check_method, environment, run_cell
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -50,7 +50,9 @@ SMALL = LabelTable(
 
 def test_every_method_of_a_table_exists():
     for table in LABEL_TABLES:
-        assert {table.method(row) for row in table.methods()} <= set(METHODS), table.name
+        for row in table.methods():
+            check_method(table.method(row))
+        assert set(table.changed) | set(table.changed.values()) <= set(table.rows), table.name
         for figures in table.rows.values():
             assert set(figures) <= set(table.datasets), table.name
 
@@ -562,6 +564,22 @@ def test_a_variant_is_its_method_with_other_parameters(tmp_path):
     assert not runner.outdated(table, store.runs[key])
     given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
     assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"repeats": 5}
+
+
+def test_a_variant_may_be_a_method_of_its_own(tmp_path):
+    """Its declaration is what its runs are made with: another one makes them out of date."""
+    nce = METHODS["seal-nce"]
+    early = replace(nce, name="early", stages=(*METHODS["cross-entropy"].stages, *nce.stages))
+    table = replace(SMALL, variants={"early": (early, {})}, protocols=("fair", "published"))
+    keys = list(plan(table, ["synthetic-90"], ["fair"], ["early", "seal-nce"], 1))
+    store = Store(tmp_path, "small")
+    assert run(table, store, keys, None, lambda title: []) == 2
+    staged, together = (store.runs[key].line for key in keys)
+    assert (staged["method"], staged["epochs"], together["epochs"]) == ("early", 4, 2)  # two epochs a stage
+    assert not runner.outdated(table, store.runs[keys[0]])
+    late = replace(table, variants={"early": (replace(early, stages=nce.stages), {})})
+    assert runner.outdated(late, store.runs[keys[0]]) == ["early: stages"]
+    assert not list(plan(table, ["synthetic-90"], ["published"], ["early"], 1))  # of which no paper has settings
 
 
 def test_the_section_shows_published_and_measured_figures(folder):

@@ -72,7 +72,7 @@ def run(options: Namespace) -> None:
             raise ConfigError(f"{table.name} has no run of {', '.join(methods)} under {', '.join(protocols)}.")
         made = run_cells(table, store, keys, options.budget, bar, say, bool(options.datasets), options.again)
     say(f"{made} runs made, {len(store.runs)} in {store.path}")
-    say(reproduced_section(table, store))
+    say(reproduced_section(table, store, datasets))
 
 
 def _names(joined: str) -> list[str]:

@@ -28,7 +28,7 @@ from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
 from enstruct.files import locked, replace_file
-from enstruct.methods import METHODS, get_method
+from enstruct.methods import METHODS, Method, get_method
 from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
 
@@ -58,7 +58,7 @@ def stacked(above: Any, below: Any) -> Any:
     return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])
 
 
-def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
+def run_cell(method: str | Method, splits: Splits, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
     """Train on ``splits.train``, decide with rules fitted on ``splits.validation``, score on ``splits.test``.
 
     FOLDED rows do both on both, in turn.
@@ -66,7 +66,7 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     estimator = make_estimator(method, seed, model, callbacks)
     train, held = splits.train, splits.validation
     begin = time.perf_counter()
-    if method.partition(":")[0] == FOLDED:
+    if _head(method) == FOLDED:
         estimator.fit(stacked(train.X, held.X), stacked(train.Y, held.Y))
     else:
         estimator.fit(train.X, train.Y, X_val=held.X, Y_val=held.Y)
@@ -82,7 +82,7 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     scores = {name: ROWWISE[metric](truth, y) for name, y in predicted.items()}
     every = {name: {each: score(truth, y) for each, score in METRICS.items()} for name, y in predicted.items()}
     record = {
-        "method": method,
+        "method": method if isinstance(method, str) else method.name,
         "seed": seed,
         "decision": estimator.decision_,
         "example_f1": {name: found["example-f1"] for name, found in every.items()},
@@ -106,12 +106,17 @@ def run_cell(method: str, splits: Splits, seed: int, model: dict[str, Any], call
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
 
 
-def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Any:
+def _head(method: str | Method) -> str:
+    """Of an automatic row, without the methods it is given."""
+    return method.partition(":")[0] if isinstance(method, str) else ""
+
+
+def make_estimator(method: str | Method, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Any:
     """The classifier of a row: "auto", or "auto:cross-entropy+mlp" with these candidates, chooses and averages NETWORKS nets.
 
     "auto:cross-entropy" so has as many nets as "auto", all of them cross-entropy's. The same goes for FOLDED.
     """
-    if method.partition(":")[0] not in AUTOMATIC:
+    if isinstance(method, Method) or _head(method) not in AUTOMATIC:
         return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     metric = model.get("metric", "example-f1")
     given: dict[str, Any] = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
@@ -123,8 +128,10 @@ def make_estimator(method: str, seed: int, model: dict[str, Any], callbacks: Seq
     return AutoMultiLabelClassifier(**given, callbacks=lambda title: list(callbacks))
 
 
-def check_method(name: str) -> None:
+def check_method(name: str | Method) -> None:
     """ConfigError for a row that is neither in the table nor automatic."""
+    if isinstance(name, Method):
+        return
     head, _, methods = name.partition(":")
     for each in [name] if head not in AUTOMATIC else methods.split("+") if methods else []:
         get_method(each)

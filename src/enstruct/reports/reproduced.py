@@ -12,8 +12,9 @@ import numpy as np
 from enstruct.comparison.run import FOLDED, ResultsFile
 from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
-from enstruct.methods import METHODS
+from enstruct.methods import get_method
 from enstruct.reports.analyses import analysis_lines, description_lines
+from enstruct.reports.changes import changes_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct.reproduce.runner import has_settings, outdated
@@ -67,12 +68,14 @@ def reproduced_page(folder: Path) -> list[str]:
     return lines
 
 
-def reproduced_section(table: LabelTable, store: Store) -> str:
-    """The runs of one version and machine."""
+def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] = ()) -> str:
+    """The runs of one version and machine, on ``datasets``, or all of the table's."""
+    datasets = datasets or table.datasets
     lines = [f"### {table.name}: {table.title}", "", f"{table.published_as}. " + _where(store), ""]
     lines += [table.why_fair_only, ""] if table.why_fair_only else []
     lines += [f"Settings: {_set(table)}.", ""] if table.settings else []
-    for dataset in table.datasets:
+    lines += changes_lines(table, store, datasets)
+    for dataset in datasets:
         lines += _dataset(table, store, dataset)
     return "\n".join(lines)
 
@@ -139,8 +142,8 @@ def _made(table: LabelTable, store: Store, dataset: str, protocol: Protocol, row
 def _through_samples(table: LabelTable, store: Store, dataset: str, row: str) -> list[str]:
     """Where an energy's own row is best by weighing samples of the predictor, and so tells nothing about inference on it."""
     runs = _runs(store, dataset, "fair", row)
-    weighed = sum(run.line["decision"] == "bayes-risk" for run in runs)
-    if not weighed or table.method(row) not in METHODS or METHODS[table.method(row)].inference is None:
+    weighed = sum(run.line["decision"] == "bayes-risk" for run in runs)  # of automatic rows none
+    if not weighed or get_method(table.method(row)).inference is None:
         return []
     return [
         f"The best rule of {row} in {weighed} of {len(runs)} runs is minimum Bayes risk: its energy weighs samples of the "

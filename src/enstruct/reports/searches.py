@@ -69,12 +69,12 @@ def cost_section(path: Path) -> str:
 
 
 def ablation_section(path: Path) -> str:
-    """The file of ``benchmarks/ablate_auto.py``: single settings, the average of their seeds, averages of several settings."""
+    """The file of ``benchmarks/ablate_auto.py``: methods alone, the average of their seeds, averages of several methods."""
     content = json.loads(path.read_text(encoding="utf-8"))
     lines = [
-        f"## What raises F1: single settings and averages (`{path.name}`)",
+        f"## What to average: methods alone and together (`{path.name}`)",
         "",
-        "Example-F1 on test rows under the rule chosen on validation rows. Averaged: mean marginals of a setting's fits. Δ: to "
+        "Example-F1 on test rows under the rule chosen on validation rows. Averaged: mean marginals of a method's fits. Δ: to "
         f"the average of cross-entropy's, 95% by bootstrap over test rows. {where_it_ran(content['environment'])}",
         "",
     ]
@@ -83,9 +83,9 @@ def ablation_section(path: Path) -> str:
         sizes = ", ".join(f"{part} {n}" for part, n in found["rows"].items())
         lines += [f"### {name}: {sizes}", ""]
         alone = [_alone(setting, fits, averages[setting,]) for setting, fits in found["alone"].items()]
-        lines += markdown_table(("setting", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
+        lines += markdown_table(("method", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
         mixes = [line for line in found["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
-        lines += [f"The {len(mixes)} averages of several settings that score highest on validation rows:", ""]
+        lines += [f"The {len(mixes)} averages of several methods that score highest on validation rows:", ""]
         lines += markdown_table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
     return "\n".join(lines)
 

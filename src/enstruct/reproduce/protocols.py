@@ -34,7 +34,7 @@ from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Inference, ProjectedAdam
-from enstruct.methods import METHODS
+from enstruct.methods import METHODS, Method
 from enstruct.negatives import InferencePoint, PerturbedSamples, ValueTuples
 from enstruct.reproduce.seal_settings import SEAL_SETTINGS
 from enstruct.reproduce.table import BASELINES, LabelTable, Protocol
@@ -76,8 +76,8 @@ def check_present(dataset: str) -> None:
             locate(entry, part)
 
 
-def method_of(table: LabelTable, protocol: Protocol, row: str) -> str:
-    """The library's name of a row's method. SEAL's SPEN learns its energy from nothing, beside a trained predictor."""
+def method_of(table: LabelTable, protocol: Protocol, row: str) -> str | Method:
+    """:meth:`LabelTable.method`, but SEAL's SPEN learns its energy from nothing, beside a trained predictor."""
     method = table.method(row)
     return "spen-from-scratch" if protocol == "published" and method == "spen" else method
 
@@ -86,7 +86,7 @@ def settings(table: LabelTable, dataset: str, protocol: Protocol, row: str) -> d
     """Parameters of the estimator that are not its defaults. ConfigError where the papers have no such row."""
     method, changes = table.variants.get(row, (row, {}))
     if protocol == "published":
-        return {**_published(dataset, method), **changes}
+        return {**_published(dataset, method if isinstance(method, str) else method.name), **changes}
     metric = {} if table.metric == "example-f1" else {"metric": table.metric}
     return {**table.settings.get("", {}), **table.settings.get(dataset, {}), **metric, **changes}
 

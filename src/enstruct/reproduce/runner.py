@@ -15,7 +15,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.files import claimed, locked
-from enstruct.methods import METHODS, described
+from enstruct.methods import Method, described, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, present_commit
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
@@ -208,16 +208,18 @@ def encoded(given: dict[str, Any]) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(json.dumps({name: encode_parameter(name, value) for name, value in given.items()})))
 
 
-def parameters(method: str, given: dict[str, Any]) -> dict[str, Any]:
+def parameters(method: str | Method, given: dict[str, Any]) -> dict[str, Any]:
     """All that a run of these settings is made with, defaults too, so that a default changed later is noticed."""
     estimator = make_estimator(method, 0, given)
-    found = encoded(
-        {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("random_state", "callbacks", "device")}
-    )
+    given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("random_state", "callbacks", "device")}
+    if isinstance(method, Method):
+        given["method"] = method.name  # what it declares follows
+    found = encoded(given)
     names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or CONSIDERED
     if "methods" in found:
         found["methods"] = list(names)  # the default may change
-    return found | {f"{name}: {entry}": value for name in names for entry, value in described(METHODS[name]).items()}
+    rows = [get_method(name) for name in names]
+    return found | {f"{row.name}: {entry}": value for row in rows for entry, value in described(row).items()}
 
 
 def outdated(table: LabelTable, run: Run) -> list[str]:

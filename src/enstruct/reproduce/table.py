@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from enstruct.methods import Method
+
 Protocol = Literal["fair", "published"]
 PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
 BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
@@ -16,7 +18,8 @@ BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
 class LabelTable:
     """``rows``: our method -> data set -> the published figure (percent), None where the paper has none.
 
-    ``why_fair_only``: why there is no published protocol, for tables without one.
+    ``why_fair_only``: why there is no published protocol, for tables without one. ``changed``: row -> the row that it changes one
+    thing of, and is held against.
     """
 
     name: str
@@ -29,15 +32,16 @@ class LabelTable:
     protocols: tuple[Protocol, ...] = ("fair",)
     settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # data set, or "" for all -> parameters
     why_fair_only: str = ""
-    variants: Mapping[str, tuple[str, Mapping[str, object]]] = field(default_factory=dict)  # row -> its method, other parameters
+    variants: Mapping[str, tuple[str | Method, Mapping[str, object]]] = field(default_factory=dict)  # row -> method, parameters
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folds(self) -> bool:
         """Whether seeds are folds of a cross-validation."""
         return self.split.endswith("-fold")
 
-    def method(self, row: str) -> str:
-        """The library's name of a row's method."""
+    def method(self, row: str) -> str | Method:
+        """The library's name of a row's method, or a row of its own."""
         return self.variants[row][0] if row in self.variants else row
 
     def methods(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from enstruct.errors import unknown_name
+from enstruct.reproduce.ablation import ABLATION
 from enstruct.reproduce.table import PROTOCOLS, CommandTable, LabelTable, Table
 
 DATA = ("bibtex", "delicious", "genbase", "cal500", "eurlex-ev", "expr_FUN", "spo_FUN")
@@ -224,6 +225,7 @@ TABLES: dict[str, Table] = {
         SEAL_FIGURE_2A,
         SEAL_2_UPDATES,
         SEAL_FIGURE_2B,
+        ABLATION,
         CommandTable(
             "seal-11-13",
             "Parameters; seconds of inference; seconds of training",

@@ -1,0 +1,64 @@
+"""What single changes did, and what decision rules do, as printed above a table of changes."""
+
+import numpy as np
+import pytest
+
+from enstruct.comparison.bootstrap import paired_difference
+from enstruct.comparison.run import Cell, environment
+from enstruct.reports.changes import changes_lines
+from enstruct.reports.reproduced import reproduced_section
+from enstruct.reproduce.store import Key, Store
+from enstruct.reproduce.table import LabelTable
+
+TABLE = LabelTable(
+    "small",
+    "Small",
+    "nowhere",
+    ("synthetic-90", "synthetic-60", "synthetic-30"),
+    {"nce": {}, "double": {}, "half": {}},
+    variants={"double": ("nce", {"n_samples": 40}), "half": ("nce", {"n_samples": 10})},
+    changed={"double": "nce", "half": "nce"},
+)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    return {(method, seed): rng.random(20).astype(np.float32) for method in ("nce", "double") for seed in (0, 1, 2)}
+
+
+@pytest.fixture
+def store(tmp_path, rows):
+    found = Store(tmp_path, "small")
+    for (method, seed), scores in rows.items():
+        for dataset in ("synthetic-90", "synthetic-60"):
+            if (dataset, method, seed) not in (("synthetic-90", "nce", 2), ("synthetic-60", "double", 0)):
+                mean = float(scores.mean())
+                record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
+                key = Key(dataset, "fair", method, seed)
+                found.add(key, Cell(record, {"chosen": scores, "fixed": scores}), {}, environment(), None)
+    return found
+
+
+def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows):
+    lines = changes_lines(TABLE, store, TABLE.datasets)
+    assert lines[2] == "| change | synthetic-90 | synthetic-60 |"  # sets without any run have no column
+    cells = next(line for line in lines if line.startswith("| double")).strip("| ").split(" | ")
+    for cell, seeds in ((cells[1], (0, 1)), (cells[2], (1, 2))):
+        mean, low, high = paired_difference(*(np.stack([rows[m, s] for s in seeds]).astype(float) for m in ("nce", "double")))
+        assert cell == f"{100 * mean:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}] (2)"
+    assert next(line for line in lines if line.startswith("| half")) == "| half | not run | not run |"
+
+
+def test_rules_stand_side_by_side(store, rows):
+    lines = changes_lines(TABLE, store, TABLE.datasets)
+    mean = 100 * np.mean([rows["nce", seed].mean() for seed in (0, 1)])
+    assert f"| synthetic-90 | nce | 37.50 | {mean:.2f} | – | – | – | – | {mean:.2f} | 2 |" in lines
+
+
+def test_a_section_shows_what_was_asked_for(store):
+    text = reproduced_section(TABLE, store, ["synthetic-60"])
+    assert "#### synthetic-60" in text
+    assert "synthetic-90 " not in text
+    assert "| change | synthetic-60 |" in text
+    assert changes_lines(TABLE, Store(store.path.parent, "none"), TABLE.datasets) == []
