@@ -69,3 +69,12 @@ def test_the_section_names_what_is_lacking(tmp_path):
     against_relevance, against_trees, against_entropy, runs = row.rstrip(" |").split(" | ")[-4:]
     assert (against_relevance[-1], against_trees[-1], against_entropy[-6:], runs) == ("]", "]", " ¹ (1)", "2")
     assert any(line.startswith("The best rule of nce in 2 of 2 runs is minimum Bayes risk") for line in lines)
+
+
+def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
+    text = reproduced_section(TABLES["seal-2-patience"], Store(tmp_path, "seal-2-patience"))
+    rows = [line for line in text.splitlines() if line.startswith("| dvn-all-epochs")]
+    assert rows == ["| dvn-all-epochs | – | not run | – | – | – | – | – | – | 0 |"] * 2
+    assert "(fair)" not in text
+    fair = reproduced_section(TABLES["seal-figure-2a"], Store(tmp_path, "seal-figure-2a"))
+    assert "| seal-nce-alone | – | – | not run | not run | not run | not run | not run | not run | 0 |" in fair

@@ -175,6 +175,8 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     lost = {protocol: _lost(store, dataset, protocol, method) for protocol in ("published", "fair")}
     cells = [method, "–" if published is None else f"{published:.2f}"]
     cells.append(_mean(table, theirs, "fixed", lost["published"]) + _former(table, theirs) if asked else "–")
+    if "fair" not in table.protocols:
+        return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), str(len(theirs))]
     cells += [_mean(table, ours, rule, lost["fair"]) + _former(table, ours) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     alike = {"auto": AVERAGED[1:], FOLDED: AVERAGED}.get(head, ())  # baselines that are averaged, or given rows, likewise

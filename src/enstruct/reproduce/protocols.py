@@ -36,7 +36,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Inference, ProjectedAdam
 from enstruct.methods import METHODS, Method
 from enstruct.negatives import InferencePoint, PerturbedSamples, ValueTuples
-from enstruct.reproduce.seal_settings import SEAL_SETTINGS
+from enstruct.reproduce.seal_settings import EPOCHS, PATIENCE, SEAL_SETTINGS
 from enstruct.reproduce.table import BASELINES, LabelTable, Protocol
 
 MOST_UPDATES = (10, 5)
@@ -45,7 +45,6 @@ AS_MANY_AS_PUBLISHED = ("genbase", "cal500")
 """A few hundred rows: there all updates are made."""
 FEWER_UPDATES = {("delicious", "seal-ranking"): (3, 1)}
 """Where so many are still too many: 80 samples of 983 labels and a small learning rate, ten minutes an epoch for hours."""
-PUBLISHED_EPOCHS, PUBLISHED_PATIENCE = 300, 20
 STANDARDISED = ("spo_FUN", "expr_FUN")
 """Of the published protocol."""
 GENERATED_SHAPES: dict[str, dict[str, Any]] = {
@@ -99,7 +98,7 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
     if found is None:
         raise ConfigError(f"There are no published settings of {method} on {dataset}.")
     network = {"layers": found.layers, "hidden": found.hidden, "dropout": found.dropout}
-    training = {"max_iter": PUBLISHED_EPOCHS, "n_iter_no_change": PUBLISHED_PATIENCE, "weight_decay": found.weight_decay}
+    training = {"max_iter": EPOCHS, "n_iter_no_change": PATIENCE, "weight_decay": found.weight_decay}
     given: dict[str, Any] = {**network, **training, "decision": "fixed", "monitor": "fixed", "standardize": standardize}
     given |= {"learn_constant": True} if dataset in STANDARDISED else {}
     trained_with_cross_entropy = SEAL_SETTINGS[dataset]["cross-entropy"]

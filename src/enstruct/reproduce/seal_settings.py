@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+EPOCHS, PATIENCE = 300, 20
+"""Of every system."""
+
 
 class Published(NamedTuple):
     layers: int
