@@ -1,6 +1,5 @@
 """The automatic classifier: members, budget, choice, answers, saving."""
 
-import json
 import time
 
 import numpy as np
@@ -210,12 +209,7 @@ def test_saving(fitted, rows, tmp_path):
     assert (again.chosen_, again.candidates_) == (fitted.chosen_, fitted.candidates_)
     assert again.judged_rows_ == fitted.judged_rows_
     assert np.array_equal(again.predict(rows.X, candidate=again.chosen_).toarray(), fitted.predict(rows.X).toarray())
-    header = json.loads((tmp_path / "m" / "auto.json").read_text())
-    del header["judged_rows"], header["parameters"]["folds"]  # as before members had folds of their own
-    header["parameters"]["validation_fraction"] = 0.2
-    (tmp_path / "m" / "auto.json").write_text(json.dumps(header))
-    older = AutoMultiLabelClassifier.load(tmp_path / "m")
-    assert np.array_equal(older.predict(rows.X).toarray(), fitted.predict(rows.X).toarray())
+    assert again.get_params() == fitted.get_params()
     with pytest.raises(ModelFileError, match=r"auto\.json"):
         AutoMultiLabelClassifier.load(tmp_path)
     (tmp_path / "m" / "auto.json").write_text("{")

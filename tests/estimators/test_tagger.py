@@ -166,6 +166,8 @@ def test_all_terms_and_features(sentences):
     assert made.predictor_.encoder.embedding.pretrained.shape == (5, 6)
     with pytest.raises(DataError, match="1 columns, not 2"):
         made.predict(words)
+    with pytest.raises(ConfigError, match="not list"):
+        EnergySequenceTagger("cross-entropy", **{**settings, "clusters": ["mr"]}).fit(paired, tags)
 
 
 def test_holes_are_read_but_not_tagged(sentences):

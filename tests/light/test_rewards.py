@@ -230,7 +230,7 @@ def test_what_is_missing_is_asked_for(light):
         EnergySequenceTagger("sg-spen", **SMALL, max_iter=1).fit(sentences * 5, tags * 5)
     for method in ("crf", "infnet", "infnet+", "spen-e2e", "cross-entropy", "ge"):
         more = {"expectations": CITATION_EXPECTATIONS} if method == "ge" else {}
-        with pytest.raises(ConfigError, match="cannot learn from a reward"):
+        with pytest.raises(ConfigError, match=r"cannot learn from a reward.*seal-regression-s"):
             EnergySequenceTagger(method, **SMALL).fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward(), **more)
     with pytest.raises(ConfigError, match="no expectations"):
         EnergySequenceTagger("seal-nce", **SMALL).fit(sentences * 5, tags * 5, expectations=CITATION_EXPECTATIONS)

@@ -9,10 +9,11 @@ from enstruct.errors import ConfigError
 from enstruct.objectives import (
     CONTRASTIVE_DIVERGENCE,
     END_TO_END,
+    LIKELIHOOD,
     MARGIN,
     MARGIN_PERCEPTRON,
     NCE,
-    OBJECTIVES,
+    RANK_MARGIN,
     RANKING,
     REGRESSION,
     Density,
@@ -83,13 +84,26 @@ def test_what_is_missing_is_named():
 
 
 def test_declared_densities():
-    assert {name: o.density for name, o in OBJECTIVES.items()} == {
+    objectives = (
+        MARGIN,
+        MARGIN_PERCEPTRON,
+        END_TO_END,
+        REGRESSION,
+        CONTRASTIVE_DIVERGENCE,
+        NCE,
+        RANKING,
+        LIKELIHOOD,
+        RANK_MARGIN,
+    )
+    assert {objective.name: objective.density for objective in objectives} == {
         "margin": Density.NONE,
         "margin-perceptron": Density.NONE,
         "end-to-end": Density.NONE,
         "regression": Density.NONE,
         "contrastive-divergence": Density.NONE,
         "nce": Density.JOINT,
+        "likelihood": Density.JOINT,
+        "rank-margin": Density.NONE,
         "ranking": Density.RELATIVE,
     }
 

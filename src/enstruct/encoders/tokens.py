@@ -33,7 +33,7 @@ class TokenBatch(NamedTuple):
 class TokenEmbedding(nn.Module):
     """tokens -> (batch, time, ``out_features``).
 
-    pretrained : (words, width) the fixed table with a row of zeros for 0, or None.
+    pretrained : (words, width) the fixed table, row 0 of unknown words, or None.
     n_words, width : rows and width of what training adds.
     categories : the number of values of each further column.
     characters : width of the character network's output, 0 for none; ``n_characters`` of its alphabet.

@@ -328,11 +328,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "format": persistence.FORMAT,
             "estimator": type(self).__name__,
             "parameters": {
-                "methods": None if self.methods is None else list(self.methods),
-                "members": self.members,
-                "minutes": self.minutes,
-                "metric": self.metric,
-                "folds": self.folds,
+                k: persistence.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "callbacks"
             },
             "labels": self.labels_.to_json(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
@@ -357,7 +353,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """A saved model, with the members that answer. Raises ModelFileError."""
+        """A saved model, with its parameters but ``callbacks``, and the members that answer. Raises ModelFileError."""
         path = Path(path)
         try:
             header = json.loads((path / "auto.json").read_text(encoding="utf-8"))
@@ -366,12 +362,11 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                     f"{path} holds a {header['estimator']} of format {header['format']}; this reads a {cls.__name__} up to "
                     f"format {persistence.FORMAT}."
                 )
-            header["parameters"].pop("validation_fraction", None)  # of models saved before members had folds of their own
-            model = cls(**header["parameters"])
+            model = cls(**{k: persistence.decode_parameter(v) for k, v in header["parameters"].items()})
             models = [Member.load(path / f"member-{i}") for i in range(len(header["members"]))]
             model.members_ = list(zip(header["members"], models, strict=True))
             model.labels_ = LabelFormat.from_json(header["labels"])
-            model.methods_ = tuple(header.get("methods") or header["parameters"]["methods"])
+            model.methods_ = tuple(header["methods"])
             model.groups_ = {header["chosen"]: list(range(len(models)))}
             model.n_features_in_ = header["input"]["n_features"]
             if header["input"]["names"]:
@@ -380,7 +375,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             model.decision_, model.decision_scores_ = header["decision"], header["candidates"][header["chosen"]]
             model.rules_ = {name: persistence.decode_rule(make_rule(name), held) for name, held in header["rules"].items()}
             model.candidate_rules_ = {model.chosen_: model.rules_[model.decision_]}
-            model.judged_rows_ = header.get("judged_rows")
+            model.judged_rows_ = header["judged_rows"]
             model.updates_, model.n_iter_, model.notes_ = header["updates"], header["epochs"], header["notes"]
         except ModelFileError:
             raise

@@ -26,6 +26,7 @@ from enstruct.negatives import (
     ValueTuples,
 )
 from enstruct.objectives import END_TO_END
+from enstruct.tag_methods import TAG_METHODS
 
 
 def _takes_reward(method: Method) -> bool:
@@ -67,8 +68,8 @@ class LightData:
             raise ConfigError(f"Method {name!r} is guided by a reward: pass fit(..., reward=...).")
         if self.reward is not None and not _takes_reward(method):
             raise ConfigError(
-                f"Method {name!r} cannot learn from a reward. 'sg-spen', 'r-spen', 'spen', 'dvn', 'seal-margin', "
-                "'seal-regression', 'seal-nce', 'seal-ranking', 'implicit-cd', 'implicit-ssvm' and 'implicit-dvn' can."
+                f"Method {name!r} cannot learn from a reward; these can: "
+                f"{', '.join(each for each, row in TAG_METHODS.items() if _takes_reward(row))}."
             )
         if self.reward is not None and method.predictor_loss.supervised == "ranking":
             raise ConfigError("supervised='ranking' ranks the truth, which untagged sentences lack: leave it with reward=.")

@@ -11,8 +11,8 @@ model.json
 weights.safetensors
     predictor/…, energy/…, scaler/…, varying, constants, columns (those the networks take, where not all)
 
-A tagger's folder has "tokens" (words, characters and values that have a number), "tags" and "metric" in the place of "labels",
-"input" and "rules".
+In the place of "labels", "input" and "rules" a tagger's folder has "tokens" (words, characters and values that have a number),
+"tags" and "metric", a segmenter's "images", "masks" and "threshold".
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class EnergySegmenter(MaskPredictions):
         "unet" or "fcn" (:mod:`enstruct.encoders.unet`, :mod:`enstruct.encoders.conv`), ``width`` channels wide; ``levels`` of the
         U-Net; ``dropout`` on its features.
     encoder : nn.Module or callable(n_channels) -> nn.Module, default=None
-        Your own images (batch, height, width, channels) -> features (batch, height, width, width), with an attribute
-        ``out_features``.
+        Your own images (batch, height, width, channels) -> features (batch, height, width, ``out_features``), with that
+        attribute.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms ("local", "mask-conv", "potts"), units, whose features; or your own module (x, y) -> (batch, samples).
     energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \

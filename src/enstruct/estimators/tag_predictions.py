@@ -143,7 +143,7 @@ class TagPredictions(EnergyEstimator):
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
-        A custom ``encoder``, ``energy_network`` module or ``Method`` is code: the folder names it, and :meth:`load` is given it.
+        A custom ``encoder`` or ``Method`` is code: the folder names it, and :meth:`load` is given it.
         """
         self._check_fitted()
         held = {

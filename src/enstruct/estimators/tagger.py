@@ -327,7 +327,13 @@ def _vectors(given: Any) -> WordVectors | None:
 
 
 def _clusters(given: Any) -> dict[str, str]:
-    return read_clusters(given) if isinstance(given, (str, Path)) else dict(given) if isinstance(given, Mapping) else {}
+    if given is None:
+        return {}
+    if isinstance(given, (str, Path)):
+        return read_clusters(given)
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"clusters is a path or a dict of word -> bits, not {type(given).__name__}.")
+    return dict(given)
 
 
 def _table(vectors: WordVectors) -> torch.Tensor:

@@ -42,9 +42,9 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Expected:
-    """``places`` (tokens,) lists of feature numbers by sentence; ``targets`` (features, tags). Indexed like the rows."""
+    """``targets`` (features, tags). Indexed like the rows, which are sentences."""
 
-    places: tuple[tuple[tuple[int, ...], ...], ...]  # sentence -> feature -> token numbers
+    places: tuple[tuple[tuple[int, ...], ...], ...]  # sentence -> feature -> numbers of the tokens that carry it
     targets: NDArray[np.float64]
 
     def take(self, index: NDArray[np.int64]) -> Expected:

@@ -12,8 +12,3 @@ from enstruct.objectives.nce import NCE as NCE
 from enstruct.objectives.rank_margin import RANK_MARGIN as RANK_MARGIN
 from enstruct.objectives.ranking import RANKING as RANKING
 from enstruct.objectives.regression import REGRESSION as REGRESSION
-
-OBJECTIVES = {
-    objective.name: objective
-    for objective in (MARGIN, MARGIN_PERCEPTRON, REGRESSION, NCE, RANKING, CONTRASTIVE_DIVERGENCE, END_TO_END)
-}

@@ -7,10 +7,10 @@
         optimizer.zero_grad(); loss.backward(); optimizer.step()
         criterion.update()                                          # after backward: it changes the energy
 
-For a tagger, ``EnergyLoss(features_dim, n_tags, outputs="tags")``: logits (batch, time, tags), features (batch, time, width), y
-(batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, outputs="masks")``, in torch's order
-of images: logits (batch, classes, height, width), features (batch, width, height, width), y (batch, height, width). In both -100
-stands where there is no truth, as in torch's own cross-entropy.
+For a tagger, ``EnergyLoss(features_dim, n_tags, outputs="tags")``: logits (batch, time, tags), features (batch, time,
+features_dim), y (batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, outputs="masks")``,
+in torch's order of images: logits (batch, classes, height, width), features (batch, features_dim, height, width), y (batch,
+height, width). In both -100 stands where there is no truth, as in torch's own cross-entropy.
 
 ``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser
 on the batch just seen. ``criterion.state_dict()`` includes that optimiser's state, as a dict beside the tensors (copy it by
