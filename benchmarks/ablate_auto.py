@@ -139,8 +139,6 @@ def main():
             "rows": {name: len(part) for name, part in ablation.splits.parts().items()},
             "alone": {
                 name: {
-                    "test": float(np.mean([best(r) for r in found])),
-                    "sd": float(np.std([best(r) for r in found])),
                     "runs": found,
                 }
                 for name, found in records.items()

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from enstruct.cli import predict
+from enstruct.cli import compare, predict
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.main import main
+from enstruct.comparison.run import run_cell
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.training.callbacks import Callback
 
@@ -124,6 +126,22 @@ def test_compare_prints_and_resumes(files, capsys):
         (method, seed) for seed in (0, 1) for method in ("binary-relevance", "seal-nce")
     ]
     assert first["setting"]["environment"]["torch"]
+
+
+def test_compare_goes_on_past_a_run_that_diverges(files, capsys, monkeypatch):
+    def work(method, *rest):
+        if method == "seal-nce":
+            raise DivergenceError("the loss became nan")
+        return run_cell(method, *rest)
+
+    monkeypatch.setattr(compare, "run_cell", work)
+    command = ["compare", "train.npz", "--seeds", "2", *FAST, "--methods"]
+    assert main([*command, "binary-relevance,seal-nce,low-rank", "--json", "out.json"]) == 0
+    out = capsys.readouterr().out
+    assert "seal-nce seed 1 diverged: the loss became nan" in out
+    assert [run["method"] for run in json.loads((files / "out.json").read_text())["runs"]] == ["binary-relevance", "low-rank"] * 2
+    assert main([*command, "seal-nce,binary-relevance"]) == 2
+    assert "All runs of seal-nce" in capsys.readouterr().err
 
 
 def test_data_describe_and_list(files, capsys):

@@ -31,7 +31,7 @@ def test_the_table_says_what_the_runs_say(folder):
     text = automatic_section(folder)
     row = next(line for line in text.splitlines() if line.startswith("| mine | 3"))
     assert "| 50.00 | 54.00 | not run | 61.00 | +11.00 [+9.78, +12.22] | +7.00 [+5.78, +8.22] | not run |" in row
-    assert row.endswith("| 4-6 | 1.5 | everything 2, seal-nce 1 |")
+    assert row.endswith("| 4-6 | – | 1.5 | everything 2, seal-nce 1 |")
     assert "| mine | 60.00 | 61.00 |" in text
     assert "Not run." in text
 
@@ -53,7 +53,7 @@ def test_what_each_kind_of_method_adds(folder):
     store.run("infnet+", 0, lambda: cell("infnet+", 0, 0.5))  # a method of that name
     text = automatic_section(folder)
     assert "infnet+" not in text
-    assert f"| mine | {name} | 60.00 | auto | 61.00 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
+    assert f"| mine | {name} | 60.00 | 6 | auto | 61.00 | 4-6 | +1.00 [+1.00, +1.00] (2) | 3 |" in text
 
 
 def test_runs_of_other_splits_are_not_put_together(folder):

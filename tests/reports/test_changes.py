@@ -5,6 +5,7 @@ import pytest
 
 from enstruct.comparison.bootstrap import paired_difference
 from enstruct.comparison.run import Cell, environment
+from enstruct.comparison.summary import mean_and_deviation
 from enstruct.reports.changes import changes_lines
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce.store import Key, Store
@@ -36,7 +37,8 @@ def store(tmp_path, rows):
                 mean = float(scores.mean())
                 record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
                 key = Key(dataset, "fair", method, seed)
-                found.add(key, Cell(record, {"chosen": scores, "fixed": scores}), {}, environment(), None)
+                given = {"n_samples": 40} if method == "double" else {}
+                found.add(key, Cell(record, {"chosen": scores, "fixed": scores}), given, environment(), None)
     return found
 
 
@@ -50,10 +52,18 @@ def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows)
     assert next(line for line in lines if line.startswith("| half")) == "| half | not run | not run |"
 
 
+def test_divergence_and_former_settings_are_marked(store, rows):
+    run = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": rows["nce", 0]})
+    store.add(Key("synthetic-90", "fair", "half", 0), run, {"n_samples": 5}, environment(), None)
+    store.add_diverged(Key("synthetic-60", "fair", "half", 0), {"diverged": "nan"}, {"n_samples": 10}, environment(), None)
+    lines = changes_lines(TABLE, store, TABLE.datasets)
+    assert next(line for line in lines if line.startswith("| half")) == "| half | +0.00 [+0.00, +0.00] ¹ (1) ² | diverged |"
+
+
 def test_rules_stand_side_by_side(store, rows):
     lines = changes_lines(TABLE, store, TABLE.datasets)
-    mean = 100 * np.mean([rows["nce", seed].mean() for seed in (0, 1)])
-    assert f"| synthetic-90 | nce | 37.50 | {mean:.2f} | – | – | – | – | {mean:.2f} | 2 |" in lines
+    mean = mean_and_deviation([100 * float(rows["nce", seed].mean()) for seed in (0, 1)])
+    assert f"| synthetic-90 | nce | 37.50 ±17.68 | {mean} | – | – | – | – | {mean} | 2 |" in lines
 
 
 def test_a_section_shows_what_was_asked_for(store):

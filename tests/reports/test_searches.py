@@ -29,8 +29,8 @@ def test_costs(tmp_path):
 
 
 def test_an_ablation(tmp_path):
-    runs = [{"seconds": 2.0}, {"seconds": 4.0}]
-    alone = {name: {"test": 0.5, "sd": 0.01, "runs": runs} for name in ("cross-entropy", "seal-nce")}
+    runs = [{"seconds": 2.0 * n, "rule": "top-k", "test_f1": {"top-k": 0.48 + 0.01 * n, "fixed": 0.1}} for n in (1, 3)]
+    alone = {name: {"runs": runs} for name in ("cross-entropy", "seal-nce")}
     averages = [
         {"members": ["cross-entropy", "seal-nce"], "validation": 0.6, "test": 0.55, "gain": [1.0, -0.5, 2.5]},
         {"members": ["cross-entropy"], "validation": 0.59, "test": 0.54, "gain": [0.0, 0.0, 0.0]},
@@ -40,8 +40,8 @@ def test_an_ablation(tmp_path):
     (tmp_path / "ablation-x.json").write_text(json.dumps(content))
     text = ablation_section(tmp_path / "ablation-x.json")
     assert "### yeast: train 3" in text
-    assert "| cross-entropy | 2 | 50.00 ±1.00 | 54.00 | +0.00 [+0.00, +0.00] | 3 |" in text
-    assert "| seal-nce | 2 | 50.00 ±1.00 | 53.00 | – | 3 |" in text
+    assert "| cross-entropy | 2 | 50.00 ±1.41 | 54.00 | +0.00 [+0.00, +0.00] | 4 |" in text
+    assert "| seal-nce | 2 | 50.00 ±1.41 | 53.00 | – | 4 |" in text
     assert "| cross-entropy, seal-nce | 60.00 | 55.00 | +1.00 [-0.50, +2.50] |" in text
 
 

@@ -322,6 +322,18 @@ def test_runs_of_other_settings_are_not_mixed_in(copy):
     assert len(Store(copy, "small").runs) == 6
 
 
+def test_rows_of_other_settings_are_passed_over_beside_others(copy):
+    """A table that has some is not closed to the rest."""
+    table = replace(SMALL, rows={**SMALL.rows, "often": {}}, variants={"often": ("cross-entropy", {"repeats": 2})})
+    first, second = (Key("synthetic-90", "fair", name, 0) for name in ("often", "cross-entropy"))
+    assert run(table, Store(copy, "small"), [first], None, lambda title: []) == 1
+    changed, said = replace(table, variants={"often": ("cross-entropy", {"repeats": 3})}), []
+    both = [first._replace(seed=2), second._replace(seed=2)]
+    assert run(changed, Store(copy, "small"), both, None, lambda title: [], said.append) == 1
+    assert said == ["synthetic-90 fair often is passed over: its runs have other settings than small declares by now (--again)"]
+    assert {both[0], both[1]} & set(Store(copy, "small").runs) == {both[1]}
+
+
 def test_runs_of_other_settings_are_made_again_when_told_so(copy):
     changed, store = replace(SMALL, settings={"": {"max_iter": 3, "hidden": 8}}), Store(copy, "small")
     first = Key("synthetic-90", "fair", "cross-entropy", 0)

@@ -5,7 +5,7 @@ the decision rule chosen on validation rows, and paired differences to the first
 The method "auto" chooses and averages on these validation rows; "auto-folds" is given training and validation rows together, as
 `enstruct train --auto` is; "auto:cross-entropy" and "auto-folds:cross-entropy" average that method alone.
 With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
-on where it stopped.
+on where it stopped. A run that diverges is said to, and the others go on.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from jsonargparse import ArgumentParser, Namespace
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tables import show
+from enstruct.cli.tables import say, show
 from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.load import load_protocol
+from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.tuning.results import Tuned
 
@@ -69,9 +70,15 @@ def run(options: Namespace) -> None:
 
             try:
                 cells[method, seed] = store.run(method, seed, work) if store else work()
+            except DivergenceError as error:  # the other cells are as good as before
+                say(f"{bar.title} diverged: {error}")
             finally:
                 bar.close()
-    asked = {(method, seed): cells[method, seed] for method in methods for seed in seeds}
+    asked = {(method, seed): cells[method, seed] for method in methods for seed in seeds if (method, seed) in cells}
+    if not any(method == reference for method, _ in asked):
+        raise DivergenceError(
+            f"All runs of {reference}, which the others are held against, diverged: lower --model.learning_rate."
+        )
     rows = summarise(asked, reference, metric, folds)
     parts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({parts})"

@@ -16,7 +16,7 @@ import numpy as np
 
 from enstruct.comparison.ratios import paired_ratios
 from enstruct.comparison.run import Cell
-from enstruct.comparison.summary import seeds_of
+from enstruct.comparison.summary import mean_and_deviation, seeds_of
 from enstruct.comparison.tagging import starts_from_baseline
 from enstruct.data.tagged import Tagged, Token
 from enstruct.estimators import EnergySequenceTagger
@@ -132,8 +132,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, sizes:
     for n in sizes:
         draws = seeds_of(cells, f"{method} @{n}")
         values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
-        row[f"{n}"] = float(np.mean(values)) if values else None
-        row[f"{n}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        row[f"{n}"] = mean_and_deviation(values, 1) if values else None
         row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
         both = [draw for draw in draws if (f"{reference} @{n}", draw) in cells]
         a, b = ([cells[f"{m} @{n}", draw].rows["accuracy"] for draw in both] for m in (reference, method))
@@ -150,7 +149,7 @@ def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[str]:
     for n in sizes:
         mean, difference, published = row[str(n)], row[f"{n}_difference"], row[f"{n}_published"]
         out += [
-            "not run" if mean is None else f"{mean:.1f} ±{row[f'{n}_sd']:.1f}",
+            "not run" if mean is None else mean,
             "–" if difference is None else str(difference),
             "–" if published is None else f"{published:.1f}",
         ]

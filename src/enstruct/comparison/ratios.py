@@ -40,8 +40,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, percen
     records = [cells[method, seed].record for seed in seeds]
     row: dict[str, Any] = {"method": method, "seeds": len(seeds), "metric": records[0]["metric"]}
     for rule in ("greedy", "chosen"):
-        values = [100 * record["score"][rule] for record in records]
-        row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        row[rule] = [100 * record["score"][rule] for record in records]
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     for key in percents:
         known = [record[key] for record in records if record[key] is not None]

@@ -61,6 +61,12 @@ def paired(a: Sequence[Rows], b: Sequence[Rows], runs: int, folds: bool = False)
     return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
 
 
+def mean_and_deviation(percents: Sequence[float], digits: int = 2) -> str:
+    """``47.80 ±0.15``, the standard deviation of single runs; of one run ``47.80``."""
+    spread = f" ±{np.std(percents, ddof=1):.{digits}f}" if len(percents) > 1 else ""
+    return f"{np.mean(percents):.{digits}f}{spread}"
+
+
 def is_folds(setting: dict[str, Any]) -> bool:
     """Of a results file: whether its seeds are folds of a cross-validation."""
     return str(setting.get("split", "auto")).endswith("-fold")
@@ -84,7 +90,7 @@ def spread(cells: Iterable[tuple[str, int]]) -> str:
 def summarise(
     cells: dict[tuple[str, int], Cell], reference: str | None = None, metric: str = "example-f1", folds: bool = False
 ) -> list[dict[str, Any]]:
-    """One row a method; scores in percent, differences to ``reference`` (default: the first) with 95% intervals.
+    """One row a method; scores of its runs in percent; differences to ``reference`` (default: the first) with 95% intervals.
 
     Each over the seeds that there are of it, differences over those that both have. ``folds``: the seeds are folds of a
     cross-validation, each row tested once.
@@ -101,8 +107,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, metric
 
     row: dict[str, Any] = {"method": method, "seeds": len(records)}
     for rule in ("fixed", "threshold", "chosen"):
-        values = [100 * record[metric.replace("-", "_")][rule] for record in records]
-        row[rule], row[f"{rule}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        row[rule] = [100 * record[metric.replace("-", "_")][rule] for record in records]
     row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
     row["micro"], row["macro"] = 100 * mean("micro_f1"), 100 * mean("macro_f1")
     for key, rule in DIFFERENCES.items():
@@ -133,10 +138,10 @@ def formatted(row: dict[str, Any], columns: Iterable[str] = COLUMNS, whole: Sequ
             out.append("–")
         elif isinstance(value, (str, Paired)):
             out.append(str(value))
+        elif isinstance(value, list):
+            out.append(mean_and_deviation(value))
         elif key in whole:
             out.append(f"{value:.0f}")
-        elif f"{key}_sd" in row:
-            out.append(f"{value:.2f} ±{row[key + '_sd']:.2f}")
         else:
             out.append(f"{value:.2f}")
     return out

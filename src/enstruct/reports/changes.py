@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from enstruct.comparison.summary import paired
+from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, mark, runs_of, score
 from enstruct.reports.markdown import markdown_table
-from enstruct.reproduce.store import Run, Store
+from enstruct.reproduce.store import Store
 from enstruct.reproduce.table import LabelTable
 
 RULES = ("fixed", "threshold", "per-label", "top-k", "expected-f1", "bayes-risk", "chosen")
@@ -34,23 +33,17 @@ def changes_lines(table: LabelTable, store: Store, datasets: Sequence[str]) -> l
     ]
 
 
-def _of(store: Store, dataset: str, row: str) -> dict[int, Run]:
-    """Seed -> run."""
-    return {key.seed: run for key, run in store.runs.items() if key[:3] == (dataset, "fair", row)}
-
-
 def _difference(table: LabelTable, store: Store, dataset: str, original: str, row: str) -> str:
-    before, after = _of(store, dataset, original), _of(store, dataset, row)
+    before, after = ({run.key.seed: run for run in runs_of(store, dataset, "fair", each)} for each in (original, row))
     seeds = sorted({*before} & {*after})
     if not seeds:
-        return "not run"
-    a, b = ([runs[seed].rows["chosen"] for seed in seeds] for runs in (before, after))
-    return f"{paired(a, b, len(seeds), table.folds)} ({len(seeds)})"
+        return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (original, row)) else NOT_RUN
+    a, b = ([runs[seed] for seed in seeds] for runs in (before, after))
+    difference = paired([run.rows["chosen"] for run in a], [run.rows["chosen"] for run in b], len(seeds), table.folds)
+    return f"{difference} ({len(seeds)}){mark(table, [*a, *b])}"
 
 
 def _by_rule(table: LabelTable, store: Store, dataset: str, row: str) -> Sequence[str]:
-    runs = list(_of(store, dataset, row).values())
-    metric = table.metric.replace("-", "_")
-    found = {rule: [100 * run.line[metric][rule] for run in runs if rule in run.line[metric]] for rule in RULES}
-    scores = (f"{np.mean(values):.2f}" if values else "–" for values in found.values())
+    runs = runs_of(store, dataset, "fair", row)
+    scores = (score(table, store, dataset, "fair", row, rule) for rule in RULES)
     return [dataset, row, *scores, str(len(runs))] if runs else []

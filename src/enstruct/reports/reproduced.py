@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from enstruct.comparison.run import FOLDED, ResultsFile
 from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import get_method
 from enstruct.reports.analyses import analysis_lines, description_lines
+from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
 from enstruct.reports.changes import changes_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
@@ -32,11 +31,11 @@ decision rules for every row (and minimum Bayes risk for energies that estimate 
 rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
 bootstrap over runs and test rows, of one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of
 cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear models and
-averages of nets given these). Published protocol: the papers' settings and data handling, updates a batch capped, but for the
-small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor or fewer (see
-`enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them anew).
+averages of nets given these, not against trees, which were not). Published protocol: the papers' settings and data handling,
+updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor or
+fewer (see `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them
+anew).
 """
-NOT_RUN, DIVERGED = "not run", "diverged"
 AVERAGED = ("binary-relevance", "cross-entropy")
 """Baselines that have been given the rows of FOLDED; of the last there are averages of nets as well."""
 TITLES = (
@@ -135,13 +134,12 @@ def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol) 
 
 def _made(table: LabelTable, store: Store, dataset: str, protocol: Protocol, row: str) -> list[Run]:
     """Those that diverged too."""
-    lost = [run for key, run in store.diverged.items() if key[:3] == (dataset, protocol, row)]
-    return [*_runs(store, dataset, protocol, row), *lost]
+    return [*runs_of(store, dataset, protocol, row), *diverged_of(store, dataset, protocol, row)]
 
 
 def _through_samples(table: LabelTable, store: Store, dataset: str, row: str) -> list[str]:
     """Where an energy's own row is best by weighing samples of the predictor, and so tells nothing about inference on it."""
-    runs = _runs(store, dataset, "fair", row)
+    runs = runs_of(store, dataset, "fair", row)
     weighed = sum(run.line["decision"] == "bayes-risk" for run in runs)  # of automatic rows none
     if not weighed or get_method(table.method(row)).inference is None:
         return []
@@ -170,59 +168,34 @@ def _titles() -> list[tuple[str, str]]:
 
 def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str]:
     published = table.rows.get(method, {}).get(dataset)
-    theirs, ours = (_runs(store, dataset, protocol, method) for protocol in ("published", "fair"))
+    theirs, ours = (runs_of(store, dataset, protocol, method) for protocol in ("published", "fair"))
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
-    lost = {protocol: _lost(store, dataset, protocol, method) for protocol in ("published", "fair")}
     cells = [method, "–" if published is None else f"{published:.2f}"]
-    cells.append(_mean(table, theirs, "fixed", lost["published"]) + _former(table, theirs) if asked else "–")
+    cells.append(score(table, store, dataset, "published", method, "fixed") if asked else "–")
     if "fair" not in table.protocols:
         return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), str(len(theirs))]
-    cells += [_mean(table, ours, rule, lost["fair"]) + _former(table, ours) for rule in ("fixed", "threshold", "chosen")]
+    cells += [score(table, store, dataset, "fair", method, rule) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     alike = {"auto": AVERAGED[1:], FOLDED: AVERAGED}.get(head, ())  # baselines that are averaged, or given rows, likewise
-    equals = [f"{head}:{b}" if b in alike else b for b in BASELINES]
-    cells += [_difference(table, store, dataset, baseline, method) for baseline in equals]
+    for baseline in BASELINES:
+        reference = f"{head}:{baseline}" if baseline in alike else baseline
+        fewer_rows = head == FOLDED and baseline not in alike  # which are no comparison
+        cells.append("–" if fewer_rows else _difference(table, store, dataset, reference, method))
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
-
-
-def _runs(store: Store, dataset: str, protocol: str, method: str) -> list[Run]:
-    found = [run for key, run in store.runs.items() if key[:3] == (dataset, protocol, method)]
-    return sorted(found, key=lambda run: int(run.line["seed"]))
-
-
-def _lost(store: Store, dataset: str, protocol: str, method: str) -> int:
-    """How many seeds diverged."""
-    return sum(key[:3] == (dataset, protocol, method) for key in store.diverged)
-
-
-def _mean(table: LabelTable, runs: Sequence[Run], rule: str, lost: int) -> str:
-    if not runs:
-        return DIVERGED if lost else NOT_RUN
-    values = [
-        100 * run.line[table.metric.replace("-", "_")][rule] for run in runs if rule in run.line[table.metric.replace("-", "_")]
-    ]
-    if not values:
-        return "–"
-    spread = f" ±{np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.2f}{spread}" + (f" ({lost} {DIVERGED})" if lost else "")
-
-
-def _former(table: LabelTable, runs: Sequence[Run]) -> str:
-    return " ²" if any(outdated(table, run) for run in runs) else ""
 
 
 def _difference(table: LabelTable, store: Store, dataset: str, reference: str, method: str) -> str:
     """Paired over the seeds that both have, each under its best rule."""
     if method == reference:
         return "–"
-    seeds = [run.line["seed"] for run in _runs(store, dataset, "fair", method)]
+    seeds = [run.line["seed"] for run in runs_of(store, dataset, "fair", method)]
     pairs = [
         (store.runs[Key(dataset, "fair", reference, seed)], store.runs[Key(dataset, "fair", method, seed)])
         for seed in seeds
         if Key(dataset, "fair", reference, seed) in store.runs
     ]
     if not pairs:
-        return DIVERGED if any(_lost(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
+        return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
     a, b = ([pair[side].rows["chosen"] for pair in pairs] for side in (0, 1))
     return str(paired(a, b, len(seeds), table.folds))
 

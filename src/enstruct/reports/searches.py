@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.summary import interval
+from enstruct.comparison.summary import interval, mean_and_deviation
 from enstruct.reports.markdown import markdown_table, where_it_ran
 
 SEARCH_TITLES = (
@@ -92,7 +92,7 @@ def ablation_section(path: Path) -> str:
 
 def _alone(name: str, fits: dict[str, Any], average: dict[str, Any]) -> tuple[str, ...]:
     seconds = sum(run["seconds"] for run in fits["runs"]) / len(fits["runs"])
-    alone = f"{100 * fits['test']:.2f} ±{100 * fits['sd']:.2f}"
+    alone = mean_and_deviation([100 * run["test_f1"][run["rule"]] for run in fits["runs"]])
     return (name, str(len(fits["runs"])), alone, f"{100 * average['test']:.2f}", _gain(average), f"{seconds:.0f}")
 
 

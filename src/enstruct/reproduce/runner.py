@@ -79,8 +79,9 @@ def run(
 ) -> int:
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
-    Runs of the same rows made with other settings are a DataError; ``again``: they are made anew, and go when the first new one
-    of their row has ended, which is a ConfigError for those not among ``keys``. Two processes do not make the same run.
+    Rows with runs made with other settings are passed over with a word, and a DataError where there are no others; ``again``:
+    they are made anew, and go when the first new one of their row has ended, which is a ConfigError for those not among
+    ``keys``. Two processes do not make the same run.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
@@ -91,7 +92,7 @@ def run(
     if again:
         check_all_asked(table, store, keys)
     else:
-        check_settings(table, store, keys)
+        keys = _as_declared(table, store, keys, say)
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
     if apart := {run.where for run in store.elsewhere if run.key in set(keys)}:
@@ -255,6 +256,17 @@ def check_all_asked(table: LabelTable, store: Store, keys: Iterable[Key]) -> Non
             f"--again makes {len(beyond)} runs of other settings that are there not anew ({beyond[0]}, ...), and they cannot be "
             f"averaged with new ones: give --seeds {1 + max(key.seed for key in beyond)}."
         )
+
+
+def _as_declared(table: LabelTable, store: Store, keys: Sequence[Key], say: Callable[[str], None]) -> list[Key]:
+    """Those whose rows have no runs of other settings. DataError if none is left."""
+    rows = {key[:3] for key in made_otherwise(table, store, keys)}
+    left = [key for key in keys if key[:3] not in rows]
+    if not left:
+        check_settings(table, store, keys)
+    for row in sorted(rows):
+        say(f"{' '.join(row)} is passed over: its runs have other settings than {table.name} declares by now (--again)")
+    return left
 
 
 def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None:
