@@ -48,6 +48,11 @@ def test_ignored_pixels_count_nowhere(pairs):
         one = metric(truth, found, 3)
         found[hidden] = (found[hidden] + 1) % 3
         assert np.array_equal(one, metric(truth, found, 3)), name
+    whole = np.concatenate([truth, np.full((1, *truth.shape[1:]), -1)])
+    for name, metric in MASK_METRICS.items():  # nor do images without a known pixel
+        counts = metric(whole, np.concatenate([found, found[:1]]), 3)
+        assert counts[-1].tolist() == [0, 0], name
+        assert np.array_equal(counts[:-1], metric(truth, found, 3)), name
 
 
 def test_bad_input(pairs):

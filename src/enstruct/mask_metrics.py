@@ -1,6 +1,6 @@
 """Scores of masks as ratios of sums: each image gives a numerator and a denominator, (images, 2).
 
-    iou          mean over images of  I / U          (1 where both are empty)
+    iou          mean over images of  I / U          (1 where both are empty; images without a known pixel are left out)
     pooled-iou   sum of I over images / sum of U     (large objects count more)
     accuracy     correct pixels / known pixels
 
@@ -22,13 +22,14 @@ Numbers = NDArray[np.integer]
 
 
 def iou_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.float64]:
-    """(images, 2): IoU of each image, and 1."""
+    """(images, 2): IoU of each image, and 1; of an image without a known pixel 0 and 0."""
     shared, union = overlaps(truth, predicted, n_classes)
+    known = (truth >= 0).any((1, 2)).astype(np.float64)
     there = union > 0
     ratios = np.divide(shared, union, out=np.zeros_like(shared), where=there)
     counted = there.sum(1)
     score = np.where(counted > 0, ratios.sum(1) / np.maximum(counted, 1), 1.0)
-    return np.stack([score, np.ones_like(score)], axis=1)
+    return np.stack([score * known, known], axis=1)
 
 
 def pooled_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.float64]:

@@ -43,10 +43,19 @@ def test_train_predict_evaluate_picture(files, capsys):
         assert np.array_equal(read_mask(files / "found" / f"{name}.png"), mask)
         assert np.allclose(np.load(files / "found" / f"{name}.npy"), p)
     assert main(["masks", "evaluate", "model", "set", "--json", "figures.json"]) == 0
+    assert "no test" not in capsys.readouterr().out
+    assert main(["masks", "evaluate", "model", "set", "--part", "train"]) == 0
+    assert "this is no test" in capsys.readouterr().out
     figures = json.loads((files / "figures.json").read_text())["rules"]
     assert figures[model.decision_]["iou"] == pytest.approx(model.score(test.images, test.masks))
     assert main(["masks", "predict", "model", "set/test/images", "--out", "set/test/images"]) == 2
-    assert "over the images themselves" in capsys.readouterr().err
+    assert "over the images or masks themselves" in capsys.readouterr().err
+    before = {path: path.read_bytes() for path in (files / "set").rglob("*.png")}
+    for source, out in (("set", "set/test/images"), ("set", "set/test/masks"), ("set/train", "set/train/masks")):
+        assert main(["masks", "predict", "model", source, "--out", out]) == 2, (source, out)
+    assert {path: path.read_bytes() for path in (files / "set").rglob("*.png")} == before
+    assert main(["masks", "predict", "model", "nope", "--out", "found"]) == 2
+    assert "There is no folder nope" in capsys.readouterr().err
     assert main(["masks", "picture", "model", "set", "--images", "[0,99]", "--out", "grid.png"]) == 2
     assert main(["masks", "picture", "model", "set", "--images", "[0,3]", "--out", "grid.png"]) == 0
     with Image.open(files / "grid.png") as picture:
@@ -77,7 +86,7 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     cells = ResultsFile(files / "masks-x.json", content["setting"], content["setting"]["model"]).cells
     row = summarise_ratios(cells, percents=())[1]
     runs = [run for run in content["runs"] if run["method"] == "seal-margin"]
-    assert row["chosen"] == pytest.approx(100 * np.mean([run["score"]["chosen"] for run in runs]))
+    assert row["chosen"] == [100 * run["score"]["chosen"] for run in runs]
     assert row["difference"].low <= row["difference"].mean <= row["difference"].high
     section = mask_section(files / "masks-x.json")
     assert "| seal-margin |" in section

@@ -35,6 +35,10 @@ def test_train_predict_evaluate_picture(files, capsys):
     assert main(["tags", "predict", "model", "bare.txt", "--unlabelled", "--spans", "--out", "found.jsonl"]) == 0
     spans = [json.loads(line)["spans"] for line in (files / "found.jsonl").read_text().splitlines()]
     assert spans == [[s._asdict() for s in row] for row in tagger.predict_spans(words)]
+    before = (files / "test.conll").read_text()
+    for out in (".", "test.conll", str(files / "test.conll")):
+        assert main(["tags", "predict", "model", "test.conll", "--out", out]) == 2, out
+    assert (files / "test.conll").read_text() == before
     assert main(["tags", "evaluate", "model", "test.conll", "--json", "figures.json"]) == 0
     figures = json.loads((files / "figures.json").read_text())
     assert figures["rules"][tagger.decision_]["span-f1"] == pytest.approx(tagger.score(words, truth))

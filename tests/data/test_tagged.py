@@ -115,6 +115,8 @@ def test_schemes_tell_themselves_apart():
     assert find_scheme({"O", "B-A", "I-A"}, [["O", "B-A", "I-A"]]) == "IOB2"
     assert find_scheme({"O", "S-A"}) == "BIOES"
     assert find_scheme({"O", "B-A", "I-A"}, [["B-A", "I-A"]] * 9 + [["O", "I-A"]]) == "IOB2"  # one slip is not a scheme
+    assert find_scheme({"O", "L-A", "B-A", "U-A"}) == "BILOU"
+    assert find_scheme({"O", "L-A", "S-A"}) is None
     assert find_scheme({"N", "V"}) is None
     assert find_scheme({"O"}) is None
 
@@ -153,7 +155,7 @@ def test_illegal_tags_are_read_as_the_standard_scorer_reads_them():
     with pytest.raises(DataError, match="overlaps"):
         write_spans([Span("A", 0, 2), Span("B", 1, 3)], 4, "IOB2")
     with pytest.raises(ConfigError, match="IOB1"):
-        write_spans([], 1, "BILOU")
+        write_spans([], 1, "BMEWO")
 
 
 def test_vectors(tmp_path):
@@ -164,6 +166,14 @@ def test_vectors(tmp_path):
     assert read_vectors(write(tmp_path / "w.txt", "2 2\nthe 1 2\na 3 4\n")).words == ["the", "a"]
     with pytest.raises(ParseError, match="line 2"):
         read_vectors(write(tmp_path / "x.txt", "the 1 2\na x 4\n"))
+    for text, what in (
+        ("ada 1 2\nlondon 3\n", "2 numbers"),
+        ("a\t1\t2\nb\t3\t4\n", "blanks"),
+        ("a\nb\n", "blanks"),
+        ("a 1 nan\n", "finite"),
+    ):
+        with pytest.raises(ParseError, match=what):
+            read_vectors(write(tmp_path / "z.txt", text))
     with pytest.raises(ParseError, match="no vectors"):
         read_vectors(write(tmp_path / "y.txt", ""))
 

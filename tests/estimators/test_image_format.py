@@ -108,8 +108,19 @@ def test_statistics_of_many_pixels_are_right():
 
 def test_another_scale_is_noticed():
     form = ImageFormat.fit(as_images(RNG.integers(256, size=(2, 4, 4), dtype=np.uint8)), None)
-    with pytest.raises(DataError, match="one scale"):
+    with pytest.raises(DataError, match="one type and scale"):
         form.encode(as_images([255.0 * RNG.random((4, 4))]))
+    grey = RNG.integers(1, 256, size=(2, 4, 4), dtype=np.uint8)
+    with pytest.raises(DataError, match=r"int64 values.*one type and scale"):
+        form.encode(as_images(grey.tolist()))  # lists are of int64
+    wide = ImageFormat.fit(as_images(grey.astype(np.int64)), None)
+    assert np.allclose(wide.encode(as_images(grey.tolist())), form_of(grey).encode(as_images(grey)), atol=1e-4)
+    with pytest.raises(DataError, match="uint8 values"):
+        wide.encode(as_images(grey))
+
+
+def form_of(images):
+    return ImageFormat.fit(as_images(images), None)
 
 
 def test_training_masks_must_show_two_classes(caplog):
@@ -137,6 +148,7 @@ def test_masks_are_resized_by_the_nearest_pixel():
         ([], "1 images and 0 masks"),
         ([np.zeros((2, 3))], "the same rows and columns"),
         ([np.full((2, 2), 0.5)], "whole numbers"),
+        ([np.full((2, 2), np.inf)], "whole numbers"),
     ],
 )
 def test_masks_that_do_not_fit_their_images(masks, what):

@@ -210,9 +210,16 @@ def test_saving(fitted, pictures, tmp_path):
         ({"network": "vgg"}, ConfigError, "unet"),
         ({"size": (0, 3)}, ConfigError, "size="),
         ({"size": 16}, ConfigError, "size="),
+        ({"size": "64"}, ConfigError, "size="),
+        ({"size": (8, 2.5)}, ConfigError, "size="),
+        ({"width": 2.5}, ConfigError, "width"),
+        ({"crop": 8.5}, ConfigError, "crop"),
+        ({"dropout": 2}, ConfigError, "dropout"),
+        ({"levels": -1}, ConfigError, "levels"),
+        ({"classes": ["a", "b"]}, ConfigError, "classes="),
         ({"width": 0}, ConfigError, "width"),
         ({"binarise": 128}, DataError, "No training mask"),
-        ({"crop": 0}, ConfigError, "crop="),
+        ({"crop": 0}, ConfigError, "crop"),
         ({"crop": 20}, DataError, "smaller than the crops"),
         ({"validation_fraction": 1.5}, ConfigError, "validation_fraction"),
         ({"method": "spen"}, ConfigError, "seal"),
@@ -239,6 +246,8 @@ def test_a_size_may_be_a_list(pictures):
 
 def test_bad_data(pictures):
     images, masks = pictures
+    with pytest.raises(DataError, match=r"one image goes in a list"):
+        EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(images, masks).predict(np.zeros((16, 20, 3)))
     with pytest.raises(DataError, match="24 images and 23 masks"):
         EnergySegmenter().fit(images, masks[:-1])
     with pytest.raises(DataError, match="0 everywhere"):

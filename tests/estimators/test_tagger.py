@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from enstruct import EnergySequenceTagger, EnergySpec
 from enstruct.data.embeddings import WordVectors
-from enstruct.data.tag_schemes import find_spans
+from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.tag_predictions import spans_around_holes
 from enstruct.hypergradients import Implicit, Neumann
@@ -227,6 +227,13 @@ def test_refinement_and_inference(baseline, sentences, test_sentences):
     assert span_f1(tags, made.predict(words, refine=5)) > 0.75
     solution = made.infer(words[:5])
     assert solution.y.shape[0] == 5
+    assert made.infer(words[:5], steps=3).steps.max() <= 3
+    with pytest.raises(ConfigError, match="Did you mean 'steps'"):
+        made.infer(words[:5], step=3)
+    with pytest.raises(ConfigError, match="whole number from 1"):
+        made.predict(words, refine=2.5)
+    with pytest.raises(NotFittedError):
+        EnergySequenceTagger("seal-nce").infer(words)
     with pytest.raises(ConfigError, match="no energy"):
         baseline.predict(words, refine=2)
 
@@ -237,6 +244,42 @@ def test_odd_sentences(baseline):
     assert [len(row) for row in found] == [0, 1, 10_000, 0]
     assert baseline.predict([]) == []
     assert baseline.predict_proba([[]])[0].shape == (0, len(baseline.classes_))
+    with pytest.raises(DataError, match="holes of 1 sentences, and 2"):
+        baseline.predict([["a"], ["b"]], holes=[[True]])
+
+
+def test_words_without_letters_are_spelt(sentences):
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, characters=5).fit(*sentences)
+    assert len(made.predict([[""]])[0]) == 1
+
+
+@pytest.mark.parametrize("settings", [{"hidden": 0}, {"dropout": 2}, {"characters": -1}, {"embedding_dim": 0}, {"layers": 0}])
+def test_numbers_that_cannot_be_meant(settings, sentences):
+    with pytest.raises(ConfigError, match=f"{next(iter(settings))} must be"):
+        EnergySequenceTagger("cross-entropy", **{**SMALL, **settings}).fit(*sentences)
+
+
+def test_tags_that_are_nearly_spans_are_said(sentences, caplog):
+    words, tags = sentences
+    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}).fit([*words, ["Ada"]], [*tags, ["PER"]])
+    assert "not as spans, for the sake of PER" in caplog.text
+
+
+def test_a_tagger_of_spans_takes_no_other_tags(sentences):
+    words, tags = sentences
+    made = EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags)
+    with pytest.raises(DataError, match="'N', which is no tag of a span"):
+        made.energy(words[:1], [["N"] * len(words[0])])
+
+
+def test_bilou_comes_back_as_bilou(sentences):
+    words, tags = sentences
+    renamed = [[tag.replace("E-", "L-").replace("S-", "U-") for tag in convert(row, "BIOES")] for row in tags]
+    assert any(tag.startswith("U-") for row in renamed for tag in row)
+    one, other = (EnergySequenceTagger("cross-entropy", **SMALL).fit(words, given) for given in (tags, renamed))
+    assert [find_spans(row) for row in one.predict(words)] == [find_spans(row) for row in other.predict(words)]
+    assert {tag for row in other.predict(words) for tag in row} <= {tag for row in renamed for tag in row}
+    assert other.predict_spans(words) == one.predict_spans(words)
 
 
 def test_bad_input(baseline, sentences):
@@ -265,7 +308,7 @@ def test_bad_input(baseline, sentences):
         ({"method": "seal-nec"}, "seal-nce"),
         ({"metric": "f1"}, "span-f1"),
         ({"decision": "best"}, "greedy"),
-        ({"scheme": "BILOU"}, "BIOES"),
+        ({"scheme": "BMEWO"}, "BIOES"),
         ({"cost": "soft-f1"}, "hamming-sum"),
         ({"energy_network": EnergySpec()}, "chain"),
         ({"energy_network": torch.nn.Linear(2, 2)}, "EnergySpec"),

@@ -233,6 +233,8 @@ def test_masks_in_ones_own_loop(method):
 def test_the_supervised_part_for_masks_is_torch_s_own():
     features, y = mask_batch()
     logits = torch.randn(12, 2, 8, 8)
+    with pytest.raises(ConfigError, match="two at least"):
+        EnergyLoss(3, 1, outputs="masks")
     criterion = EnergyLoss(3, 2, "seal-margin", outputs="masks")  # the energy's weight begins at 0
     criterion.learned.method = dataclasses.replace(
         criterion.learned.method, predictor_loss=dataclasses.replace(criterion.learned.method.predictor_loss, energy_weight=0.0)

@@ -144,6 +144,10 @@ def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
     other = replace(blocks, Y=blocks.Y[:, ::-1])
     with pytest.raises(ModelFileError, match="other settings or data"):
         fit(other, max_iter=1, callbacks=[Checkpoint(path, resume=True)])
+    turned = replace(blocks, X=-blocks.X)
+    for X in (turned.X, sparse.csr_matrix(turned.X)):
+        with pytest.raises(ModelFileError, match="other settings or data"):
+            fit(replace(turned, X=X), max_iter=1, callbacks=[Checkpoint(path, resume=True)])
     path.write_bytes(b"garbage")
     with pytest.raises(ModelFileError, match="not a readable"):
         fit(blocks, callbacks=[Checkpoint(path, resume=True)])

@@ -20,7 +20,14 @@ from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable
-from enstruct.data.image_folders import NAMED, load_picture_parts, load_pictures, near_duplicate_pictures, read_pictures
+from enstruct.data.image_folders import (
+    NAMED,
+    VALIDATION,
+    load_picture_parts,
+    load_pictures,
+    near_duplicate_pictures,
+    read_pictures,
+)
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import replace_file
@@ -113,11 +120,11 @@ def _predict(options: Namespace) -> None:
         data = read_pictures(options.data, labelled=False)
     if segmenter.classes_.min() < 0 or segmenter.classes_.max() > 255:
         raise DataError(f"The classes {segmenter.classes_.tolist()} do not fit a PNG of 8 bits; use predict from Python.")
-    sources = {path.resolve() for folder in (Path(options.data), Path(options.data) / "images") for path in folder.glob("*.png")}
+    sources = {path.resolve() for path in data.files}
     clash = next((name for name in data.names if (options.out / f"{name}.png").resolve() in sources), None)
     if clash is not None:
         raise ConfigError(
-            f"--out {options.out} would write masks over the images themselves ({clash}.png): choose another folder."
+            f"--out {options.out} would write masks over the images or masks themselves ({clash}.png): choose another folder."
         )
     for name, mask in zip(data.names, segmenter.predict(data.images, decision=options.decision), strict=True):
         picture = Image.fromarray(mask.astype(np.uint8))
@@ -126,6 +133,10 @@ def _predict(options: Namespace) -> None:
         for name, p in zip(data.names, segmenter.predict_proba(data.images), strict=True):
             replace_file(options.out / f"{name}.npy", lambda part, p=p: _write_array(part, p))  # type: ignore[misc]
     say(f"{len(data)} masks in {options.out}")
+
+
+TRAINED_ON = ("train", *VALIDATION)
+"""Parts that training has looked at."""
 
 
 def _is_plain(folder: str) -> bool:
@@ -155,7 +166,8 @@ def _evaluate(options: Namespace) -> None:
     console = Console()
     console.print(table)
     say(f"{len(data)} images")
-    if segmenter.notes_.get("source") == options.data and _is_plain(options.data):
+    has_parts = options.data in NAMED or not _is_plain(options.data)
+    if segmenter.notes_.get("source") == options.data and not (has_parts and options.part not in TRAINED_ON):
         say("these are the images it was trained on, those held out among them: this is no test")
     if options.json is not None:
         text = json.dumps({"images": len(data), "rules": figures}, indent=1)

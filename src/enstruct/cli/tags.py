@@ -100,9 +100,10 @@ def _train(options: Namespace) -> None:
         tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
         tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())
+    watched = f"validation {tagger.metric_} {scores}; " if scores else ""
     say(
         f"{len(train)} sentences, {train.n_tokens} tokens, {len(tagger.classes_)} tags; {tagger.n_iter_} epochs; decision "
-        f"{tagger.decision_}; validation {tagger.metric_} {scores}; saved to {options.out}",
+        f"{tagger.decision_}; {watched}saved to {options.out}",
     )
 
 
@@ -147,12 +148,20 @@ def load_tagger(path: Path) -> EnergySequenceTagger:
 def _data(tagger: EnergySequenceTagger, options: Namespace, labelled: bool = True) -> Tagged:
     columns = tagger.notes_["columns"]
     if options.data in TAGGED:
-        return load_tagged(options.data, options.part, columns)
+        return load_tagged(options.data, _part(options), columns)
     return read_tagged(options.data, columns, labelled, inline=True if tagger.notes_["inline"] else None)
+
+
+def _part(options: Namespace) -> str:
+    """The one asked for, or of a named set that has it the test part; a file, or a set of one part, is whole."""
+    parts = TAGGED[options.data].parts if options.data in TAGGED else ("full",)
+    return options.part or ("test" if "test" in parts else "full")
 
 
 def _predict(options: Namespace) -> None:
     tagger = load_tagger(options.model)
+    if options.out is not None and (options.out.is_dir() or options.out.resolve() == Path(options.data).resolve()):
+        raise ConfigError(f"--out {options.out} is a folder, or the file to be tagged: name another file.")
     data = _data(tagger, options, not options.unlabelled)
     if options.spans:
         found = tagger.predict_spans(data.sentences, decision=options.decision)
@@ -185,8 +194,8 @@ def _evaluate(options: Namespace) -> None:
     if unseen:
         say(f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}")
     say(f"{len(data)} sentences, {data.n_tokens} tokens")
-    if tagger.notes_.get("source") == options.data and Path(options.data).is_file():
-        say("these are the sentences it was trained on: this is no test")
+    if tagger.notes_.get("source") == options.data and _part(options) != "test":
+        say("these are the sentences it was trained on, or stopped by: this is no test")
     if options.json is not None:
         text = json.dumps({"sentences": len(data), "tokens": data.n_tokens, "rules": figures}, indent=1)
         replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))

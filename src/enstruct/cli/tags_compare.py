@@ -35,7 +35,7 @@ NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "initial", "warm_start",
 def add_tagged(p: ArgumentParser, part: bool = False) -> None:
     p.add_argument("data", type=str, help="DATA: conll2003, twitter_pos, cora, or a file")
     if part:
-        p.add_argument("--part", type=str, default="test", help="of a named set")
+        p.add_argument("--part", type=str, default=None, help="of a named set (default: test, or the whole where that is all)")
     else:
         p.add_argument("--columns", type=list[int], default=[], help="further CoNLL columns as features, as [1,2]")
 

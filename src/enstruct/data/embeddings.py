@@ -27,14 +27,18 @@ def read_vectors(path: Path | str) -> WordVectors:
     if len(lines) <= begin:
         raise ParseError("there are no vectors in it", path)
     width = int(first[1]) if begin else len(first) - 1
+    if width < 1:
+        raise ParseError(f"not a word and its numbers with blanks between them: {lines[begin][:60]!r}", path, begin + 1)
     words: list[str] = []
     vectors = np.empty((len(lines) - begin, width), dtype=np.float32)
     for row, line in enumerate(lines[begin:]):
         word, *numbers = line.rstrip().rsplit(" ", width)
         try:
-            vectors[row] = numbers
+            vectors[row] = np.array(numbers, dtype=np.float32).reshape(width)
         except ValueError as error:
             raise ParseError(f"not a word and {width} numbers: {line[:60]!r}", path, row + begin + 1) from error
+        if not np.isfinite(vectors[row]).all():
+            raise ParseError(f"numbers that are not finite: {line[:60]!r}", path, row + begin + 1)
         words.append(word)
     return WordVectors(words, vectors)
 

@@ -31,12 +31,16 @@ NAMED = {"weizmann32": "masks/weizmann32"}
 
 @dataclass(frozen=True)
 class Pictures:
-    """``images`` (height, width, 3) uint8; ``masks`` (height, width) of whole numbers, or None where there are none."""
+    """``images`` (height, width, 3) uint8; ``masks`` (height, width) of whole numbers, or None where there are none.
+
+    ``files``: what they were read from, of images and masks, whichever are taken of them.
+    """
 
     names: list[str]
     images: list[NDArray[np.uint8]]
     masks: list[NDArray[np.int64]] | None
     name: str = ""
+    files: tuple[Path, ...] = ()
 
     def __len__(self) -> int:
         return len(self.images)
@@ -104,22 +108,26 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     ParseError for a file that is no image or has another size than its partner, DataError for files without a partner.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise DatasetNotFoundError(f"There is no folder {folder}.")
     images = _files(folder / "images" if (folder / "images").is_dir() else folder)
     if not images:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
-    masks = _files(folder / "masks") if labelled and (folder / "masks").is_dir() else None
+    beside = _files(folder / "masks") if (folder / "masks").is_dir() else {}
+    files = (*images.values(), *beside.values())
+    masks = beside if labelled and (folder / "masks").is_dir() else None
     if masks is not None:
         masks = _without_suffix(masks, images, folder)
         _check_pairs(images, masks, folder)
     names = sorted(images)
     grids = [read_image(images[name]) for name in names]
     if masks is None:
-        return Pictures(names, grids, None, folder.name)
+        return Pictures(names, grids, None, folder.name, files)
     numbers = [read_mask(masks[name]) for name in names]
     for name, grid, mask in zip(names, grids, numbers, strict=True):
         if grid.shape[:2] != mask.shape:
             raise ParseError(f"is {_size(mask)}, but its image {images[name].name} is {_size(grid)}.", masks[name])
-    return Pictures(names, grids, numbers, folder.name)
+    return Pictures(names, grids, numbers, folder.name, files)
 
 
 def read_image(path: Path) -> NDArray[np.uint8]:

@@ -1,8 +1,9 @@
-"""Tags that spell out spans: IOB1, IOB2 and BIOES, and the way from one to the other.
+"""Tags that spell out spans: IOB1, IOB2, BIOES and BILOU, and the way from one to the other.
 
     IOB1    I-X in a span of type X, B-X where one begins right after another of the same type
     IOB2    B-X begins every span, I-X goes on
     BIOES   S-X a span of one token; else B-X, I-X ..., E-X
+    BILOU   the same with U for S and L for E
 
 Spans are read as the standard scorer reads them (conlleval; here seqeval's): a tag that cannot follow its predecessor begins a
 new span, so every sequence has a reading.
@@ -20,9 +21,10 @@ from seqeval.metrics.sequence_labeling import get_entities
 
 from enstruct.errors import DataError, unknown_name
 
-Scheme = Literal["IOB1", "IOB2", "BIOES"]
-Allowed = NDArray[np.bool_]
-SCHEMES: tuple[Scheme, ...] = ("IOB1", "IOB2", "BIOES")
+Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
+SCHEMES: tuple[Scheme, ...] = ("IOB1", "IOB2", "BIOES", "BILOU")
+PREFIXES: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES", "BILOU": "BILU"}
+AS_BIOES = {"L": "E", "U": "S"}
 
 
 class Span(NamedTuple):
@@ -40,10 +42,10 @@ def find_scheme(tags: Iterable[str], sequences: Iterable[Sequence[str]] | None =
     """
     known = set(tags)
     prefixes = {tag.partition("-")[0] for tag in known if tag != "O"}
-    if not known - {"O"} or not all("-" in tag for tag in known if tag != "O") or not prefixes <= set("BIES"):
+    if not known - {"O"} or not all(map(spells_span, known - {"O"})):
         return None
-    if prefixes & {"E", "S"}:
-        return "BIOES"
+    if prefixes - set("BI"):
+        return next((scheme for scheme in SCHEMES if prefixes <= set(PREFIXES[scheme])), None)
     with_b = without = 0
     for tags in sequences or ():
         for before, tag in pairwise(("O", *tags)):
@@ -52,9 +54,15 @@ def find_scheme(tags: Iterable[str], sequences: Iterable[Sequence[str]] | None =
     return "IOB1" if without > with_b else "IOB2"
 
 
+def spells_span(tag: str) -> bool:
+    """Whether it is a tag of a span in one of the schemes: B-X, I-X, E-X, S-X, L-X or U-X."""
+    return len(tag) > 1 and tag[0] in "BIESLU" and tag[1] == "-"
+
+
 def find_spans(tags: Sequence[str]) -> list[Span]:
     """The spans of one sentence, in any of the schemes."""
-    return [Span(kind, start, end + 1) for kind, start, end in get_entities(list(tags))] if tags else []
+    known = [AS_BIOES[tag[0]] + tag[1:] if spells_span(tag) and tag[0] in AS_BIOES else tag for tag in tags]
+    return [Span(kind, start, end + 1) for kind, start, end in get_entities(known)] if known else []
 
 
 def write_spans(spans: Iterable[Span], length: int, scheme: Scheme) -> list[str]:
@@ -72,8 +80,9 @@ def write_spans(spans: Iterable[Span], length: int, scheme: Scheme) -> list[str]
 
 def _tags_of(span: Span, scheme: Scheme, follows: bool) -> list[str]:
     n, kind = span.end - span.start, span.type
-    if scheme == "BIOES":
-        return [f"S-{kind}"] if n == 1 else [f"B-{kind}", *[f"I-{kind}"] * (n - 2), f"E-{kind}"]
+    if scheme in ("BIOES", "BILOU"):
+        last, alone = PREFIXES[scheme][2], PREFIXES[scheme][3]
+        return [f"{alone}-{kind}"] if n == 1 else [f"B-{kind}", *[f"I-{kind}"] * (n - 2), f"{last}-{kind}"]
     begin = "B" if scheme == "IOB2" or follows else "I"
     return [f"{begin}-{kind}", *[f"I-{kind}"] * (n - 1)]
 
@@ -85,8 +94,7 @@ def convert(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 def tags_of_scheme(types: Iterable[str], scheme: Scheme) -> list[str]:
     """Every tag of a scheme over these span types, O first."""
-    prefixes = "BIES" if scheme == "BIOES" else "BI"
-    return ["O", *(f"{prefix}-{kind}" for kind in sorted(types) for prefix in prefixes)]
+    return ["O", *(f"{prefix}-{kind}" for kind in sorted(types) for prefix in PREFIXES[scheme])]
 
 
 def legal_transitions(

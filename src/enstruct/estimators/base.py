@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -22,19 +23,19 @@ from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
-from enstruct.errors import ConfigError, ModelFileError
+from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
-from enstruct.inference import Unrolled
+from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.training.answers import inferred, probabilities
+from enstruct.training.answers import Problem, inferred, probabilities, problem
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.randomness import forked
-from enstruct.training.settings import Settings, check_rates
+from enstruct.training.settings import Settings, check_rates, check_whole
 
 log = logging.getLogger("enstruct")
 
@@ -243,7 +244,30 @@ class EnergyEstimator(BaseEstimator):
             raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
         if not any(stage.predictor for stage in method.stages):
             raise ConfigError(f"Method {method.name!r} trains no predictor whose answer could be refined.")
+        check_whole(1, refine=steps)
         return method.refinement(steps)
+
+    def inference_settings(self) -> Solver:
+        """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""
+        own = self._method().inference
+        if own is not None:
+            return own
+        steps = self._refinement(50)
+        return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
+
+    def _problem(self, X: Any, bare: bool = False) -> Problem:
+        """Of validated rows. ``bare``: without the predictor's log-probability, to which some energies are relative."""
+        tilted = not bare and self._method().inference is None and self._method().relative
+        return problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
+
+    def _minimised(self, X: Any, settings: Solver | None, changes: dict[str, Any]) -> Solution:
+        """What ``infer`` answers of validated rows."""
+        given = cast(Any, settings or self.inference_settings())
+        known = {field.name for field in fields(given)}
+        for name in changes:
+            if name not in known:
+                raise unknown_name(f"setting of {type(given).__name__}", name, known)
+        return self._problem(X).solve(replace(given, **changes))
 
     def _energy_network(self) -> nn.Module:
         if self.energy_ is None:

@@ -1,8 +1,8 @@
 """The user's images and masks as arrays to train on, and class numbers back as the user's masks.
 
-Images are (height, width) or (height, width, channels): whole numbers are taken as shares of their type's largest value, numbers
-with a fraction as they are; each channel is then standardised by the training images. Masks are (height, width) of whole numbers,
-one for each class, in any numbering.
+Images are (height, width) or (height, width, channels): whole numbers of 8 or 16 bits are taken as shares of their type's
+largest value, all other numbers as they are; each channel is then standardised by the training images. Masks are (height,
+width) of whole numbers, one for each class, in any numbering.
 """
 
 from __future__ import annotations
@@ -64,9 +64,11 @@ class ImageFormat:
                     f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}. (One image goes in a "
                     "list: [image].)"
                 )
-            if image.dtype.kind == "f" and image.max() > 10 * max(self.most, 1.0):
+            largest = _shares(image).max()
+            if largest > 10 * max(self.most, 1.0) or (_has_shares(image) and self.most > 1):
                 raise DataError(
-                    f"Image {i} holds values up to {image.max():g}, training ones up to {self.most:g}: give both in one scale."
+                    f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
+                    f"{self.most:g}: give both in one type and scale."
                 )
         ready = [(self._resized(image) - self.mean) / self.std for image in images]
         sizes = {image.shape[:2] for image in ready}
@@ -169,6 +171,11 @@ class MaskFormat:
 
 def as_images(images: Any) -> list[Grid]:
     """Each (height, width, channels). DataError for anything else, empty images and values that are not finite."""
+    if isinstance(images, np.ndarray) and images.ndim == 3 and images.shape[2] in (1, 3, 4) and min(images.shape[:2]) > 4:
+        raise DataError(
+            f"The images are one array {images.shape}: one image goes in a list, [image]; grey images that are really "
+            f"{images.shape[2]} pixels wide have an axis more, of one channel."
+        )
     out = []
     for i, image in enumerate(images):
         grid = np.asarray(image)
@@ -198,7 +205,7 @@ def as_masks(masks: Any, images: Sequence[Grid]) -> list[Grid]:
     for i, (mask, image) in enumerate(zip(out, images, strict=True)):
         if mask.shape != image.shape[:2]:
             raise DataError(f"Mask {i} is {mask.shape}, its image {image.shape[:2]}: both must have the same rows and columns.")
-        if mask.dtype.kind == "f" and (mask == np.round(mask)).all():
+        if mask.dtype.kind == "f" and np.isfinite(mask).all() and (mask == np.round(mask)).all():
             out[i] = mask.astype(np.int64)
         elif mask.dtype.kind not in "biu":
             raise DataError(f"Mask {i} must hold whole numbers, one for each class; it holds {mask.dtype} values.")
@@ -220,7 +227,12 @@ def _nearest(grid: NDArray[np.int64], size: tuple[int, int]) -> NDArray[np.int64
     return grid[rows][:, columns]
 
 
+def _has_shares(image: Grid) -> bool:
+    """Whether its numbers are shares of their type's largest value: of wider types nobody fills the range."""
+    return image.dtype.kind in "iu" and image.dtype.itemsize <= 2
+
+
 def _shares(image: Grid) -> NDArray[np.float32]:
-    if image.dtype.kind in "iu":
+    if _has_shares(image):
         return (image / np.iinfo(image.dtype).max).astype(np.float32)
     return image.astype(np.float32)

@@ -22,7 +22,7 @@ from enstruct.methods import Method
 from enstruct.objectives import Density
 from enstruct.spaces import MaskSpace
 from enstruct.tag_metrics import ratio
-from enstruct.training.answers import inferred, probabilities, problem
+from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import in_order, to_batch
 
 PLACES = 33
@@ -112,17 +112,15 @@ class MaskPredictions(EnergyEstimator):
                 out.append(float(torch.cat(values).mean()))
         return np.array(out)
 
-    def infer(self, images: Any, settings: Solver | None = None) -> Solution:
-        """Minimise the fitted energy for these images, whole and of one size, as one batch.
+    def infer(self, images: Any, settings: Solver | None = None, **changes: Any) -> Solution:
+        """Minimise the fitted energy for these images, whole and of one size, as one batch: marginals, energies, steps, status.
 
-        ``settings``: by default the method's own.
+        For methods that answer by the predictor: what ``refine`` minimises, which adds minus the predictor's log-probability
+        where the energy is relative to it, so that the energies are not those of :meth:`energy`. ``settings``: default
+        :meth:`inference_settings`; ``changes`` are its fields. ConfigError if the method has no energy.
         """
         self._check_fitted()
-        how = settings or self._method().inference or self._refinement(50)
-        X = Images.whole(self.images_.encode(as_images(images)))
-        tilted = self._method().inference is None and self._method().relative
-        given = problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
-        return given.solve(how)
+        return self._minimised(Images.whole(self.images_.encode(as_images(images))), settings, changes)
 
     def score(self, images: Any, masks: Any) -> float:
         """``metric`` of :meth:`predict` at the masks' own size; ignored pixels do not count."""

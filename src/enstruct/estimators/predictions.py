@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -28,12 +27,12 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
-from enstruct.inference import Inference, Solution, Solver
+from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.training.answers import Problem, problem
+from enstruct.training.answers import Problem
 from enstruct.training.batches import row_blocks, to_features
 
 CERTAIN = 30.0
@@ -234,30 +233,15 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         For methods that answer by the predictor: what ``refine`` minimises, which adds the predictor's log-probability where the
         energy is relative to it; ``bare`` leaves it out, as the predictor's loss does.
         """
-        inputs = self._inputs(X).astype(np.float32)
-        tilted = not bare and self._method().inference is None and self._method().relative
-        return problem(self.predictor_, self._energy_network(), self._space(), inputs, self._device(), tilted=tilted)
+        return self._problem(self._inputs(X).astype(np.float32), bare)
 
     def infer(self, X: Any, settings: Solver | None = None, **changes: Any) -> Solution:
-        """Minimise the fitted energy for these rows as one batch: marginals of the labels that vary, energies, steps, status.
+        """Solve :meth:`inference_problem` of these rows in one batch: marginals of labels that vary, energies, steps, status.
 
         ``settings``: default :meth:`inference_settings`; ``changes`` are its fields, as starts,
-         steps, tolerance, share of :class:`~enstruct.inference.Inference`. ConfigError if the method has no energy.
+        steps, tolerance, share of :class:`~enstruct.inference.Inference`. ConfigError if the method has no energy.
         """
-        given = cast(Any, settings or self.inference_settings())
-        known = {field.name for field in fields(given)}
-        for name in changes:
-            if name not in known:
-                raise unknown_name(f"setting of {type(given).__name__}", name, known)
-        return self.inference_problem(X).solve(replace(given, **changes))
-
-    def inference_settings(self) -> Solver:
-        """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""
-        own = self._method().inference
-        if own is not None:
-            return own
-        steps = self._refinement(50)
-        return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
+        return self._minimised(self._inputs(X).astype(np.float32), settings, changes)
 
     def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""

@@ -23,7 +23,7 @@ from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
 from enstruct.training.batches import to_inputs
-from enstruct.training.settings import Settings
+from enstruct.training.settings import Settings, check_dropout, check_whole
 
 NETWORKS = ("unet", "fcn")
 CORNERS = (0.0, 1.0)
@@ -196,12 +196,15 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             raise unknown_name("decision", self.decision, ("auto", *MASK_RULES))
         if self.network not in NETWORKS:
             raise unknown_name("network", self.network, NETWORKS)
-        if self.size is not None and not (isinstance(self.size, Sequence) and len(self.size) == 2 and min(self.size) >= 1):
-            raise ConfigError(f"size= must be (height, width) of at least one pixel, not {self.size}.")
-        if self.width < 1 or self.levels < 0:
-            raise ConfigError(f"width must be at least 1 and levels at least 0, not {self.width} and {self.levels}.")
-        if self.crop is not None and self.crop < 1:
-            raise ConfigError(f"crop= must be at least one pixel, not {self.crop}.")
+        if self.size is not None:
+            if isinstance(self.size, str) or not isinstance(self.size, Sequence) or len(self.size) != 2:
+                raise ConfigError(f"size= must be (height, width), not {self.size!r}.")
+            check_whole(1, **{"the height of size=": self.size[0], "the width of size=": self.size[1]})
+        check_whole(1, width=self.width, **({} if self.crop is None else {"crop": self.crop}))
+        check_whole(0, levels=self.levels)
+        check_dropout(self.dropout)
+        for value in self.classes or ():
+            check_whole(-(2**31), **{"every value of classes=": value})
         if not 0 < self.validation_fraction < 1:
             raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences, offsets_of
-from enstruct.data.tag_schemes import SCHEMES, Scheme, convert, find_scheme, find_spans, tags_of_scheme
+from enstruct.data.tag_schemes import SCHEMES, Scheme, convert, find_scheme, find_spans, spells_span, tags_of_scheme
 from enstruct.errors import ConfigError, DataError, unknown_name
 
 log = logging.getLogger("enstruct")
@@ -37,8 +37,11 @@ class TagFormat:
         found = find_scheme(known, rows)
         if scheme is None or found is None:
             if scheme in SCHEMES:
-                odd = sorted(tag for tag in known if tag != "O" and tag[:2] not in ("B-", "I-", "E-", "S-"))
-                raise ConfigError(f"scheme={scheme!r}, but the tags do not spell out spans: {', '.join(odd[:5]) or 'only O'}.")
+                odd = sorted(tag for tag in known if tag != "O" and not spells_span(tag)) or sorted(known)
+                raise ConfigError(f"scheme={scheme!r}, but the tags do not spell out spans: {', '.join(odd[:5])}.")
+            if scheme == "auto" and sum(map(spells_span, known)) > len(known) / 2:
+                odd = sorted(tag for tag in known if tag != "O" and not spells_span(tag)) or sorted(known)
+                log.warning("the tags are taken as plain ones, not as spans, for the sake of %s", ", ".join(odd[:5]))
             return cls(tuple(sorted(known)), None)
         given: Scheme = found if scheme == "auto" else scheme  # type: ignore[assignment]
         mended = sum(convert(row, given) != row for row in rows)
@@ -66,6 +69,8 @@ class TagFormat:
         flat = []
         for i, row in enumerate(tags):
             names = [tag for tag in row if tag is not None]
+            if self.given is not None and (odd := next((tag for tag in names if tag != "O" and not spells_span(tag)), None)):
+                raise DataError(f"Sentence {i} has the tag {odd!r}, which is no tag of a span as those of training are.")
             written = iter(names if self.given is None else convert(names, "BIOES"))
             for tag in row:
                 name = None if tag is None else next(written)

@@ -24,7 +24,7 @@ from enstruct.methods import Method
 from enstruct.objectives import Density
 from enstruct.spaces import TagSpace
 from enstruct.tag_metrics import get_tag_metric, ratio
-from enstruct.training.answers import inferred, problem
+from enstruct.training.answers import inferred
 from enstruct.training.batches import in_order, to_batch
 
 Holes = Sequence[Sequence[bool]]
@@ -123,13 +123,14 @@ class TagPredictions(EnergyEstimator):
                 out[index] = energy(state, batch.y.unsqueeze(1)).squeeze(1).cpu().numpy()
         return out
 
-    def infer(self, sentences: Sequence[Sequence[Token]], settings: Solver | None = None) -> Solution:
-        """Minimise the fitted energy for these sentences as one padded batch; ``settings``: by default the method's own."""
-        how = settings or self._method().inference or self._refinement(50)
-        X = self._inputs(sentences)
-        tilted = self._method().inference is None and self._method().relative
-        given = problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
-        return given.solve(how)
+    def infer(self, sentences: Sequence[Sequence[Token]], settings: Solver | None = None, **changes: Any) -> Solution:
+        """Minimise the fitted energy for these sentences as one padded batch: marginals, energies, steps, status.
+
+        For methods that answer by the predictor: what ``refine`` minimises, which adds minus the predictor's log-probability
+        where the energy is relative to it, so that the energies are not those of :meth:`energy`. ``settings``: default
+        :meth:`inference_settings`; ``changes`` are its fields. ConfigError if the method has no energy.
+        """
+        return self._minimised(self._inputs(sentences), settings, changes)
 
     def score(self, sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> float:
         """``metric_`` of :meth:`predict`; a tag that training has not seen is an error like any other."""

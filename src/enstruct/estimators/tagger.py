@@ -33,6 +33,7 @@ from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
 from enstruct.training.loop import Judge
+from enstruct.training.settings import check_dropout, check_whole
 
 log = logging.getLogger("enstruct")
 Sentence = Sequence[Token]
@@ -61,7 +62,7 @@ class EnergySequenceTagger(TagPredictions):
         "greedy" (each token's best tag), "legal" (the best sequence the tag scheme allows), "map" (the energy's best sequence;
         ``crf`` only), or "auto": the best of them on validation sentences.
     scheme : str or None, default="auto"
-        "IOB1", "IOB2", "BIOES", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come back as
+        "IOB1", "IOB2", "BIOES", "BILOU", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come back as
         they were given.
     classes : list of str, default=None
         All tags, where the training sentences may not show each of them.
@@ -218,6 +219,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             raise unknown_name("decision", self.decision, ("auto", *TAG_RULES))
         if self.decision == "map" and not isinstance(self._method().inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
+        check_whole(1, hidden=self.hidden, layers=self.layers, embedding_dim=self.embedding_dim)
+        check_whole(0, characters=self.characters)
+        check_dropout(self.dropout)
         if not 0 < self.validation_fraction < 1:
             raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
         if self.initial is not None and not hasattr(self.initial, "predictor_"):
@@ -249,7 +253,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             self._pretrained = None if vectors is None else _table(vectors)
         spans = self.tags_.given is not None
         if self.metric == "span-f1" and not spans:
-            raise ConfigError("metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES); these are plain tags.")
+            raise ConfigError("metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags.")
         self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
 
     def _rows(self, pairs: list[Any]) -> Rows:

@@ -9,7 +9,6 @@ last    the spelling's number, whose characters the character network reads
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,12 +41,12 @@ class TokenFormat:
         tokens = [as_tuple(token) for tokens in sentences for token in tokens]
         self.width = len(tokens[0])
         check_tokens(sentences, self.width)
-        self.words = _numbered(Counter(token[0].lower() for token in tokens))
-        sides = [Counter(token[i] for token in tokens) for i in range(1, self.width)]
+        self.words = _numbered({token[0].lower() for token in tokens})
+        sides = [{token[i] for token in tokens} for i in range(1, self.width)]
         seen = {token[0] for token in tokens}
-        prefixes = [Counter(p for word in seen if (p := self._prefix(word, n))) for n in (PREFIXES if self.clusters else ())]
+        prefixes = [{p for word in seen if (p := self._prefix(word, n))} for n in (PREFIXES if self.clusters else ())]
         self.columns = [_numbered(values) for values in (*sides, *prefixes)]
-        self.characters = _numbered(Counter(c for word in seen for c in word))
+        self.characters = _numbered({c for word in seen for c in word})
         return self
 
     @property
@@ -59,7 +58,7 @@ class TokenFormat:
         """``holes``: True where a token is read but not tagged. DataError for tokens of another form."""
         check_tokens(sentences, self.width)
         tokens = [as_tuple(token) for tokens in sentences for token in tokens]
-        spellings = _numbered(Counter(token[0] for token in tokens), first=1)
+        spellings = _numbered({token[0] for token in tokens})
         table = {token: self._row(token) for token in set(tokens)}
         rows = [(*table[token], spellings[token[0]]) for token in tokens]
         n_columns = 3 + len(self.categories)
@@ -80,7 +79,7 @@ class TokenFormat:
         return bits[:length]
 
     def _spell(self, spellings: dict[str, int]) -> NDArray[np.int64]:
-        out = np.zeros((len(spellings) + 1, min(LONGEST_WORD, max(map(len, spellings), default=1))), dtype=np.int64)
+        out = np.zeros((len(spellings) + 1, min(LONGEST_WORD, max([1, *map(len, spellings)]))), dtype=np.int64)
         for word, number in spellings.items():
             found = [self.characters.get(c, len(self.characters) + 1) for c in word[: out.shape[1]]]
             out[number, : len(found)] = found
@@ -104,9 +103,9 @@ class TokenFormat:
         return cls(
             dict(zip(*given["vectors"], strict=True)),
             given["clusters"],
-            _from_list(given["words"]),
-            [_from_list(values) for values in given["columns"]],
-            _from_list(given["characters"]),
+            _numbered(given["words"]),
+            [_numbered(values) for values in given["columns"]],
+            _numbered(given["characters"]),
             given["width"],
         )
 
@@ -143,12 +142,9 @@ def as_tuple(token: Token) -> tuple[str, ...]:
     return (token,) if isinstance(token, str) else tuple(token)
 
 
-def _numbered(values: Iterable[str], first: int = 1) -> dict[str, int]:
-    return {value: i for i, value in enumerate(sorted(values), first)}
-
-
-def _from_list(values: list[str]) -> dict[str, int]:
-    return {value: i for i, value in enumerate(values, 1)}
+def _numbered(values: Iterable[str]) -> dict[str, int]:
+    """From 1 on, in the order of the alphabet."""
+    return {value: i for i, value in enumerate(sorted(values), 1)}
 
 
 def _case(word: str) -> str:
@@ -170,6 +166,8 @@ def _digits(word: str) -> int:
 def _hole_places(holes: Sequence[Sequence[bool]] | None, lengths: Sequence[int]) -> NDArray[np.bool_]:
     if holes is None:
         return np.zeros(sum(lengths), dtype=bool)
+    if len(holes) != len(lengths):
+        raise DataError(f"There are holes of {len(holes)} sentences, and {len(lengths)} sentences.")
     for i, (given, length) in enumerate(zip(holes, lengths, strict=True)):
         if len(given) != length:
             raise DataError(f"The holes of sentence {i} are {len(given)}, its tokens {length}.")

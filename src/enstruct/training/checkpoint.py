@@ -21,14 +21,14 @@ from enstruct.data.rows import Rows
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
 from enstruct.methods import described
-from enstruct.training.batches import to_targets
+from enstruct.training.batches import to_inputs, to_targets
 from enstruct.training.callbacks import Callback
 from enstruct.training.randomness import set_states, states
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 3
+FORMAT = 4
 SAMPLED = 64
 
 
@@ -90,7 +90,7 @@ def restore(loop: Loop, path: Path) -> None:
     loop.game.anchor = {name: start.to(loop.device) for name, start in _under(tensors, "anchor").items()}
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
-    loop.game.loss.memory.update(header.get("memory", {}))
+    loop.game.loss.memory.update(header["memory"])
     set_states(tensors, loop.device)
 
 
@@ -125,7 +125,7 @@ def _split(tensors: dict[str, Tensor]) -> list[tuple[str, dict[str, Tensor]]]:
 
 
 def _fingerprint(loop: Loop) -> str:
-    """What must agree for a checkpoint to be this run's: method, networks, what is watched, settings, shapes, some truth."""
+    """What must agree for a checkpoint to be this run's: method, networks, what is watched, settings, shapes, some rows."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
     game = loop.game
     parts = (described(game.method), game.predictor, game.loss.energy, loop.judge, game.settings, shapes, _digest(loop.train))
@@ -133,6 +133,14 @@ def _fingerprint(loop: Loop) -> str:
 
 
 def _digest(rows: Rows) -> int:
-    """Of the targets of some rows from all over the data: masks of one shape are told from others."""
+    """Of inputs and targets of some rows from all over the data: rows of one shape are told from others."""
     index = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
-    return zlib.crc32(to_targets(rows.Y[index]).numpy().tobytes())
+    return zlib.crc32(_bytes(to_inputs(rows.X[index]).x) + _bytes(to_targets(rows.Y[index])))
+
+
+def _bytes(given: Any) -> bytes:
+    """Of a tensor, or several."""
+    if isinstance(given, tuple):
+        return b"".join(map(_bytes, given))
+    dense = given if given.layout is torch.strided else given.to_dense()
+    return bytes(dense.numpy().tobytes())

@@ -97,6 +97,8 @@ class EnergyLoss(nn.Module):
         if outputs not in KINDS:
             raise unknown_name("kind of outputs", outputs, KINDS)
         self.kind = kind = KINDS[outputs]
+        if kind.places and n_labels < 2:
+            raise ConfigError(f"outputs={outputs!r} are classes, two at least: a channel for each, the background's too.")
         for name in COUPLING_SETTINGS:
             if name != "energy_steps" and changes.get(name) is not None:
                 raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from enstruct.errors import ConfigError
 
@@ -12,6 +15,19 @@ def check_rates(**given: float | None) -> None:
     for name, value in given.items():
         if value is not None and not value > 0:
             raise ConfigError(f"{name} must be positive, not {value!r}.")
+
+
+def check_whole(least: int, **given: Any) -> None:
+    """ConfigError for one that is no whole number from ``least`` on."""
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise ConfigError(f"{name} must be a whole number from {least} on, not {value!r}.")
+
+
+def check_dropout(dropout: Any) -> None:
+    """ConfigError for what is no chance below 1."""
+    if not (isinstance(dropout, (int, float, np.number)) and 0 <= dropout < 1):
+        raise ConfigError(f"dropout must be a number from 0 to below 1, not {dropout!r}.")
 
 
 @dataclass(frozen=True)
