@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.rows import as_indicator
 from enstruct.data.splits import imputed
@@ -25,7 +25,7 @@ from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import default_methods
-from enstruct.files import replace_file
+from enstruct.files import replace_file, write_json
 from enstruct.methods import METHODS
 from enstruct.metrics import rowwise_f1
 
@@ -146,7 +146,7 @@ def main():
             },
             "averages": ablation.averages(),
         }
-        replace_file(options.out, lambda part, c=content: part.write_text(json.dumps(c, indent=1), encoding="utf-8"))
+        write_json(options.out, content)
         for line in content["sets"][data]["averages"][:12]:
             scores = f"{100 * line['validation']:.2f} {100 * line['test']:.2f}"
             print(f"{data:10s}", scores, f"{line['rule']:12s}", " + ".join(line["members"]))

@@ -9,7 +9,6 @@ serves, the estimate included. The product is counted on dense rows at batch 128
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ from measuring import flops, matmul_rate
 from torch.utils.flop_counter import FlopCounterMode
 from training_step import SHAPES, networks
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
+from enstruct.files import write_json
 from enstruct.hypergradients import (
     Alternating,
     Bilevel,
@@ -128,7 +128,7 @@ def main() -> None:
             )
     if options.out is not None:
         figures = {"environment": environment(), "matmul_gflops": rate / 1e9, "gflop": counted, "rows": rows}
-        options.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        write_json(options.out, figures)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ up the order for the best size alone.
 """
 
 import argparse
-import json
 import time
 from functools import partial
 from pathlib import Path
@@ -19,11 +18,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.decisions.bayes_risk import minimum_risk
 from enstruct.decisions.expected_f1 import HEAD, _tail_inverse, decode
 from enstruct.decisions.thresholds import take_labels
-from enstruct.files import replace_file
+from enstruct.files import write_json
 
 SHAPES = {"yeast": (14, 4.2), "bibtex": (159, 2.4), "cal500": (174, 26.0), "spo_FUN": (499, 8.7), "delicious": (983, 19.0)}
 ROWS, CHUNK = 1000, 256
@@ -141,7 +140,7 @@ def main():
     options = parser.parse_args()
     rows = [line for name, shape in SHAPES.items() for line in measured(name, *shape)]
     content = {"environment": environment(), "rows": rows}
-    replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+    write_json(options.out, content)
 
 
 if __name__ == "__main__":

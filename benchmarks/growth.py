@@ -24,10 +24,10 @@ from memory import peak_kib
 from scipy import sparse
 from training_step import near_base_rates, networks, ours
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.methods import METHODS
 from enstruct.training.batches import batches
 
@@ -104,8 +104,7 @@ def main() -> None:
 
     def keep(found: list[dict[str, Any]]) -> None:
         if options.out is not None:
-            text = json.dumps({**content, "lines": found}, indent=1)
-            replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+            write_json(options.out, {**content, "lines": found})
 
     lines(options.largest, keep)
 

@@ -10,7 +10,6 @@ against a plain forward pass, and seconds over the number of labels.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ import torch
 from as_published import published_inference
 from measuring import flops, matmul_rate, seconds
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
+from enstruct.files import write_json
 from enstruct.inference import ProjectedGradient, minimise
 from enstruct.methods import METHODS
 from enstruct.reports.plots import panels, save
@@ -145,7 +145,7 @@ def main() -> None:
             "refinement": refined,
             "labels": scaling,
         }
-        options.out.write_text(json.dumps(content, indent=1))
+        write_json(options.out, content)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ stages has the mean of its epochs (SEAL, Tables 12 and 13; implicit training, Ta
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,12 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.synthetic import sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.networks import build_networks
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.methods import METHODS
 from enstruct.reproduce.seal_settings import PARAMETERS, SEAL_SETTINGS
 
@@ -96,7 +95,7 @@ def main() -> None:
             "parameters": sizes,
             "seconds": costs,
         }
-        replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+        write_json(options.out, content)
 
 
 if __name__ == "__main__":

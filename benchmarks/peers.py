@@ -5,7 +5,6 @@ library is not held to its threshold. Peers not installed (group "peers" of pypr
 """
 
 import argparse
-import json
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,13 +14,13 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.metrics import example_f1
 
 
@@ -121,7 +120,7 @@ def main():
         print(f"{name:40s} fit {found['fit_seconds']:7.1f} s  predict {found['predict_seconds']:6.2f} s  {scores}", flush=True)
     if options.out is not None:
         content = {"data": options.data, "environment": environment(), "lines": lines}
-        replace_file(options.out, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+        write_json(options.out, content)
 
 
 if __name__ == "__main__":

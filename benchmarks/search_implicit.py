@@ -13,12 +13,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.hypergradients import (
     Alternating,
     ConjugateGradient,
@@ -107,7 +107,7 @@ def main():
             found = kept["fits"][key]
             scores = "  ".join(f"{100 * found[score]:.2f}" for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
             print(f"{key:40s} {scores}  {found['seconds']:.0f} s  ratio {found['implicit_ratio']}", flush=True)
-            replace_file(options.out, lambda part: part.write_text(json.dumps(kept, indent=1), encoding="utf-8"))
+            write_json(options.out, kept)
 
 
 if __name__ == "__main__":

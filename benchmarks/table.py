@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.reports.costs import TITLES, elsewhere, lines, measured_in
 
 RESULTS = Path(__file__).parents[1] / "results"

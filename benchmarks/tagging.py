@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, offsets_of
 from enstruct.data.tag_schemes import tags_of_scheme
 from enstruct.decisions.tag_sequences import greedy, legal
 from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
 from enstruct.energies import ChainEnergy, LocalEnergy, SumEnergy
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.inference import Chain
 from enstruct.inference.chain import Potentials, viterbi
 from enstruct.spaces import TagSpace
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     text = json.dumps(figures, indent=1)
     print(text)
     if options.out is not None:
-        replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+        write_json(options.out, figures)
     return figures
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from as_published import PublishedStep
 from measuring import flops, seconds
 from scipy import sparse
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.customise import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
+from enstruct.files import write_json
 from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
@@ -98,7 +98,7 @@ def main() -> None:
             f"inference ratio {row['inference_ratio']:4.1f}"
         )
     if options.out is not None:
-        options.out.write_text(json.dumps({"environment": environment(), "rows": rows}, indent=1))
+        write_json(options.out, {"environment": environment(), "rows": rows})
 
 
 if __name__ == "__main__":

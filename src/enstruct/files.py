@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -77,6 +78,16 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     finally:
         with suppress(OSError):  # a parent that is a file, say
             part.unlink(missing_ok=True)  # whatever ended the writing, Ctrl-C too
+
+
+def write_text(path: Path, text: str) -> None:
+    """In UTF-8, whole or not at all; SaveError."""
+    replace_file(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Indented, whole or not at all; SaveError."""
+    write_text(path, json.dumps(content, indent=1))
 
 
 def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:

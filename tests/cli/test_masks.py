@@ -8,7 +8,7 @@ from PIL import Image
 
 from enstruct.cli.main import main
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.run import ResultsFile
+from enstruct.comparison.results_file import ResultsFile
 from enstruct.data.image_folders import read_mask, read_pictures
 from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import FORMER_PROCESSOR, Cell, ResultsFile, run_cell
+from enstruct.comparison.environment import FORMER_PROCESSOR
+from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.comparison.run import run_cell
 from enstruct.comparison.summary import spread, summarise, titles
 from enstruct.data.splits import Folds, split_60_20_20
 from enstruct.errors import DataError, SaveError
@@ -150,7 +152,7 @@ def test_a_writer_waits_for_the_other_s_lock(tmp_path):
 import sys, time
 import numpy as np
 from pathlib import Path
-from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.files import locked
 path = Path({str(path)!r})
 store = ResultsFile(path, {{"data": "a"}}, {{}})

@@ -53,7 +53,7 @@ def test_dense_file_with_nominals_by_meaning(tmp_path):
 
 
 def test_declared_order_does_not_decide_the_meaning(tmp_path):
-    """genbase declares {YES,NO}: an ordinal reader makes YES = 0 (REFERENCE.md section 0.1)."""
+    """genbase declares {YES,NO}: an ordinal reader makes YES = 0, as the published systems had it."""
     swapped = read_arff(write(tmp_path, DENSE.replace("{YES, NO}", "{NO, YES}")))
     np.testing.assert_array_equal(swapped.X[:, 1], [1, 0])
 

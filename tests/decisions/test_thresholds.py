@@ -12,7 +12,7 @@ from enstruct.decisions.thresholds import (
     TopK,
     at_threshold,
     example_f1_by_threshold,
-    top_k,
+    sets_of_size,
 )
 from enstruct.metrics import METRICS, example_f1
 
@@ -59,13 +59,13 @@ def test_rare_labels_keep_the_global_threshold(marginals):
 
 def test_top_k(marginals):
     p, y = marginals
-    chosen = top_k(p, 3).toarray()
+    chosen = sets_of_size(p, 3).toarray()
     assert (chosen.sum(1) == 3).all()
     for row in range(60):
         assert set(np.flatnonzero(chosen[row])) == set(np.argsort(-p[row])[:3])
-    assert top_k(p, 99).toarray().all()
+    assert sets_of_size(p, 99).toarray().all()
     rule = TopK().fit(p, y)
-    assert example_f1(y, rule.predict(p)) == max(example_f1(y, top_k(p, k)) for k in range(1, 8))
+    assert example_f1(y, rule.predict(p)) == max(example_f1(y, sets_of_size(p, k)) for k in range(1, 8))
 
 
 def test_fixed_threshold_includes_one_half():

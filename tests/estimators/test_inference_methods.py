@@ -90,7 +90,7 @@ def test_refinement_of_every_kind_of_energy(method):
 def test_refining_without_an_energy_is_refused():
     with pytest.raises(ConfigError, match="no energy"):
         fitted("cross-entropy", max_iter=2).predict(DATA.X, refine=5)
-    with pytest.raises(ConfigError, match="at least one step"):
+    with pytest.raises(ConfigError, match="refine must be a whole number from 1 on"):
         fitted("seal-nce", max_iter=2).predict(DATA.X, refine=0)
 
 

@@ -329,7 +329,7 @@ def test_the_whole_objectives_gradient(as_value, gradient):
     """Energy or value, cost and entropy together, against autograd on the objective's own value."""
     energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
     truth = (torch.rand(4, L) < 0.5).double()
-    objective = InferenceObjective(energy, energy.prepare(x).detached(), LabelSpace(L), truth, 0.7, 0.3, as_value, gradient)
+    objective = InferenceObjective(energy, energy.prepare(x).detached(), LabelSpace(L), truth, 0.3, as_value, gradient)
     y = (0.1 + 0.8 * torch.rand(4, 2, L, dtype=torch.float64)).requires_grad_()
     (expected,) = torch.autograd.grad(objective.value(y).sum(), y)
     with torch.no_grad():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.reports.automatic import automatic_section
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import Cell, environment
+from enstruct.comparison.environment import environment
+from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import mean_and_deviation
 from enstruct.reports.changes import changes_lines
 from enstruct.reports.reproduced import reproduced_section

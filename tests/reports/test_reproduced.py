@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.environment import environment
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.reports.reproduced import command_section, reproduced_section
 from enstruct.reproduce.store import Key, Store
 from enstruct.reproduce.table import CommandTable, LabelTable

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.errors import DataError
 from enstruct.reports.results import page
 from enstruct.reproduce import store

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import build_parser, main
-from enstruct.comparison.run import FORMER_PROCESSOR, Cell, check_method, environment, run_cell
+from enstruct.comparison.environment import FORMER_PROCESSOR, environment
+from enstruct.comparison.results_file import Cell
+from enstruct.comparison.run import check_method, run_cell
 from enstruct.data.load import load_protocol
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier

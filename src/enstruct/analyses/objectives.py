@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.comparison.run import Cell, run_cell
+from enstruct.comparison.results_file import Cell
+from enstruct.comparison.run import run_cell
 from enstruct.data.splits import Splits
 from enstruct.reports.plots import panels, save
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,12 @@ from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.reports.analyses import flat, text
 from enstruct.reports.plots import measurement_matrix
 
@@ -197,6 +196,5 @@ def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) 
     module.draw(figures, picture)
     data = {"data": Path(options.data).name} if "data" in options else {}
     where = {"analysis": kind, **data, "environment": environment()}
-    text = json.dumps({**where, **figures}, indent=1)
-    replace_file(file, lambda part: part.write_text(text, encoding="utf-8"))
+    write_json(file, {**where, **figures})
     say(f"figures: {file}   picture: {picture}")

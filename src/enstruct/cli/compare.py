@@ -17,7 +17,9 @@ from jsonargparse import ArgumentParser, Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.comparison.run import Cell, ResultsFile, check_method, environment, run_cell, scored_by
+from enstruct.comparison.environment import environment
+from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.comparison.run import check_method, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.load import load_protocol
 from enstruct.errors import DivergenceError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.errors import ConfigError
-from enstruct.files import replace_file
+from enstruct.files import replace_file, write_json
 
 
 def parser() -> ArgumentParser:
@@ -76,8 +75,7 @@ def _describe(options: Namespace) -> None:
         near.add_row(*(str(value) for value in row.values()))
     console.print(near)
     if options.json is not None:
-        text = json.dumps({"data": options.data, "parts": columns, "near": pairs, "environment": environment()}, indent=1)
-        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+        write_json(options.json, {"data": options.data, "parts": columns, "near": pairs, "environment": environment()})
 
 
 def _synthetic(options: Namespace) -> None:

@@ -6,7 +6,6 @@ found the blocks. Nothing is downloaded.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.synthetic import block_exclusive
 from enstruct.energies import EnergySpec
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.metrics import example_f1
 from enstruct.reports.plots import measurement_matrix
 
@@ -63,6 +62,5 @@ def run(options: Namespace) -> None:
     picture = options.out / "measurement_matrix.png"
     measurement_matrix(model, train.label_names, train.Y, picture)
     content = {"rows": options.rows, "seed": options.seed, "environment": environment(), "results": results}
-    text = json.dumps(content, indent=1)
-    replace_file(options.out / "results.json", lambda part: part.write_text(text, encoding="utf-8"))
+    write_json(options.out / "results.json", content)
     say(f"figures: {options.out / 'results.json'}   picture: {picture}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.tables import say
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.metrics import (
     average_precision,
     calibration_error,
@@ -67,5 +66,4 @@ def run(options: Namespace) -> None:
     if model.notes_.get("source") == options.data:
         say("these are the rows it was trained on, those held out among them: this is no test")
     if options.json is not None:
-        text = json.dumps(figures, indent=1)
-        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+        write_json(options.json, figures)

@@ -6,7 +6,6 @@ train, val and test of such.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from enstruct.data.image_folders import (
 )
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySegmenter
-from enstruct.files import replace_file
+from enstruct.files import replace_file, write_json
 from enstruct.mask_metrics import MASK_METRICS, class_iou
 from enstruct.reports.mask_plots import segmentation_picture
 from enstruct.tag_metrics import ratio
@@ -170,8 +169,7 @@ def _evaluate(options: Namespace) -> None:
     if segmenter.notes_.get("source") == options.data and not (has_parts and options.part not in TRAINED_ON):
         say("these are the images it was trained on, those held out among them: this is no test")
     if options.json is not None:
-        text = json.dumps({"images": len(data), "rules": figures}, indent=1)
-        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+        write_json(options.json, {"images": len(data), "rules": figures})
 
 
 def _duplicates(options: Namespace) -> None:

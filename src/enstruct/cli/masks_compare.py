@@ -13,9 +13,10 @@ from jsonargparse import ArgumentParser, Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import show
+from enstruct.comparison.environment import environment
 from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.data.image_folders import load_picture_parts
 from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
@@ -61,10 +62,11 @@ def run(options: Namespace) -> None:
     with successive_bars() as bar:
         for seed in range(options.seeds):
             for method in methods:
-                if (method, seed) not in cells:
-                    cells[method, seed] = run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
-                    if store is not None:
-                        store.write()
+
+                def work(method: str = method, seed: int = seed) -> Cell:
+                    return run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
+
+                cells[method, seed] = store.run(method, seed, work) if store else work()
     asked = {(method, seed): cells[method, seed] for method in methods for seed in range(options.seeds)}
     rows = summarise_ratios(asked, reference, PERCENTS)
     _show(options.data, rows, reference, setting)

@@ -29,8 +29,8 @@ def new_parser(description: str) -> ArgumentParser:
     return parser
 
 
-def add_data(parser: ArgumentParser, what: str = "DATA") -> None:
-    parser.add_argument("data", type=str, help=f"{what}: a catalogue name (see `enstruct data list`) or a .arff/.svm/.npz file")
+def add_data(parser: ArgumentParser) -> None:
+    parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .arff/.svm/.npz file")
     parser.add_argument(
         "--labels", type=str, default=None, help="ARFF: Mulan XML file, or n for the first n attributes, -n for the last n"
     )

@@ -24,7 +24,7 @@ from enstruct.data.conll import write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
-from enstruct.files import replace_file
+from enstruct.files import write_json, write_text
 from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.methods import get_method
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
@@ -174,7 +174,7 @@ def _predict(options: Namespace) -> None:
     if options.out is None:
         sys.stdout.write(text)
     else:
-        replace_file(options.out, lambda part: part.write_text(text, encoding="utf-8"))
+        write_text(options.out, text)
 
 
 def _evaluate(options: Namespace) -> None:
@@ -197,8 +197,7 @@ def _evaluate(options: Namespace) -> None:
     if tagger.notes_.get("source") == options.data and _part(options) != "test":
         say("these are the sentences it was trained on, or stopped by: this is no test")
     if options.json is not None:
-        text = json.dumps({"sentences": len(data), "tokens": data.n_tokens, "rules": figures}, indent=1)
-        replace_file(options.json, lambda part: part.write_text(text, encoding="utf-8"))
+        write_json(options.json, {"sentences": len(data), "tokens": data.n_tokens, "rules": figures})
 
 
 def _picture(options: Namespace) -> None:

@@ -14,8 +14,9 @@ from jsonargparse import ArgumentParser, Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import show
+from enstruct.comparison.environment import environment
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.tagging import (
     BASELINE,
     formatted_tag_row,
@@ -91,13 +92,17 @@ def _run_seed(
         # trained again where only its record was kept: the same seed gives the same weights
         cell, baseline = _fit(BASELINE, parts, seed, model, None)
         if BASELINE in missing:
-            _keep(cell, BASELINE, seed, cells, store)
+            cells[BASELINE, seed] = store.run(BASELINE, seed, lambda: cell) if store else cell
     for method in missing:
         if method != BASELINE:
             goes_on = starts_from_baseline(method)
             given = {**model, "max_iter": epochs} if goes_on else model
-            cell, _ = _fit(method, parts, seed, given, baseline if goes_on else None)
-            _keep(cell, method, seed, cells, store)
+            initial = baseline if goes_on else None
+
+            def work(method: str = method, given: dict[str, Any] = given, initial: Any = initial) -> Cell:
+                return _fit(method, parts, seed, given, initial)[0]
+
+            cells[method, seed] = store.run(method, seed, work) if store else work()
 
 
 def _fit(
@@ -108,12 +113,6 @@ def _fit(
         return run_tag_cell(method, parts, seed, model, initial, [bar])
     finally:
         bar.close()
-
-
-def _keep(cell: Cell, method: str, seed: int, cells: dict[tuple[str, int], Cell], store: ResultsFile | None) -> None:
-    cells[method, seed] = cell
-    if store is not None:
-        store.write()
 
 
 def _show(data: str, rows: list[dict[str, Any]], reference: str, setting: dict[str, Any]) -> None:

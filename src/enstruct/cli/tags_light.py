@@ -16,6 +16,7 @@ from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import show
 from enstruct.cli.tags_compare import add_tagger
+from enstruct.comparison.environment import environment
 from enstruct.comparison.light import (
     BASELINE,
     RULES,
@@ -28,7 +29,7 @@ from enstruct.comparison.light import (
     run_light_cell,
     summarise_light,
 )
-from enstruct.comparison.run import Cell, ResultsFile, environment
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.tagging import recorded
 from enstruct.data.citations import read_references
 from enstruct.data.tagged import TAGGED, Token, load_tagged
@@ -130,9 +131,8 @@ def _fit(
             cell, tagger = run_light_cell(method, drawn, draw, model, epochs, initial, [bar])
     finally:
         bar.close()
-    cells[cell.record["method"], draw] = cell
-    if store is not None:
-        store.write()
+    name = cell.record["method"]
+    cells[name, draw] = store.run(name, draw, lambda: cell) if store else cell
     return tagger
 
 

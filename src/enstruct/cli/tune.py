@@ -20,11 +20,11 @@ from scipy import sparse
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
-from enstruct.comparison.run import environment
+from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import Splits, imputed
 from enstruct.errors import ConfigError
-from enstruct.files import replace_file
+from enstruct.files import write_json
 from enstruct.reproduce.store import whereabouts
 from enstruct.tuning.study import Task, at_work, ended, open_study, search, searched, summary
 
@@ -91,7 +91,7 @@ def fingerprint(splits: Splits) -> str:
 
 def _write(options: Namespace, found: list[dict[str, Any]]) -> None:
     content = {"data": options.data, "split_seed": options.split_seed, "environment": environment(), "best": found}
-    replace_file(options.json, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
+    write_json(options.json, content)
 
 
 def _show(found: list[dict[str, Any]]) -> None:

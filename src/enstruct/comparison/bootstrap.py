@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 200
-
 
 class Interval(NamedTuple):
     mean: float
@@ -29,24 +27,17 @@ def paired_ratio_difference(a: NDArray[np.float64], b: NDArray[np.float64], repl
 
     For scores such as the micro F1 of spans, which are no means over rows.
     """
-    rng = np.random.default_rng(seed)
     n_seeds, n_rows = a.shape[:2]
 
     def scores(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         sums = np.einsum("srk,dr->dsk", counts, weights, optimize=True)
         return sums[..., 0] / np.maximum(sums[..., 1], 1e-12)  # (draws, seeds)
 
-    drawn = []
-    for start in range(0, replicates, CHUNK):
-        seeds, weights = [], []
-        for _ in range(min(CHUNK, replicates - start)):
-            seeds.append(rng.integers(n_seeds, size=n_seeds))
-            weights.append(np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows))
-        weight = np.stack(weights).astype(np.float64)  # (draws, rows) how often each row is drawn
-        difference = _widened(scores(b, weight) - scores(a, weight))
-        drawn.append(np.take_along_axis(difference, np.stack(seeds), axis=1).mean(1))
+    seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
+    some = [each.astype(np.float64) for each in np.array_split(weight, max(1, weight.size // 2**24))]
+    difference = _widened(np.concatenate([scores(b, each) - scores(a, each) for each in some]))
     whole = np.ones((1, n_rows))
-    low, high = np.percentile(np.concatenate(drawn), [2.5, 97.5])
+    low, high = np.percentile(np.take_along_axis(difference, seeds, axis=1).mean(1), [2.5, 97.5])
     return Interval(float((scores(b, whole) - scores(a, whole)).mean()), float(low), float(high))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.comparison.ratios import paired_ratios
-from enstruct.comparison.run import Cell
+from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import mean_and_deviation, seeds_of
 from enstruct.comparison.tagging import starts_from_baseline
 from enstruct.data.tagged import Tagged, Token

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.comparison.run import Cell
+from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
 from enstruct.errors import DataError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_ratio_difference
-from enstruct.comparison.run import Cell
+from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import Paired, Rows, methods_of, seeds_of
 
 COUNTED = ("epochs", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds")

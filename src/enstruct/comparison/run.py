@@ -1,4 +1,4 @@
-"""One cell of a comparison: one method, one seed, one split; and the file finished cells are kept in.
+"""One cell of a comparison: one method, one seed, one split.
 
 Every method gets the same rows, the same batches and at most the same number of epochs in each of its stages, the same stopping
 rule and the same decision rules, all fitted on the same validation rows. Methods of several stages (``spen``, ``nce``, static
@@ -7,50 +7,27 @@ SEAL) so may make more updates; each record counts them. Rows named "auto-folds"
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.comparison.results_file import Cell
 from enstruct.data.splits import Splits
-from enstruct.errors import DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
-from enstruct.files import locked, replace_file
 from enstruct.methods import METHODS, Method, get_method
 from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
 
-FORMER_PROCESSOR = "Intel(R) Xeon(R) Processor"
-"""What results that do not say their processor were made on."""
 RULES_SHOWN = ("fixed", "threshold", "chosen")
 FOLDED = "auto-folds"
 """The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""
 AUTOMATIC = ("auto", FOLDED)
 NETWORKS, AUTO_MINUTES, SEED_STEP = 6, 10.0, 100
 """Of automatic rows: nets, budget, and how far the seeds of one run are from those of the next."""
-
-
-@dataclass
-class Cell:
-    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
-
-    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
-    """
-
-    record: dict[str, Any]
-    rows: dict[str, NDArray[np.float64]]
 
 
 def stacked(above: Any, below: Any) -> Any:
@@ -141,109 +118,3 @@ def scored_by(model: dict[str, Any]) -> str:
     """The metric by which the cells of these settings are compared."""
     metric = model.get("metric", "example-f1")
     return metric if metric in ROWWISE else "example-f1"
-
-
-def processor() -> str:
-    """Its name: seconds depend on it, and so what is done within a budget of them."""
-    info = Path("/proc/cpuinfo")
-    names = (
-        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        if info.is_file()
-        else []
-    )
-    return names[0] if names else platform.processor()
-
-
-def environment() -> dict[str, Any]:
-    """Versions and hardware, for the record."""
-    return {
-        "enstruct": version("enstruct"),
-        "torch": torch.__version__,
-        "scikit-learn": version("scikit-learn"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-    }
-
-
-def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
-    """Of settings: "environment.cores (2 there, 8 here)"."""
-    found: list[str] = []
-    for key in sorted({*there, *here}):
-        a, b = there.get(key), here.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            found += differences(a, b, f"{prefix}{key}.")
-        elif a != b:
-            found.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
-    return found
-
-
-class ResultsFile:
-    """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
-
-    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
-    ``defaults`` are the model's parameters for those younger than the file.
-    """
-
-    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
-        self.path, self.rows_path = path, path.with_suffix(".rows.npz")
-        self.defaults = json.loads(json.dumps(defaults))
-        self.setting = json.loads(json.dumps(setting))
-        self.cells: dict[tuple[str, int], Cell] = {}
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
-            arrays = dict(np.load(self.rows_path, allow_pickle=False))
-            found = content["setting"]
-            records = content["runs"]
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
-        if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
-            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
-            found = {**found, "model": {**found["model"], **young}}
-        if "environment" in found and "processor" in self.setting.get("environment", {}):  # which older files do not have
-            found = {**found, "environment": {"processor": FORMER_PROCESSOR, **found["environment"]}}
-        if found != self.setting:
-            raise DataError(
-                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
-            )
-        for record in records:
-            key = f"{record['method']}/{record['seed']}/"
-            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
-            if not rows:
-                raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
-            self.cells.setdefault((record["method"], record["seed"]), Cell(record, rows))
-
-    def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
-        """The stored cell, here or by another process, or ``work()``, stored at once."""
-        if (method, seed) not in self.cells and self.path.exists():
-            self._read()
-        if (method, seed) not in self.cells:
-            self.cells[method, seed] = work()
-            self.write()
-        return self.cells[method, seed]
-
-    def write(self) -> None:
-        """What is here and what others have added."""
-        with locked(self.path.with_name(f".{self.path.name}.lock")):
-            if self.path.exists():
-                self._read()
-            self._write()
-
-    def _write(self) -> None:
-        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
-        content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
-        replace_file(self.rows_path, lambda part: save_arrays(part, rows))
-        replace_file(self.path, lambda part: part.write_text(json.dumps(content, indent=1), encoding="utf-8"))
-
-
-def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    """``np.savez_compressed`` to exactly this path."""
-    with open(path, "wb") as file:  # a name would get .npz appended
-        np.savez_compressed(file, **arrays)

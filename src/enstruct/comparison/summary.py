@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.comparison.bootstrap import paired_difference
-from enstruct.comparison.run import Cell
+from enstruct.comparison.results_file import Cell
 
 COLUMNS = {
     "method": "method",

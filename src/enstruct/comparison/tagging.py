@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.run import Cell
+from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.tagged import TaggedParts
 from enstruct.estimators import EnergySequenceTagger

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset, open_text, read_lines
+from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
+from enstruct.data.opening import open_text, read_lines
 from enstruct.errors import ParseError
 
 MEANINGS: dict[frozenset[str], str] = {  # the value that means 1

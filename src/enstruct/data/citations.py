@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from enstruct.data.dataset import read_lines
+from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 MARK = re.compile(r"<(/?)([A-Za-z][\w-]*)>")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from enstruct.data.dataset import read_lines
+from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 

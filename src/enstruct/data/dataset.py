@@ -1,23 +1,16 @@
-"""A multi-label data set in memory, with its names; and opening files whatever their compression."""
+"""A multi-label data set in memory, with its names."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.hierarchy import Hierarchy
-from enstruct.errors import DataError, DatasetNotFoundError, ParseError
-
-OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+from enstruct.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -45,37 +38,6 @@ class Dataset:
     def has_missing(self) -> bool:
         values = self.X.data if sparse.issparse(self.X) else self.X
         return bool(np.isnan(values).any())
-
-
-def open_text(path: Path | str) -> IO[str]:
-    """Text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
-    path = _there(path)
-    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
-
-
-def open_binary(path: Path | str) -> IO[bytes]:
-    """The same, its bytes."""
-    path = _there(path)
-    return OPENERS.get(path.suffix, open)(path, "rb")
-
-
-def _there(path: Path | str) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise DatasetNotFoundError(f"There is no file {path}.")
-    return path
-
-
-def read_lines(path: Path | str) -> list[str]:
-    """All lines; a damaged archive is a ParseError, not a crash of the decompressor."""
-    try:
-        with open_text(path) as file:
-            text = file.read().removesuffix("\n")
-            return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
-        if isinstance(error, DatasetNotFoundError):
-            raise
-        raise ParseError(f"the file cannot be decompressed or read ({error}); fetch it again", path) from error
 
 
 def drop_empty_rows(data: Dataset) -> Dataset:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.data.dataset import read_lines
+from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 

@@ -13,7 +13,8 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset, open_binary
+from enstruct.data.dataset import Dataset
+from enstruct.data.opening import open_binary
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DatasetNotFoundError, ParseError
 

@@ -40,10 +40,6 @@ class Rows:
             None if self.expected is None else self.expected.take(index),
         )
 
-    @property
-    def sparse(self) -> bool:
-        return sparse.issparse(self.X)
-
 
 def as_indicator(Y: Any) -> sparse.csr_matrix:
     """Any 0/1 matrix as a CSR matrix of uint8."""

@@ -105,6 +105,15 @@ def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
     return Splits(train.take(kept), train.take(validation), test)
 
 
+def holdout_places(n: int, fraction: float, seed: int, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of ``n`` sentences or images (train, held out), drawn without regard to what is in them. DataError for too few."""
+    held = round(fraction * n)
+    if held < 1 or held >= n:
+        raise DataError(f"{n} {what} are too few to hold out {fraction:.0%} of them for validation.")
+    order = np.random.default_rng(seed).permutation(n)
+    return order[held:], order[:held]
+
+
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Row numbers (train, held out), stratified by label sets."""
     n = Y.shape[0]

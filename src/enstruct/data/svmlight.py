@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from enstruct.data.dataset import Dataset, read_lines
+from enstruct.data.dataset import Dataset
+from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 

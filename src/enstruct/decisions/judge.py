@@ -28,7 +28,7 @@ from enstruct.decisions.choose import FAVOURITE, cross_validate
 from enstruct.decisions.expected_f1 import FIT_ROWS, decode
 from enstruct.decisions.masks import greedy as best_class
 from enstruct.decisions.tag_sequences import greedy
-from enstruct.decisions.thresholds import at_threshold, best_threshold_score, top_k
+from enstruct.decisions.thresholds import at_threshold, best_threshold_score, sets_of_size
 from enstruct.mask_metrics import get_mask_metric
 from enstruct.metrics import example_f1, get_metric
 from enstruct.tag_metrics import get_tag_metric, ratio
@@ -48,7 +48,7 @@ class LabelSetJudge:
 
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         if self.single:
-            return {"accuracy": get_metric("example-f1")(rows.Y, top_k(p, 1), rows.weight)}
+            return {"accuracy": get_metric("example-f1")(rows.Y, sets_of_size(p, 1), rows.weight)}
         if self.monitor == "fixed":
             return {"fixed": get_metric(self.metric)(rows.Y, at_threshold(p, 0.5), rows.weight)}
         half = example_f1(rows.Y, at_threshold(p, 0.5), rows.weight)

@@ -84,10 +84,10 @@ class TopK:
         return self
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
-        return top_k(p, self.k)
+        return sets_of_size(p, self.k)
 
 
-def top_k(p: NDArray[Any], k: int) -> sparse.csr_matrix:
+def sets_of_size(p: NDArray[Any], k: int) -> sparse.csr_matrix:
     """The ``k`` most probable labels of each row."""
     k = min(k, p.shape[1])
     return take_labels(np.sort(most_probable(p, k), axis=1), np.full(len(p), k), p.shape[1])

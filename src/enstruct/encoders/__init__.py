@@ -1,4 +1,4 @@
-"""x -> features. Encoders know no labels."""
+"""x -> features, and what makes logits of them: a predictor is an encoder and a linear head; a forest answers by itself."""
 
 from enstruct.encoders.bilstm import BiLSTM as BiLSTM
 from enstruct.encoders.conv import FCN as FCN

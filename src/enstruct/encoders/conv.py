@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.encoders.mlp import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, activation
 
 
 def channels_first(x: Tensor) -> Tensor:

@@ -8,27 +8,11 @@ The first layer takes dense rows or a CSR batch (see :mod:`enstruct.encoders.spa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from enstruct.encoders.activations import ACTIVATIONS, activation
 from enstruct.encoders.sparse_mlp import SparseLinear
-from enstruct.errors import ConfigError, unknown_name
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "softplus": F.softplus,
-    "relu": F.relu,
-    "hardtanh": F.hardtanh,
-    "identity": lambda x: x,
-}
-
-
-def activation(name: str) -> Callable[[Tensor], Tensor]:
-    """The coordinate-wise non-linearity called ``name``; ConfigError if unknown."""
-    if name not in ACTIVATIONS:
-        raise unknown_name("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]
+from enstruct.errors import ConfigError
 
 
 def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:

@@ -13,8 +13,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from enstruct.encoders.activations import ACTIVATIONS, activation
 from enstruct.encoders.conv import channels_first, channels_last, resized
-from enstruct.encoders.mlp import ACTIVATIONS, activation
 
 
 class UNet(nn.Module):

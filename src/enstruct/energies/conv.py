@@ -13,7 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from enstruct.encoders.mlp import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, activation
 from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import ConfigError

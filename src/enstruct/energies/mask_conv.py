@@ -14,8 +14,8 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from enstruct.encoders.activations import ACTIVATIONS, activation
 from enstruct.encoders.conv import channels_first
-from enstruct.encoders.mlp import ACTIVATIONS, activation
 from enstruct.energies.base import Term
 from enstruct.spaces.label_vectors import Labels
 

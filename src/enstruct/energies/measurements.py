@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.encoders.mlp import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, activation
 from enstruct.errors import ConfigError
 from enstruct.spaces.label_vectors import Labels, project
 

@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import make_rule
-from enstruct.decisions.thresholds import top_k as most_probable
+from enstruct.decisions.thresholds import sets_of_size
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
@@ -298,7 +298,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if top_k is not None:
             if top_k < 1:
                 raise ConfigError(f"top_k must be at least 1, not {top_k}.")
-            return self._decided(X, [name], lambda means: [most_probable(means[0], top_k)])[0]
+            return self._decided(X, [name], lambda means: [sets_of_size(means[0], top_k)])[0]
         if name != self.chosen_ and decision is not None:
             raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
         if decision is not None and decision not in self.rules_:

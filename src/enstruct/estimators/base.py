@@ -28,6 +28,7 @@ from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
+from enstruct.objectives import Density
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.training.answers import Problem, inferred, probabilities, problem
 from enstruct.training.callbacks import Callback, PrintEpochs
@@ -68,6 +69,10 @@ class EnergyEstimator(BaseEstimator):
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         """(predictor, energy or None), newly initialised."""
         raise NotImplementedError  # every estimator defines it
+
+    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
+        """Networks for saved weights, of estimators that have a class at every place."""
+        raise NotImplementedError
 
     def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> RelaxedSpace:
         """``weight``: of the labels in the supervised loss, for spaces that have it."""
@@ -246,6 +251,11 @@ class EnergyEstimator(BaseEstimator):
             raise ConfigError(f"Method {method.name!r} trains no predictor whose answer could be refined.")
         check_whole(1, refine=steps)
         return method.refinement(steps)
+
+    @property
+    def density_(self) -> Density:
+        """What the fitted energy's exp(-E) estimates."""
+        return self._method().density
 
     def inference_settings(self) -> Solver:
         """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""

@@ -19,7 +19,6 @@ from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_i
 from enstruct.inference import Solution, Solver
 from enstruct.mask_metrics import get_mask_metric
 from enstruct.methods import Method
-from enstruct.objectives import Density
 from enstruct.spaces import MaskSpace
 from enstruct.tag_metrics import ratio
 from enstruct.training.answers import inferred, probabilities
@@ -171,18 +170,10 @@ class MaskPredictions(EnergyEstimator):
             self.predictor_, self.energy_ = self._blank_networks(self._method())
         self._load_networks(tensors)
 
-    def _blank_networks(self, method: Method) -> tuple[torch.nn.Module, torch.nn.Module | None]:
-        raise NotImplementedError  # the segmenter defines it
-
     @property
     def rules_(self) -> tuple[str, ...]:
         """The decisions that apply to this segmenter."""
         return MASK_RULES if self.threshold_ is not None else ("greedy",)
-
-    @property
-    def density_(self) -> Density:
-        """What the fitted energy's exp(-E) estimates."""
-        return self._method().density
 
 
 def crops(whole: tuple[int, ...], crop: int, shares: tuple[float, ...] | None) -> tuple[tuple[int, int], list[tuple[int, int]]]:

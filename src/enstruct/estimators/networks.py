@@ -42,6 +42,23 @@ def build_networks(
     return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
 
 
+def place_networks(
+    method: Method,
+    fresh: Callable[[], nn.Module],
+    n_classes: int,
+    energy: EnergySpec | nn.Module | None,
+    terms: tuple[str, ...],
+) -> tuple[nn.Module, nn.Module | None]:
+    """(predictor, energy or None) of outputs with a class at every place: tokens, pixels. ``fresh`` makes an encoder."""
+    predictor = Predictor(fresh(), n_classes)
+    if not method.has_energy:
+        return predictor, None
+    spec = energy_spec(method, energy)
+    own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
+    twin = fresh() if own_features else predictor.encoder
+    return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+
+
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:
     """A user's encoder, copied or made from what a callable is given.
 

@@ -17,7 +17,7 @@ from torch import nn
 from enstruct.baselines import SOLVED
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, make_rule
-from enstruct.decisions.thresholds import top_k as most_probable
+from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
@@ -84,11 +84,6 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     decision_: str
     scaler_: Any
     columns_: NDArray[np.intp] | None
-
-    @property
-    def density_(self) -> Density:
-        """What the fitted energy's exp(-E) estimates."""
-        return self._method().density
 
     def _posterior(self) -> EnergyPosterior | None:
         if self.energy_ is None or self.density_ is Density.NONE:
@@ -169,7 +164,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         parts = []
         for some in self._blocks(inputs):
             if k is not None:  # by logits: marginals near 1 tie
-                parts.append(self._completed(most_probable(self._logits(inputs[some], refine), k)))
+                parts.append(self._completed(sets_of_size(self._logits(inputs[some], refine), k)))
             else:
                 parts.append(self._decided(inputs[some], self._marginals(inputs[some], refine), decision))
         return sparse.vstack(parts, format="csr")
@@ -187,7 +182,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def _decided(self, inputs: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         single = self.labels_.kind == "single"
-        return self._completed(most_probable(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
+        return self._completed(sets_of_size(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
 
     def _completed(self, chosen: sparse.csr_matrix) -> sparse.csr_matrix:
         """(rows, labels that vary) -> (rows, labels) with constant labels and, in a hierarchy, all parents."""

@@ -9,15 +9,15 @@ import numpy as np
 from torch import nn
 
 from enstruct.data.rows import Rows
+from enstruct.data.splits import holdout_places
 from enstruct.decisions.judge import MaskJudge
 from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
-from enstruct.encoders import FCN, Predictor, UNet
-from enstruct.energies import EnergySpec, build_energy
+from enstruct.encoders import FCN, UNet
 from enstruct.energies.build import MASK_TERMS
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
-from enstruct.estimators.networks import check_places, energy_spec, own_encoder
+from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
@@ -164,7 +164,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         given = as_masks(masks, grids)
         seed = self._seed()
         if images_val is None:
-            train, held = self._hold_out(len(grids), seed)
+            train, held = holdout_places(len(grids), self.validation_fraction, seed, "images")
             kept = [grids[i] for i in held], [given[i] for i in held]
             grids, given = [grids[i] for i in train], [given[i] for i in train]
         else:
@@ -208,13 +208,6 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         if not 0 < self.validation_fraction < 1:
             raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
 
-    def _hold_out(self, n_images: int, seed: int) -> tuple[list[int], list[int]]:
-        n = round(self.validation_fraction * n_images)
-        if n < 1 or n >= n_images:
-            raise DataError(f"{n_images} images are too few to hold out {self.validation_fraction:.0%} of them for validation.")
-        order = np.random.default_rng(seed).permutation(n_images)
-        return order[n:].tolist(), order[:n].tolist()
-
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
@@ -222,14 +215,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return predictor, energy
 
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
-        n_classes = len(self.masks_.classes)
-        predictor = Predictor(self._fresh_encoder(), n_classes)
-        if not method.has_energy:
-            return predictor, None
-        spec = energy_spec(method, self.energy_network)
-        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
-        twin = self._fresh_encoder() if own_features else predictor.encoder
-        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, MASK_TERMS)
+        return place_networks(method, self._fresh_encoder, len(self.masks_.classes), self.energy_network, MASK_TERMS)
 
     def _fresh_encoder(self) -> nn.Module:
         channels = self.images_.channels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 from enstruct.inference import Chain, Solution, Solver
 from enstruct.methods import Method
-from enstruct.objectives import Density
 from enstruct.spaces import TagSpace
 from enstruct.tag_metrics import get_tag_metric, ratio
 from enstruct.training.answers import inferred
@@ -162,18 +161,13 @@ class TagPredictions(EnergyEstimator):
         self._load_record(header)
         self._pretrained = tensors.get(TABLE)
         with torch.random.fork_rng(devices=[]):
-            self.predictor_, self.energy_ = cast(Any, self)._blank_networks(self._method())
+            self.predictor_, self.energy_ = self._blank_networks(self._method())
         self._load_networks(tensors)
 
     @property
     def rules_(self) -> tuple[str, ...]:
         """The decisions that apply to this tagger."""
         return tuple(rule for rule in TAG_RULES if rule != "map" or isinstance(self._method().inference, Chain))
-
-    @property
-    def density_(self) -> Density:
-        """What the fitted energy's exp(-E) estimates."""
-        return self._method().density
 
 
 def spans_around_holes(tags: Sequence[str | None]) -> list[Span]:

@@ -14,15 +14,16 @@ from torch import nn
 from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
+from enstruct.data.splits import holdout_places
 from enstruct.decisions.judge import RewardJudge, TagJudge
 from enstruct.decisions.tag_sequences import TAG_RULES
-from enstruct.encoders import BiLSTM, Predictor, TokenEmbedding
-from enstruct.energies import EnergySpec, build_energy
+from enstruct.encoders import BiLSTM, TokenEmbedding
+from enstruct.energies import EnergySpec
 from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.light_data import LightData
-from enstruct.estimators.networks import energy_spec, own_encoder
+from enstruct.estimators.networks import own_encoder, place_networks
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
@@ -62,8 +63,8 @@ class EnergySequenceTagger(TagPredictions):
         "greedy" (each token's best tag), "legal" (the best sequence the tag scheme allows), "map" (the energy's best sequence;
         ``crf`` only), or "auto": the best of them on validation sentences.
     scheme : str or None, default="auto"
-        "IOB1", "IOB2", "BIOES", "BILOU", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come back as
-        they were given.
+        "IOB1", "IOB2", "BIOES", "BILOU", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come
+        back as they were given.
     classes : list of str, default=None
         All tags, where the training sentences may not show each of them.
     embeddings : path or WordVectors, default=None
@@ -194,7 +195,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         if light and sentences_val is None:
             held: list[Any] = []
         elif tags_val is None or sentences_val is None:
-            pairs, held = self._hold_out(pairs, seed)
+            kept, out = holdout_places(len(pairs), self.validation_fraction, seed, "sentences")
+            pairs, held = [pairs[i] for i in kept], [pairs[i] for i in out]
         else:
             held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
         self._fit_formats(pairs, [*pairs, *held], light.unlabelled)
@@ -231,15 +233,6 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         if not (self.energy_network is None or isinstance(self.energy_network, EnergySpec)):
             raise ConfigError(f"energy_network must be an EnergySpec or None, not {type(self.energy_network).__name__}.")
 
-    def _hold_out(self, pairs: list[Any], seed: int) -> tuple[list[Any], list[Any]]:
-        n = round(self.validation_fraction * len(pairs))
-        if n < 1 or n >= len(pairs):
-            raise DataError(
-                f"{len(pairs)} sentences are too few to hold out {self.validation_fraction:.0%} of them for validation."
-            )
-        order = np.random.default_rng(seed).permutation(len(pairs))
-        return [pairs[i] for i in order[n:]], [pairs[i] for i in order[:n]]
-
     def _fit_formats(self, train: list[Any], every: list[Any], unlabelled: Sequence[Sentence]) -> None:
         """Numbers for words and tags; validation tags are tags too, validation words are not known."""
         if self.initial is not None:
@@ -253,7 +246,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             self._pretrained = None if vectors is None else _table(vectors)
         spans = self.tags_.given is not None
         if self.metric == "span-f1" and not spans:
-            raise ConfigError("metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags.")
+            raise ConfigError(
+                "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
+            )
         self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
 
     def _rows(self, pairs: list[Any]) -> Rows:
@@ -281,13 +276,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
                 return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
             return own_encoder(self.encoder, self.tokens_, sized=True)
 
-        predictor = Predictor(fresh(), len(self.tags_.tags))
-        if not method.has_energy:
-            return predictor, None
-        spec = energy_spec(method, self.energy_network)
-        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
-        twin = fresh() if own_features else predictor.encoder
-        return predictor, build_energy(spec, predictor.encoder, twin, len(self.tags_.tags), TAG_TERMS)
+        return place_networks(method, fresh, len(self.tags_.tags), self.energy_network, TAG_TERMS)
 
     def _embedding(self) -> TokenEmbedding:
         tokens, table = self.tokens_, self._pretrained

@@ -114,11 +114,10 @@ def minimise(
     *,
     start: Start | Sequence[Start] | None = None,
     truth: Tensor | None = None,
-    cost_weight: float = 1.0,
     settings: Inference | None = None,
     **changes: Any,
 ) -> Solution:
-    """Minimise ``E(x, y) - cost_weight Δ(y, truth) - temperature H(y)``; without ``truth`` there is no cost.
+    """Minimise ``E(x, y) - Δ(y, truth) - temperature H(y)``; without ``truth`` there is no cost.
 
     energy, state : an energy and its ``prepare(x)``; x is not seen again.
     space : where y lives, and its cost.
@@ -137,7 +136,7 @@ def minimise(
     given = replace(given, **changes)
     with torch.no_grad():
         objective = InferenceObjective(
-            energy, state.detached(), space, truth, cost_weight, given.temperature, given.as_value, _uncompiled(given.gradient)
+            energy, state.detached(), space, truth, given.temperature, given.as_value, _uncompiled(given.gradient)
         )
         return _Run(objective, given, _starts(given.starts, state, space, _like(energy, state))).run()
 

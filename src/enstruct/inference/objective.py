@@ -38,7 +38,6 @@ class InferenceObjective:
     state: State
     space: RelaxedSpace
     truth: Tensor | None = None
-    cost_weight: float = 1.0
     temperature: float = 0.0
     as_value: bool = False
     gradient: Gradient = "auto"
@@ -60,7 +59,7 @@ class InferenceObjective:
         if self.as_value:
             value = -torch.sigmoid(-value)
         if self.truth is not None:
-            value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
+            value = value - self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
             value = value - self._entropy(y, logits)
         return value
@@ -68,7 +67,7 @@ class InferenceObjective:
     def _entropy(self, y: Tensor, logits: Tensor | None) -> Tensor:
         """(batch, starts), times the temperature; holes have none."""
         if self.state.mask is not None:
-            y, logits = self._existing(y, 0.0), None
+            y, logits = self._existing(y), None
         return self.temperature * self.space.entropy(y, logits)
 
     def value_and_gradient(self, y: Tensor, logits: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -78,7 +77,7 @@ class InferenceObjective:
             goodness = torch.sigmoid(-value)
             value, gradient = -goodness, like_outputs(goodness * (1 - goodness), y) * gradient
         if self.truth is not None:
-            value = value - self.cost_weight * self.space.cost(y, self.truth, self.state.mask)
+            value = value - self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
             value = value - self._entropy(y, logits)
         return value, self._with_cost_and_entropy(gradient, y, logits)
@@ -92,14 +91,15 @@ class InferenceObjective:
 
     def _with_cost_and_entropy(self, gradient: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
         if self.truth is not None:
-            gradient = gradient - self.cost_weight * self.space.cost_gradient(y, self.truth, self.state.mask)
+            gradient = gradient - self.space.cost_gradient(y, self.truth, self.state.mask)
         if self.temperature:
-            gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y, logits), 0.0)
+            gradient = gradient - self.temperature * self._existing(self.space.entropy_gradient(y, logits))
         return gradient
 
-    def _existing(self, tensor: Tensor, hole: float) -> Tensor:
+    def _existing(self, tensor: Tensor) -> Tensor:
+        """Zero in holes."""
         mask = self.state.mask
-        return tensor if mask is None else tensor.masked_fill(mask.unsqueeze(1) == 0, hole)
+        return tensor if mask is None else tensor.masked_fill(mask.unsqueeze(1) == 0, 0.0)
 
     def _choose(self, by_closed_form: F, by_autograd: F) -> F:
         closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"

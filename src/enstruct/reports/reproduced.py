@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from enstruct.comparison.run import FOLDED, ResultsFile
+from enstruct.comparison.results_file import ResultsFile
+from enstruct.comparison.run import FOLDED
 from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import get_method

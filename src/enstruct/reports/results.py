@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.run import Cell, ResultsFile, scored_by
+from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.comparison.run import scored_by
 from enstruct.comparison.summary import DIFFERENCES, formatted, is_folds, methods_of, spread, summarise, titles
 from enstruct.errors import DataError
 from enstruct.estimators import EnergyMultiLabelClassifier

@@ -8,7 +8,7 @@ from typing import Any
 
 from enstruct.comparison.light import formatted_light_row, light_titles, summarise_light
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.run import Cell, ResultsFile
+from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.summary import methods_of, spread
 from enstruct.comparison.tagging import formatted_tag_row, tag_titles
 from enstruct.estimators import EnergySequenceTagger

@@ -1,7 +1,7 @@
 """How a cell of a table is run: which rows, and which settings.
 
 fair         the library's own splits, features and defaults, the same for every row of a table
-published    as the papers did it: the settings of REFERENCE.md section 10, F1 at 0.5, and the data handling with its faults
+published    as the papers did it: the settings of their authors, F1 at 0.5, and the data handling with its faults
 
 The faults live here only. Genbase: nominal attributes by declared order, which is {YES, NO}, so that YES is 0, and the column of
 protein identifiers as the numbers 0, 1, ...; cal500 and eurlex-ev: scaled by minimum and maximum over all rows together, test
@@ -27,8 +27,9 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.catalogue import CATALOGUE, locate
-from enstruct.data.dataset import Dataset, drop_empty_rows, open_text
+from enstruct.data.dataset import Dataset, drop_empty_rows
 from enstruct.data.load import load, load_protocol
+from enstruct.data.opening import open_text
 from enstruct.data.splits import Splits, imputed, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.energies import EnergySpec

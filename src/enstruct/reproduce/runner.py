@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, ResultsFile, check_method, environment, make_estimator, run_cell
+from enstruct.comparison.environment import environment
+from enstruct.comparison.results_file import ResultsFile
+from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, make_estimator, run_cell
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -106,7 +108,7 @@ def run(
             say(f"the budget is spent; {len(missing) - number} runs are left: run the command again to go on")
             break
         if loaded != (key.dataset, key.protocol):
-            splits = load_rows(table, key.dataset, key.protocol)  # type: ignore[arg-type]
+            splits = load_rows(table, key.dataset, key.protocol)
             loaded = (key.dataset, key.protocol)
         with claimed(store.path.with_name(f".{table.name} {key}.lock".replace(":", " "))) as mine:
             store.refresh()
@@ -180,8 +182,8 @@ def _make(
     again: bool,
 ) -> bool:
     """Whether a run ended with figures; they, or why there are none, are on disk then. ``again``: and no other settings' runs."""
-    given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
-    method = method_of(table, key.protocol, key.method)  # type: ignore[arg-type]
+    given = settings(table, key.dataset, key.protocol, key.method)
+    method = method_of(table, key.protocol, key.method)
     made_with = {"parameters": parameters(method, given)}
     begin = time.perf_counter()
     try:
@@ -229,14 +231,14 @@ def outdated(table: LabelTable, run: Run) -> list[str]:
     A parameter younger than a run had its default then, and runs from before they were kept have none.
     """
     key = run.key
-    if key.dataset not in table.datasets or not has_settings(table, key.dataset, key.protocol, key.method):  # type: ignore[arg-type]
+    if key.dataset not in table.datasets or not has_settings(table, key.dataset, key.protocol, key.method):
         return []
-    given = settings(table, key.dataset, key.protocol, key.method)  # type: ignore[arg-type]
+    given = settings(table, key.dataset, key.protocol, key.method)
     now, then = encoded(given), run.line["settings"]
     changed = [name for name in {*now, *then} if now.get(name) != then.get(name)]
     kept = run.line.get("parameters")
     if kept:
-        whole = parameters(method_of(table, key.protocol, key.method), given)  # type: ignore[arg-type]
+        whole = parameters(method_of(table, key.protocol, key.method), given)
         changed += [name for name, value in kept.items() if whole.get(name) != value]
     return sorted(set(changed))
 

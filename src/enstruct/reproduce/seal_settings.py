@@ -1,4 +1,4 @@
-"""The best settings of the published SEAL systems (REFERENCE.md, section 10), a line a method and data set.
+"""The best settings of the published SEAL systems, as its authors released them, a line a method and data set.
 
 Columns: layers, width and dropout of both networks; measurements of the energy; weights of energy and cross-entropy in the
 predictor's loss (of SEAL-margin that of its inference network); samples and their standard deviation; learning rates of energy

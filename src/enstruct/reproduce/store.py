@@ -24,9 +24,11 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.comparison.run import FORMER_PROCESSOR, Cell, environment, save_arrays
+from enstruct.comparison.environment import FORMER_PROCESSOR, environment
+from enstruct.comparison.results_file import Cell, save_arrays
 from enstruct.errors import DataError
-from enstruct.files import locked, replace_file
+from enstruct.files import locked, replace_file, write_text
+from enstruct.reproduce.table import Protocol
 
 log = logging.getLogger("enstruct")
 Where = tuple[str, ...]
@@ -43,7 +45,7 @@ class _TornError(Exception):
 
 class Key(NamedTuple):
     dataset: str
-    protocol: str
+    protocol: Protocol
     method: str
     seed: int
 
@@ -206,7 +208,7 @@ class Store:
     def _write_lines(self) -> None:
         every = (*self.runs.values(), *self.elsewhere, *self.without_scores)
         text = "".join(json.dumps(run.line) + "\n" for run in every)
-        replace_file(self.path, lambda part: part.write_text(text, encoding="utf-8"))
+        write_text(self.path, text)
 
 
 def _prefix(line: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Minibatches: the one place where arrays become tensors, whatever the kind of rows.
 
-How rows are cut into batches, made tensors and put together again depends on what they are; each kind registers its own way
-with the generic functions here, and the loop calls those.
+How rows are cut into batches, made tensors and put together again depends on what they are: the loop calls the generic functions,
+each of which has its way with rows of numbers first, and those for sentences and images below.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ class EnergyLoss(nn.Module):
         for name, optimizer in self.learned.optimizers.items():
             optimizer.load_state_dict(copy.deepcopy(state["optimizers"][name]))  # it keeps what it is given
         self.learned.updates = state["updates"]
-        self.n_updates = state.get("calls", state["updates"])  # states saved before there was a warm-up have none
+        self.n_updates = state["calls"]
 
 
 class _Given(nn.Module):

@@ -1,4 +1,4 @@
-"""What is searched for each method: the ranges of the published searches (REFERENCE.md, section 4), one table of dimensions.
+"""What is searched for each method: the ranges of SEAL's published sweeps, one table of dimensions.
 
 learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
 energy_weight                         log-uniform in e^[-6.9, 2.3]

@@ -1,0 +1,108 @@
+"""The file that the cells of a comparison are kept in, each as soon as it is finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.comparison.environment import FORMER_PROCESSOR
+from enstruct.errors import DataError
+from enstruct.files import locked, replace_file, write_json
+
+
+@dataclass
+class Cell:
+    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
+
+    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
+    """
+
+    record: dict[str, Any]
+    rows: dict[str, NDArray[np.float64]]
+
+
+def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """``np.savez_compressed`` to exactly this path."""
+    with open(path, "wb") as file:  # a name would get .npz appended
+        np.savez_compressed(file, **arrays)
+
+
+class ResultsFile:
+    """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
+
+    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
+    ``defaults`` are the model's parameters for those younger than the file.
+    """
+
+    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
+        self.path, self.rows_path = path, path.with_suffix(".rows.npz")
+        self.defaults = json.loads(json.dumps(defaults))
+        self.setting = json.loads(json.dumps(setting))
+        self.cells: dict[tuple[str, int], Cell] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
+            arrays = dict(np.load(self.rows_path, allow_pickle=False))
+            found = content["setting"]
+            records = content["runs"]
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
+        if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
+            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
+            found = {**found, "model": {**found["model"], **young}}
+        if "environment" in found and "processor" in self.setting.get("environment", {}):  # which older files do not have
+            found = {**found, "environment": {"processor": FORMER_PROCESSOR, **found["environment"]}}
+        if found != self.setting:
+            raise DataError(
+                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
+            )
+        for record in records:
+            key = f"{record['method']}/{record['seed']}/"
+            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
+            if not rows:
+                raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
+            self.cells.setdefault((record["method"], record["seed"]), Cell(record, rows))
+
+    def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
+        """The stored cell, here or by another process, or ``work()``, stored at once."""
+        if (method, seed) not in self.cells and self.path.exists():
+            self._read()
+        if (method, seed) not in self.cells:
+            self.cells[method, seed] = work()
+            self.write()
+        return self.cells[method, seed]
+
+    def write(self) -> None:
+        """What is here and what others have added."""
+        with locked(self.path.with_name(f".{self.path.name}.lock")):
+            if self.path.exists():
+                self._read()
+            self._write()
+
+    def _write(self) -> None:
+        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
+        content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
+        replace_file(self.rows_path, lambda part: save_arrays(part, rows))
+        write_json(self.path, content)
+
+
+def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
+    """Of settings: "environment.cores (2 there, 8 here)"."""
+    found: list[str] = []
+    for key in sorted({*there, *here}):
+        a, b = there.get(key), here.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
+    return found

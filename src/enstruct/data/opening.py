@@ -1,0 +1,45 @@
+"""Opening files, whatever they are compressed by."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from enstruct.errors import DatasetNotFoundError, ParseError
+
+OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+
+
+def open_text(path: Path | str) -> IO[str]:
+    """Text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
+    path = _there(path)
+    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
+
+
+def open_binary(path: Path | str) -> IO[bytes]:
+    """The same, its bytes."""
+    path = _there(path)
+    return OPENERS.get(path.suffix, open)(path, "rb")
+
+
+def _there(path: Path | str) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetNotFoundError(f"There is no file {path}.")
+    return path
+
+
+def read_lines(path: Path | str) -> list[str]:
+    """All lines; a damaged archive is a ParseError, not a crash of the decompressor."""
+    try:
+        with open_text(path) as file:
+            text = file.read().removesuffix("\n")
+            return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
+        if isinstance(error, DatasetNotFoundError):
+            raise
+        raise ParseError(f"the file cannot be decompressed or read ({error}); fetch it again", path) from error
