@@ -68,6 +68,7 @@ MASK_METRICS: dict[str, Counts] = {"iou": iou_counts, "pooled-iou": pooled_count
 
 
 def get_mask_metric(name: str) -> Counts:
+    """The function of ``MASK_METRICS`` called so; ConfigError names the nearest."""
     if name not in MASK_METRICS:
         raise unknown_name("mask metric", name, MASK_METRICS)
     return MASK_METRICS[name]

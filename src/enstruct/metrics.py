@@ -138,6 +138,7 @@ ROWWISE: dict[str, Callable[[Any, Any], NDArray[np.float64]]] = {"example-f1": r
 
 
 def get_metric(name: str) -> Metric:
+    """The function of ``METRICS`` called so; ConfigError names the nearest."""
     if name not in METRICS:
         raise unknown_name("metric", name, METRICS)
     return METRICS[name]

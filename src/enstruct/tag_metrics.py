@@ -46,6 +46,7 @@ TAG_METRICS: dict[str, Callable[[Tags, Tags], NDArray[np.float64]]] = {"accuracy
 
 
 def get_tag_metric(name: str) -> Callable[[Tags, Tags], NDArray[np.float64]]:
+    """The function of ``TAG_METRICS`` called so; ConfigError names the nearest."""
     if name not in TAG_METRICS:
         raise unknown_name("tag metric", name, TAG_METRICS)
     return TAG_METRICS[name]

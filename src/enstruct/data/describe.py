@@ -23,6 +23,7 @@ MOST_ROWS = 3000
 
 
 def describe(data: Dataset) -> dict[str, Any]:
+    """Sizes, cardinality (mean number of labels a row), density, and how often labels occur."""
     Y = sparse.csr_matrix(data.Y)
     sizes = np.diff(Y.indptr)
     counts = np.asarray(Y.sum(0, dtype=np.int64)).ravel()

@@ -46,6 +46,7 @@ class ExpectedF1:
     allow_empty: bool = True
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> ExpectedF1:
+        """Sharpness and shift of the marginals p (rows, labels) by which decoding scores best against ``truth``."""
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
         if len(p) > FIT_ROWS:  # two numbers need no more rows than this

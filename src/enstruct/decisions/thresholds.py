@@ -73,6 +73,8 @@ class PerLabelThresholds:
 
 @dataclass
 class TopK:
+    """The ``k`` most probable labels of every row, k fitted."""
+
     k: int = 1
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> TopK:

@@ -33,13 +33,20 @@ TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS, *MASK_TERMS)))
 
 @dataclass(frozen=True)
 class EnergySpec:
-    """An energy as data. ``terms`` is a subset of ``LABEL_TERMS``, ``TAG_TERMS`` or ``MASK_TERMS``; ``rank`` and ``diagonal`` are
-    the pairwise terms', ``window`` the convolution's over tags, ``lm_weight`` the tag language
-    model's (pretrained on the training tags, then frozen).
+    """An energy as data: the sum of its terms.
 
-    ``features`` says whose feature network the energy uses: its own ("separate"), a copy of the
-    predictor's that goes on learning ("copied") or stays ("frozen"), or the predictor's ("shared",
-    read without a gradient, since the predictor owns it).
+    terms : of ``LABEL_TERMS``, ``TAG_TERMS`` or ``MASK_TERMS``, as the outputs are.
+    units, nonlinearity : of the measurements of "global", "conditional", "conv" and "mask-conv": their number, 1 or more, and
+        "softplus", "relu", "hardtanh" or "identity".
+    layers : 1 or 2, of "global" and "conditional".
+    convex : whether "global", "conditional" and "pairwise" are convex in y, which takes softplus or relu, and a rank.
+    rank, diagonal : of the pairwise terms; a rank of None is the full table, which "conditional-pairwise" does not have.
+    window : tokens that "conv" sees at once, 1 or more.
+    lm_weight : of the tag language model "tag-lm" (pretrained on the training tags, then frozen).
+    features : whose feature network the energy uses: its own ("separate"), a copy of the predictor's that goes on learning
+        ("copied") or stays ("frozen"), or the predictor's ("shared", read without a gradient, since the predictor owns it).
+
+    ConfigError for names that are none; for what does not go together, when the energy is built.
     """
 
     terms: tuple[str, ...] = ("local", "global")

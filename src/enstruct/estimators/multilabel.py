@@ -110,6 +110,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Weight of active labels in the supervised loss, of trees a factor of their odds; "balanced": negatives over positives; for
         1-D y of the rows of each class, as scikit-learn has it.
     bayes_risk_samples : int, default=300
+        Label sets a row that the decision "bayes-risk" draws from the predictor and weighs by the energy, 1 or more.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it.
     random_state, verbose, warm_start, device, callbacks

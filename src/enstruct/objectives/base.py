@@ -38,6 +38,7 @@ class Scores:
 
 
 def required_cost(scores: Scores) -> Tensor:
+    """(batch, samples); ConfigError where there is none."""
     if scores.cost is None:
         raise ConfigError("This objective compares candidates by their cost; Scores.cost is missing.")
     return scores.cost

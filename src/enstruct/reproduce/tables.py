@@ -367,6 +367,7 @@ TABLES: dict[str, Table] = {
 
 
 def get_table(name: str) -> Table:
+    """ConfigError names the nearest."""
     if name not in TABLES:
         raise unknown_name("table", name, TABLES)
     return TABLES[name]

@@ -47,6 +47,7 @@ class Checkpoint(Callback):
 
 
 def save(loop: Loop, path: Path) -> None:
+    """Whole or not at all; SaveError."""
     tensors: dict[str, Tensor] = states(loop.device)
     groups: dict[str, Any] = {}
     for name, module in _modules(loop).items():
