@@ -605,7 +605,7 @@ def test_the_section_shows_published_and_measured_figures(folder):
     assert f"{np.mean(mine):.2f} ±{np.std(mine, ddof=1):.2f}" in row
     assert row.rstrip(" |").endswith("| 2")
     empty = reproduced_section(TABLES["shapes"], Store(folder, "shapes"))
-    assert "No runs (fair): `enstruct reproduce shapes --protocol fair --datasets shape-bookmarks`" in empty
+    assert "Not run (fair): `enstruct reproduce shapes --protocol fair --datasets shape-bookmarks`" in empty
 
 
 def test_adopting_a_comparison(tmp_path, monkeypatch):

@@ -98,9 +98,12 @@ def _set(table: LabelTable) -> str:
 
 def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
     runs = [run for key, run in store.runs.items() if key.dataset == dataset]
-    extra = {run.key.method for run in runs} - set(table.methods())
-    rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
-    lines = [f"#### {dataset}", "", *markdown_table([title.format(b) for title, b in _titles()], rows)]
+    lines = [f"#### {dataset}", ""]
+    tried = any(key.dataset == dataset for key in (*store.runs, *store.diverged))
+    if tried or any(figures.get(dataset) is not None for figures in table.rows.values()):
+        extra = {run.key.method for run in runs} - set(table.methods())
+        rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
+        lines += markdown_table([title.format(b) for title, b in _titles()], rows)
     tested = sorted({int(run.line["test_rows"]) for run in runs if run.line["protocol"] == "fair" and "test_rows" in run.line})
     if tested:
         rows_tested = " to ".join(map(str, tested[:1] + tested[1:][-1:]))
@@ -121,7 +124,7 @@ def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol) 
     most = max((len(each) for each in made.values()), default=0)
     command = f"enstruct reproduce {table.name} --protocol {protocol} --datasets {dataset}"
     if most == 0:
-        return [f"No runs ({protocol}): `{command}`{_rows_from(store, dataset)}.", ""] if asked else []
+        return [f"Not run ({protocol}): `{command}`{_rows_from(store, dataset)}.", ""] if asked else []
     fewer = [row for row in asked if len(made[row]) < most]
     formerly = [row for row in asked if any(map(partial(outdated, table), made[row]))]
     lines = []
