@@ -153,9 +153,10 @@ def _data(tagger: EnergySequenceTagger, options: Namespace, labelled: bool = Tru
 
 
 def _part(options: Namespace) -> str:
-    """The one asked for, or of a named set that has it the test part; a file, or a set of one part, is whole."""
-    parts = TAGGED[options.data].parts if options.data in TAGGED else ("full",)
-    return options.part or ("test" if "test" in parts else "full")
+    """Of a named set the one asked for, or the test part where it has one; a file is whole."""
+    if options.data not in TAGGED:
+        return "full"
+    return options.part or ("test" if "test" in TAGGED[options.data].parts else "full")
 
 
 def _predict(options: Namespace) -> None:

@@ -113,9 +113,9 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     images = _files(folder / "images" if (folder / "images").is_dir() else folder)
     if not images:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
-    beside = _files(folder / "masks") if (folder / "masks").is_dir() else {}
-    files = (*images.values(), *beside.values())
-    masks = beside if labelled and (folder / "masks").is_dir() else None
+    beside = folder / "masks"
+    files = (*images.values(), *(beside.iterdir() if beside.is_dir() else ()))
+    masks = _files(beside) if labelled and beside.is_dir() else None
     if masks is not None:
         masks = _without_suffix(masks, images, folder)
         _check_pairs(images, masks, folder)
