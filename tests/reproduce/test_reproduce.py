@@ -21,7 +21,7 @@ from enstruct.inference import ProjectedAdam
 from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
 from enstruct.reports.reproduced import reproduced_page, reproduced_section
-from enstruct.reproduce import runner
+from enstruct.reproduce import ablation, runner
 from enstruct.reproduce import store as store_module
 from enstruct.reproduce.protocols import (
     AS_MANY_AS_PUBLISHED,
@@ -578,6 +578,17 @@ def test_a_variant_is_its_method_with_other_parameters(tmp_path):
     assert not runner.outdated(table, store.runs[key])
     given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
     assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"repeats": 5}
+
+
+@pytest.mark.parametrize("row", ablation.ROWS)
+def test_every_change_of_the_ablation_changes_what_is_trained(row, tmp_path):
+    table = replace(TABLES["ablation"], datasets=("synthetic-90",), settings={"": {"max_iter": 1, "hidden": 8}})
+    original = table.changed[row]
+    keys = list(plan(table, ["synthetic-90"], ["fair"], [original, row], 1))
+    store = Store(tmp_path, "ablation")
+    assert run(table, store, keys, None, lambda title: []) == 2
+    before, after = (store.runs[key].line for key in keys)
+    assert before["calibration_error"] != after["calibration_error"]  # the finest score that is kept
 
 
 def test_a_variant_may_be_a_method_of_its_own(tmp_path):
