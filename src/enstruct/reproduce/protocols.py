@@ -44,8 +44,6 @@ MOST_UPDATES = (10, 5)
 """Of the energy and of the predictor, a batch: the published up to 90 and 10 would take days on two cores."""
 AS_MANY_AS_PUBLISHED = ("genbase", "cal500")
 """A few hundred rows: there all updates are made."""
-FEWER_UPDATES = {("delicious", "seal-ranking"): (3, 1)}
-"""Where so many are still too many: 80 samples of 983 labels and a small learning rate, ten minutes an epoch for hours."""
 STANDARDISED = ("spo_FUN", "expr_FUN")
 """Of the published protocol."""
 GENERATED_SHAPES: dict[str, dict[str, Any]] = {
@@ -138,9 +136,7 @@ def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:
     """Updates a batch as published, as far as the caps allow; the energy's go first, but for SEAL-margin."""
     if outer == 0 or method == "nce":
         return {}
-    most_energy, most_predictor = FEWER_UPDATES.get((dataset, method), MOST_UPDATES)
-    if dataset in AS_MANY_AS_PUBLISHED:
-        most_energy, most_predictor = inner * outer, outer
+    most_energy, most_predictor = (inner * outer, outer) if dataset in AS_MANY_AS_PUBLISHED else MOST_UPDATES
     if method == "seal-margin":
         return {"first": "predictor", "predictor_steps": min(outer, most_predictor), "energy_steps": 1}
     repeats = min(outer, most_predictor)
