@@ -89,7 +89,7 @@ def test_the_caps():
     assert capped("bibtex", "dvn", 1, 0) == {}
     assert capped("genbase", "seal-nce", 9, 10) == {"repeats": 10, "energy_steps": 9}
     assert capped("cal500", "seal-margin", 1, 10) == {"first": "predictor", "predictor_steps": 10, "energy_steps": 1}
-    assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 1, "energy_steps": 3}
+    assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 5, "energy_steps": 2}
 
 
 def test_reduced_updates_are_named():

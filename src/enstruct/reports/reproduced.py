@@ -33,8 +33,8 @@ rule, paired over the seeds that both have (their number where it is not the row
 bootstrap over runs and test rows, of one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of
 cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear models and
 averages of nets given these, not against trees, which were not). Published protocol: the papers' settings and data handling,
-updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor or
-fewer (see `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them
+updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor
+(see `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them
 anew).
 """
 AVERAGED = ("binary-relevance", "cross-entropy")
