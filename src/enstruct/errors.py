@@ -75,6 +75,7 @@ class ConstantLabelWarning(EnstructWarning):
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> ConfigError:
     """A ConfigError that names the nearest known spelling."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(given), names, n=1, cutoff=0.4)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    alike = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(str(given).lower(), alike, n=1, cutoff=0.4)
+    hint = f" Did you mean {alike[close[0]]!r}?" if close else ""
     return ConfigError(f"Unknown {kind} {given!r}.{hint} Known: {', '.join(names)}.")

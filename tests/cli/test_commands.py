@@ -172,6 +172,8 @@ def test_yaml_config_and_command_line_win(files):
         (["compare", "train.npz", "--methods", "seal-nce,seal-nce"], "distinct"),
         (["compare", "train.npz", "--methods", "seal-nec"], "Did you mean 'seal-nce'"),
         (["data", "describe", "bibtx"], "Did you mean 'bibtex'"),
+        (["compare", "train.npz", "--methods", "auto:"], "Unknown method ''"),
+        (["train", "train.npz", "--out", "m", "--auto", "0"], "budget in minutes must be above 0, not 0.0"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message):
@@ -180,6 +182,59 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
     assert message in error
     assert "Traceback" not in error
     assert not (files / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "train.npz", "--json", "train.npz"], "name it FILE.json"),
+        (["tune", "train.npz", "--method", "cross-entropy", "--json", "."], "name it FILE.json"),
+        (["compare", "train.npz", "--split_seed", "-1"], "split_seed"),
+        (["train", "train.npz", "--out", "m", "--seed", "-1"], "seed"),
+    ],
+)
+def test_options_out_of_range_are_usage_errors(files, capsys, arguments, message):
+    before = (files / "train.npz").read_bytes()
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
+    assert (files / "train.npz").read_bytes() == before
+
+
+def test_a_file_of_the_same_name_with_other_rows_is_not_mixed_in(files, capsys):
+    command = ["compare", "train.npz", "--methods", "binary-relevance", "--seeds", "1", "--json", "out.json", *FAST]
+    assert main(command) == 0
+    data = read_npz("train.npz")
+    write_npz("train.npz", replace(data, X=data.X[:, ::-1]))
+    assert main(command) == 2
+    assert "another content" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said(files, capsys):
+    assert main(["train", "train.npz", "--out", "model", *FAST]) == 0
+    command = f"{sys.executable} -m enstruct.cli.main predict model test.npz > /dev/full"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_columns_that_no_names_tell_apart_and_cells_that_no_mean_fills(files, capsys):
+    data = read_npz("train.npz")
+    np.savez("plain.npz", X=data.X, Y=data.Y.toarray())
+    assert main(["train", "plain.npz", "--out", "model", *FAST]) == 0
+    np.savez("wide.npz", X=np.hstack([data.X, data.X]), Y=data.Y.toarray())
+    holes = data.X.copy()
+    holes[0, 0] = np.nan
+    np.savez("holes.npz", X=holes, Y=data.Y.toarray())
+    np.savez("narrow.npz", X=data.X, Y=data.Y.toarray()[:, :2])
+    capsys.readouterr()
+    for name, message in (("wide", "no names tell which"), ("holes", "fill them in"), ("narrow", "labels of the model")):
+        assert main(["evaluate", "model", f"{name}.npz"]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["predict", "model", "plain.npz", "--top_k", "2", "--decision", "threshold"]) == 2
+    assert "each name a rule" in capsys.readouterr().err
 
 
 def test_who_reads_the_first_lines_alone_gets_no_traceback(files):

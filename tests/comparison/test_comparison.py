@@ -115,6 +115,44 @@ def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
         ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        '{"setting": null, "runs": []}',
+        '{"setting": {"model": 3}, "runs": []}',
+        '{"setting": {}, "runs": 3}',
+        '{"setting": {"model": {}}, "runs": [{"method": "m"}]}',
+    ],
+)
+def test_a_file_edited_by_hand_is_refused(tmp_path, content):
+    path = tmp_path / "out.json"
+    path.write_text(content)
+    np.savez(tmp_path / "out.rows.npz", x=np.zeros(1))
+    with pytest.raises(DataError, match="not a results file"):
+        ResultsFile(path, {"model": {}}, DEFAULTS)
+
+
+def test_data_is_known_by_its_content(tmp_path):
+    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    ResultsFile(path, {"data": "a"}, DEFAULTS).run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
+    old = ResultsFile(path, {"data": "a", "content": "1"}, DEFAULTS)  # from before it was recorded
+    old.run("m", 1, lambda: Cell({"method": "m", "seed": 1}, rows))
+    assert len(ResultsFile(path, {"data": "a", "content": "1"}, DEFAULTS).cells) == 2
+    with pytest.raises(DataError, match=r"another content \('1' there, '2' here\)"):
+        ResultsFile(path, {"data": "a", "content": "2"}, DEFAULTS)
+
+
+def test_where_nothing_can_be_written_is_said_before_anything_is_run(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SaveError, match="Could not write"):
+        ResultsFile.to_add_to(tmp_path / "file" / "out.json", {}, DEFAULTS)
+
+
+def test_the_scores_of_two_files_are_apart(tmp_path):
+    assert ResultsFile(tmp_path / "run.v1", {}, {}).rows_path != ResultsFile(tmp_path / "run.v2", {}, {}).rows_path
+
+
 def test_a_parameter_younger_than_the_file_had_its_default(tmp_path):
     path = tmp_path / "out.json"
     rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}

@@ -59,6 +59,8 @@ def test_xmc_header_sets_the_shape_and_features_from_zero(tmp_path):
         ("", "no rows"),
         (" 1:1\n", "no row has a label"),
         ("0 1:nan\n", "line 1"),
+        ("0 1:1\n99999999999 2:1\n", "line 2: the number 99999999999 means as many columns"),
+        ("0 1:1\n0 99999999999:1\n", "line 2: the number 99999999999 means as many columns"),
     ],
 )
 def test_damaged_svmlight_is_located(tmp_path, text, message):
@@ -128,6 +130,7 @@ def csr(data, indices, indptr, shape):
         (csr([1.0], [7], [0, 1], [1, 3]), "no CSR matrix"),
         (csr([1.0], [0], [0, 1, 1], [1, 3]), "no CSR matrix"),
         (csr([1.0], [0], [0, 1], [1]), "X_shape"),
+        (csr([1.0], [0], [0, 1], [1, 10**12]), "X has 1000000000000 columns, more than"),
         ({"X": np.zeros(1)}, r"X must be a matrix \(rows, columns\)"),
         ({"X": np.array([["a"]])}, "of numbers"),
         ({"X": np.zeros((1, 2)), "feature_names": np.array(["a"])}, "1 names for 2 columns"),

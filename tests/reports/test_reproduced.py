@@ -75,7 +75,7 @@ def test_the_section_names_what_is_lacking(tmp_path):
 def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
     text = reproduced_section(TABLES["seal-2-patience"], Store(tmp_path, "seal-2-patience"))
     rows = [line for line in text.splitlines() if line.startswith("| dvn-all-epochs")]
-    assert rows == ["| dvn-all-epochs | – | not run | – | – | – | – | – | – | 0 |"] * 2
+    assert rows == ["| dvn-all-epochs | – | not run | not run | – | – | – | – | – | – | 0 |"] * 2
     assert "(fair)" not in text
     fair = reproduced_section(TABLES["seal-figure-2a"], Store(tmp_path, "seal-figure-2a"))
     assert "| method" not in fair  # nothing was published, nothing is run: only the command is said
@@ -86,5 +86,5 @@ def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
     key = Key("cal500", "fair", "seal-nce-alone", 0)
     store.add(key, Cell(record, {"chosen": scores}), {"supervised_weight": 0}, environment(), None)
     text = reproduced_section(TABLES["seal-figure-2a"], store)
-    assert "| seal-nce-alone | – | – | 60.00 | 60.00 | 60.00 | not run | not run | not run | 1 |" in text
-    assert "| seal-margin-alone | – | – | not run | not run | not run | not run | not run | not run | 0 |" in text
+    assert "| seal-nce-alone | – | – | – | 60.00 | 60.00 | 60.00 | not run | not run | not run | 1 |" in text
+    assert "| seal-margin-alone | – | – | – | not run | not run | not run | not run | not run | not run | 0 |" in text

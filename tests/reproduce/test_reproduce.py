@@ -208,7 +208,12 @@ def test_a_damaged_file_is_not_written_over(copy):
     (copy / "small.jsonl").write_bytes("\n".join(lines).encode().replace(b"}", b"\xff", 1) + b"\n")
     with pytest.raises(DataError, match="line 1"):
         Store(copy, "small")
-    (copy / "small.jsonl").write_text("\n".join(lines) + "\n")
+    for torn in ('"settings": {', '"environment": {'):  # edited by hand, the last line too
+        (copy / "small.jsonl").write_text("\n".join([*lines[:-1], lines[-1].replace(torn, '"else": {', 1)]) + "\n")
+        with pytest.raises(DataError, match=r"line 6 is no run"):
+            Store(copy, "small")
+    (copy / "small.jsonl").write_text("\n".join(lines) + "\n\n\n")
+    assert len(Store(copy, "small").runs) == 6
     (copy / "small.rows.npz").write_bytes(b"no archive")
     with pytest.raises(DataError, match="damaged"):
         Store(copy, "small")
@@ -667,6 +672,13 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     for budget in ("0", "-1"):
         assert main(["reproduce", "small", "--seeds", "1", "--results", "r", "--budget", budget]) == 2
         assert "above 0" in capsys.readouterr().err
+    (tmp_path / "r" / "spen-1.jsonl").mkdir()
+    assert main(["reproduce", "--list", "--results", "r"]) == 0
+    assert "damaged" in capsys.readouterr().out
+    assert main(["reproduce", "small", "--methods", ",", "--results", "r"]) == 2
+    assert "no list of names" in capsys.readouterr().err
+    assert main(["reproduce", "SMALL"]) == 2
+    assert "Did you mean 'small'" in capsys.readouterr().err
     assert main(["reproduce", "smal"]) == 2
     assert main(["reproduce", "seal-3"]) == 2
     assert "cannot run here" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
@@ -64,21 +65,21 @@ def add_actions(p: ArgumentParser) -> None:
     shared.add_data(curves)
     curves.add_argument("--every", type=int, default=1, help="epochs from one record to the next")
     curves.add_argument("--steps", type=int, default=30, help="steps of inference")
-    curves.add_argument("--split_seed", type=int, default=0)
+    curves.add_argument("--split_seed", type=NonNegativeInt, default=0)
     _add_out(curves)
     shared.add_model(curves, skip=set())
     actions.add_subcommand("starts", curves)
     pairs = shared.new_parser((objectives.__doc__ or "").split("\n", 1)[0])
     shared.add_data(pairs)
     pairs.add_argument("--seeds", type=int, default=3)
-    pairs.add_argument("--split_seed", type=int, default=0)
+    pairs.add_argument("--split_seed", type=NonNegativeInt, default=0)
     _add_out(pairs)
     shared.add_model(pairs, skip={"method", "random_state"})
     actions.add_subcommand("objectives", pairs)
     timed = shared.new_parser((couplings.__doc__ or "").split("\n", 1)[0])
     shared.add_data(timed)
     timed.add_argument("--seconds", type=float, default=120.0, help="of training, for each coupling")
-    timed.add_argument("--split_seed", type=int, default=0)
+    timed.add_argument("--split_seed", type=NonNegativeInt, default=0)
     _add_out(timed)
     shared.add_model(timed, skip={"hypergradient"})
     actions.add_subcommand("couplings", timed)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
@@ -21,6 +22,7 @@ from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.run import check_method, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.load import load_protocol
 from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -34,12 +36,12 @@ def parser() -> ArgumentParser:
     p.add_argument("--methods", type=str, default=usual, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=int, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
+    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
     p.add_argument(
         "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
     )
     p.add_argument("--tuned", type=Path, default=None, help="settings of each method, as `enstruct tune --json` wrote them")
-    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     shared.add_model(p, skip={"method", "random_state"})
     return p
 
@@ -54,14 +56,16 @@ def run(options: Namespace) -> None:
     models = {name: model if tuned is None else tuned.of(name, model) for name in methods}
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
-    setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
+    parts = protocol[0].parts()
+    setting["rows"] = {name: len(part) for name, part in parts.items()}
+    setting["content"] = fingerprint(*(matrix for part in parts.values() for matrix in (part.X, part.Y)))
     if tuned is not None:
         setting["tuned"] = tuned.written
     if options.split != "auto":
         setting["split"] = options.split
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    store = ResultsFile(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
+    store = ResultsFile.to_add_to(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for seed in seeds:
         for method in methods:
@@ -82,8 +86,8 @@ def run(options: Namespace) -> None:
             f"All runs of {reference}, which the others are held against, diverged: lower --model.learning_rate."
         )
     rows = summarise(asked, reference, metric, folds)
-    parts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
-    title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({parts})"
+    counts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
+    title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({counts})"
     foot = (
         f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test rows. "
         "F/E updates: optimiser steps of predictor and energy."

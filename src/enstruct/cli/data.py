@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
@@ -31,19 +32,19 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("list", ArgumentParser(description="Names, and whether each is at hand."))
     described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
     shared.add_data(described)
-    described.add_argument("--split_seed", type=int, default=0)
-    described.add_argument("--json", type=Path, default=None, help="file to write the figures to as well")
+    described.add_argument("--split_seed", type=NonNegativeInt, default=0)
+    described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
     actions.add_subcommand("describe", described)
     synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
     synthetic.add_argument("out", type=Path)
     synthetic.add_argument("--rows", type=int, default=1500)
-    synthetic.add_argument("--seed", type=int, default=0)
+    synthetic.add_argument("--seed", type=NonNegativeInt, default=0)
     actions.add_subcommand("synthetic", synthetic)
     pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
     pictures.add_argument("out", type=Path)
     pictures.add_argument("--images", type=int, default=100)
     pictures.add_argument("--size", type=int, default=32)
-    pictures.add_argument("--seed", type=int, default=0)
+    pictures.add_argument("--seed", type=NonNegativeInt, default=0)
     actions.add_subcommand("pictures", pictures)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
@@ -37,7 +38,7 @@ def parser() -> ArgumentParser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for results.json and the picture")
     p.add_argument("--rows", type=int, default=1500)
-    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--seed", type=NonNegativeInt, default=0)
     return p
 
 

@@ -36,7 +36,7 @@ def parser() -> ArgumentParser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("model", type=Path, help="folder written by `enstruct train`")
     shared.add_data(p)
-    p.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
+    p.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     return p
 
 

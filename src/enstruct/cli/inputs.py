@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,25 +39,40 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
         data = read_file(source, labels if labelled else (), drop, **shape)
     else:
         data = load(source, labels=labels, drop=drop)
+    check_width(known["feature_names"], data)
     X = data.X[:, columns(known["feature_names"], data)]
     if known["means"] is not None:
         X = fill_missing(X, np.array(known["means"]))
+    elif replace(data, X=X).has_missing:
+        raise DataError(
+            f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
+        )
     return X, data
 
 
 def label_columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
     """Where the model's labels stand in the data."""
-    return columns(wanted, replace(data, feature_names=data.label_names))
+    return columns(wanted, replace(data, feature_names=data.label_names), "labels")
 
 
-def columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
+def check_width(wanted: Sequence[str], data: Dataset) -> None:
+    """DataError for more features than the model has, where both are called f0, f1, ... as readers do without names."""
+    unnamed = [f"f{i}" for i in range(len(data.feature_names))]
+    if len(wanted) < len(unnamed) and list(data.feature_names) == unnamed and list(wanted) == unnamed[: len(wanted)]:
+        raise DataError(
+            f"{data.name or 'the data'} has {len(unnamed)} features, the model {len(wanted)}, and no names tell which those are: "
+            "take the others out, or give names to both files."
+        )
+
+
+def columns(wanted: list[str], data: Dataset, what: str = "features") -> NDArray[np.int64]:
     """Where the model's features stand in the data, by their names; names that occur twice only where all are as they were."""
     if list(wanted) == list(data.feature_names):
         return np.arange(len(wanted))
     place = {name: i for i, name in enumerate(data.feature_names)}
     missing = [name for name in wanted if name not in place]
     if missing:
-        raise DataError(f"{data.name or 'the data'} lacks {len(missing)} features of the model, first {missing[0]!r}.")
+        raise DataError(f"{data.name or 'the data'} lacks {len(missing)} {what} of the model, first {missing[0]!r}.")
     twice = next((name for i, name in enumerate(data.feature_names) if place[name] != i and name in set(wanted)), None)
     if twice is not None:
         raise DataError(f"{data.name or 'the data'} has {twice!r} twice, and other columns than the model's training file.")

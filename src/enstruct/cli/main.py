@@ -52,16 +52,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run(options[options.command])
         sys.stdout.flush()
-    except BrokenPipeError:  # as under `| head`; what is still in the buffer must go somewhere when Python ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # as under `| head`
+        _drop_output()
         return 141
-    except EnstructError as error:
+    except (EnstructError, OSError) as error:  # of other libraries' files the system's own word is the best there is
         Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        if not isinstance(error, EnstructError):
+            _drop_output()
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def _drop_output() -> None:
+    """What is still in the buffer must go somewhere when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

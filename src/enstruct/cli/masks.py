@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
@@ -45,7 +46,7 @@ def add_actions(p: ArgumentParser) -> None:
     masks_compare.add_pictures(train)
     train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    train.add_argument("--seed", type=int, default=0)
+    train.add_argument("--seed", type=NonNegativeInt, default=0)
     masks_compare.add_segmenter(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser("Write a mask for every image of a folder, as PNG in the values of the training masks.")
@@ -56,7 +57,7 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("predict", predict)
     evaluate = shared.new_parser("Score a saved segmenter on images with masks, under every decision rule.")
     _add_model(evaluate)
-    evaluate.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
+    evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     actions.add_subcommand("evaluate", evaluate)
     compare = shared.new_parser(masks_compare.__doc__ or "")
     masks_compare.add_options(compare)
@@ -64,7 +65,7 @@ def add_actions(p: ArgumentParser) -> None:
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
     masks_compare.add_pictures(duplicates)
     duplicates.add_argument("--similarity", type=float, default=0.99, help="correlation of small grey versions")
-    duplicates.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    duplicates.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
     actions.add_subcommand("duplicates", duplicates)
     picture = shared.new_parser("Draw images with their true and predicted masks, and the energies of both.")
     _add_model(picture)

@@ -5,10 +5,10 @@ With --json, finished cells are kept, and running the command again goes on.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
@@ -17,6 +17,7 @@ from enstruct.comparison.environment import environment
 from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.image_folders import load_picture_parts
 from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
@@ -40,9 +41,9 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--methods", type=str, default="cross-entropy,seal-regression-s", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--protocol", type=str, default=None, help="dvn (24x24 crops) or whole; default: as --model.crop says")
-    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     add_segmenter(p, skip={"method", "random_state"})
 
 
@@ -57,7 +58,9 @@ def run(options: Namespace) -> None:
     setting: dict[str, Any] = {"data": options.data, "split_seed": options.split_seed, "model": model}
     setting |= {"environment": environment(), "duplicates": leaked(parts)}
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
-    store = ResultsFile(options.json, setting, EnergySegmenter().get_params()) if options.json else None
+    pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
+    setting["content"] = fingerprint(*pictures)
+    store = ResultsFile.to_add_to(options.json, setting, EnergySegmenter().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     with successive_bars() as bar:
         for seed in range(options.seeds):

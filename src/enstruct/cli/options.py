@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ def add_data(parser: ArgumentParser) -> None:
 def add_model(parser: ArgumentParser, skip: set[str]) -> None:
     """Every parameter of the estimator as ``--model.NAME``."""
     parser.add_class_arguments(EnergyMultiLabelClassifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+
+
+def json_file(name: str) -> Path:
+    """Of files that are written over: a slip may not name one of the user's data."""
+    if Path(name).suffix != ".json":
+        raise ArgumentTypeError(f"{name!r}: results are written as JSON, so name it FILE.json")
+    return Path(name)
 
 
 def label_argument(value: str | None) -> Any:

@@ -76,7 +76,10 @@ def run(options: Namespace) -> None:
 
 
 def _names(joined: str) -> list[str]:
-    return [name.strip() for name in joined.split(",") if name.strip()]
+    names = [name.strip() for name in joined.split(",")]
+    if joined and not all(names):
+        raise ConfigError(f"{joined!r} is no list of names joined by commas.")
+    return [name for name in names if name]
 
 
 def _list(results: Path) -> None:

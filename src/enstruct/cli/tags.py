@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +46,7 @@ def add_actions(p: ArgumentParser) -> None:
     train.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     train.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    train.add_argument("--seed", type=int, default=0)
+    train.add_argument("--seed", type=NonNegativeInt, default=0)
     tags_compare.add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser(
@@ -59,7 +60,7 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("predict", predict)
     evaluate = shared.new_parser("Score a saved tagger on labelled sentences, under every decision rule.")
     _add_model(evaluate)
-    evaluate.add_argument("--json", type=Path, default=None, help="also write the figures to this file")
+    evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     actions.add_subcommand("evaluate", evaluate)
     compare = shared.new_parser(tags_compare.__doc__ or "")
     tags_compare.add_options(compare)

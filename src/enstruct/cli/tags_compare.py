@@ -6,10 +6,10 @@ at most in each stage. With --json, finished cells are kept, and running the com
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
@@ -25,6 +25,7 @@ from enstruct.comparison.tagging import (
     starts_from_baseline,
     tag_titles,
 )
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
@@ -51,9 +52,9 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--methods", type=str, default="cross-entropy,crf,seal-nce", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage after cross-entropy")
-    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     add_tagger(p, skip={"method", "random_state"})
 
 
@@ -69,7 +70,8 @@ def run(options: Namespace) -> None:
     }
     setting |= {"model": recorded(model), "environment": environment()}
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
-    store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
+    store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for seed in range(options.seeds):
         _run_seed(methods, parts, seed, model, options.epochs, cells, store)

@@ -32,6 +32,7 @@ from enstruct.comparison.light import (
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.tagging import recorded
 from enstruct.data.citations import read_references
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TAGGED, Token, load_tagged
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySequenceTagger
@@ -48,7 +49,7 @@ def add_options(p: ArgumentParser) -> None:
     p.add_argument("--labelled", type=list[int], default=[5, 10, 50], help="numbers of labelled references")
     p.add_argument("--draws", type=int, default=5, help="of the labelled references, each with its own seed")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage over the unlabelled references")
-    p.add_argument("--json", type=Path, default=None, help="results file; finished cells in it are not run again")
+    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     add_tagger(p, skip={"method", "random_state", "metric", "decision", "scheme", "classes"})
 
 
@@ -74,7 +75,8 @@ def run(options: Namespace) -> None:
         "model": recorded(model),
     }
     setting["environment"] = environment()
-    store = ResultsFile(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    setting["content"] = fingerprint([data.sentences, data.tags, others])
+    store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
     for draw in range(options.draws):
         for n in options.labelled:

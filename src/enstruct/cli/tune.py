@@ -6,23 +6,22 @@ Running it again goes on until every method has --trials. The best settings are 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
-from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.comparison.environment import environment
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.load import load_splits
-from enstruct.data.splits import Splits, imputed
+from enstruct.data.splits import imputed
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct.reproduce.store import whereabouts
@@ -39,9 +38,9 @@ def parser() -> ArgumentParser:
     p.add_argument("--trials", type=int, default=20, help="for each method")
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
-    p.add_argument("--json", type=Path, default=None, help="write the best settings to this file")
-    p.add_argument("--split_seed", type=int, default=0, help="of the 60/20/20 split; its test rows are not looked at")
-    p.add_argument("--seed", type=int, default=0, help="of the networks and of the search")
+    p.add_argument("--json", type=shared.json_file, default=None, help="write the best settings to this file")
+    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split; its test rows are not looked at")
+    p.add_argument("--seed", type=NonNegativeInt, default=0, help="of the networks and of the search")
     shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED_WHERE_THERE, *SEARCHED})
     return p
 
@@ -54,9 +53,10 @@ def run(options: Namespace) -> None:
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     fixed = shared.model_parameters(options)
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
+    content = fingerprint(*(matrix for part in (splits.train, splits.validation) for matrix in (part.X, part.Y)))
     about = {"split_seed": options.split_seed, "labels": options.labels, "drop": options.drop, "seed": options.seed}
     about |= {"most_updates": options.most_updates, "fixed": fixed, "rows": [len(part) for part in splits.parts().values()]}
-    about |= {"content": fingerprint(splits), "versions": whereabouts(environment())}
+    about |= {"content": content, "versions": whereabouts(environment())}
     about = json.loads(json.dumps(about))
     studies: dict[str, Any] = {}
     with successive_bars() as bar:
@@ -76,17 +76,6 @@ def run(options: Namespace) -> None:
 def _summaries(task: Task, studies: dict[str, Any], trials: int) -> list[dict[str, Any]]:
     """Of every method that has trials that ended; of those that have none, an error, unless others are at work on them."""
     return [summary(name, task, study, trials) for name, study in studies.items() if ended(study) or not at_work(study)]
-
-
-def fingerprint(splits: Splits) -> str:
-    """Of the rows that are looked at: files of one name may hold others."""
-    digest = hashlib.sha256()
-    for part in (splits.train, splits.validation):
-        for matrix in (part.X, part.Y):
-            arrays = (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
-            for array in arrays:
-                digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _write(options: Namespace, found: list[dict[str, Any]]) -> None:

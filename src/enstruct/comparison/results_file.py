@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,40 +39,58 @@ class ResultsFile:
     """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
 
     Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
-    ``defaults`` are the model's parameters for those younger than the file.
+    ``defaults`` are the model's parameters for those younger than the file. ``setting["content"]`` tells data of one name apart
+    (:func:`~enstruct.data.fingerprint.fingerprint`).
     """
 
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
-        self.path, self.rows_path = path, path.with_suffix(".rows.npz")
+        self.path, self.rows_path = path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
         self.setting = json.loads(json.dumps(setting))
         self.cells: dict[tuple[str, int], Cell] = {}
         if path.exists():
             self._read()
 
+    @classmethod
+    def to_add_to(cls, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> ResultsFile:
+        """SaveError where nothing can be written, before anything is run."""
+        found = cls(path, setting, defaults)
+        with found._locked():
+            return found
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(self.path.with_name(f".{self.path.name}.lock"))
+
     def _read(self) -> None:
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
             arrays = dict(np.load(self.rows_path, allow_pickle=False))
-            found = content["setting"]
-            records = content["runs"]
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            found = self._as_now(content["setting"])
+            records = {(record["method"], record["seed"]): record for record in content["runs"]}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
-        if "model" in found and "model" in self.setting:  # a parameter younger than the file had its default
-            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
-            found = {**found, "model": {**found["model"], **young}}
-        if "environment" in found and "processor" in self.setting.get("environment", {}):  # which older files do not have
-            found = {**found, "environment": {"processor": FORMER_PROCESSOR, **found["environment"]}}
         if found != self.setting:
             raise DataError(
                 f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
             )
-        for record in records:
-            key = f"{record['method']}/{record['seed']}/"
+        for (method, seed), record in records.items():
+            key = f"{method}/{seed}/"
             rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
             if not rows:
                 raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
-            self.cells.setdefault((record["method"], record["seed"]), Cell(record, rows))
+            self.cells.setdefault((method, seed), Cell(record, rows))
+
+    def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """With what earlier versions did not write: parameters had their defaults, and the data are taken for these."""
+        found = dict(setting)
+        if "model" in found and "model" in self.setting:
+            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
+            found["model"] = {**found["model"], **young}
+        if "environment" in found and "processor" in self.setting.get("environment", {}):
+            found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
+        if "content" in self.setting:
+            found.setdefault("content", self.setting["content"])
+        return found
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
         """The stored cell, here or by another process, or ``work()``, stored at once."""
@@ -84,7 +103,7 @@ class ResultsFile:
 
     def write(self) -> None:
         """What is here and what others have added."""
-        with locked(self.path.with_name(f".{self.path.name}.lock")):
+        with self._locked():
             if self.path.exists():
                 self._read()
             self._write()

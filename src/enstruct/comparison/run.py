@@ -109,8 +109,8 @@ def check_method(name: str | Method) -> None:
     """ConfigError for a row that is neither in the table nor automatic."""
     if isinstance(name, Method):
         return
-    head, _, methods = name.partition(":")
-    for each in [name] if head not in AUTOMATIC else methods.split("+") if methods else []:
+    head, named, methods = name.partition(":")
+    for each in [name] if head not in AUTOMATIC else methods.split("+") if named else []:
         get_method(each)
 
 

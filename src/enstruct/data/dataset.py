@@ -12,6 +12,9 @@ from scipy import sparse
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import DataError
 
+MOST_COLUMNS = 2**25
+"""Of files: numbers beyond it are hashes or slips, and every column takes some memory, a name at least."""
+
 
 @dataclass(frozen=True)
 class Dataset:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import MOST_COLUMNS, Dataset
 from enstruct.data.opening import open_binary
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DatasetNotFoundError, ParseError
@@ -27,7 +27,8 @@ def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
     except DatasetNotFoundError:
         raise
     except (ValueError, TypeError, OSError, zipfile.BadZipFile, EOFError, lzma.LZMAError) as error:
-        raise ParseError(f"not a readable .npz archive without pickled objects ({error})", path) from error
+        why = "it holds pickled objects, or is no such archive at all" if "allow_pickle" in str(error) else error
+        raise ParseError(f"not a readable .npz archive without pickled objects ({why})", path) from error
     X = _matrix(path, arrays, "X")
     Y = _matrix(path, arrays, "Y") if labelled else np.zeros((X.shape[0], 0), np.uint8)
     if X.shape[0] != Y.shape[0]:
@@ -62,7 +63,7 @@ def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
     try:
         matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
         matrix.check_format(full_check=True)  # an index beyond the shape would be read from foreign memory
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
         raise ParseError(f"{name}_data, {name}_indices, {name}_indptr, {name}_shape are no CSR matrix ({error})", path) from error
     matrix.sum_duplicates()
     return _checked(path, name, matrix)
@@ -71,6 +72,8 @@ def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
 def _checked(path: Path | str, name: str, matrix: Any) -> Any:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {matrix.dtype}", path)
+    if matrix.shape[1] > MOST_COLUMNS:
+        raise ParseError(f"{name} has {matrix.shape[1]} columns, more than {MOST_COLUMNS}: number those that occur from 0", path)
     return matrix
 
 

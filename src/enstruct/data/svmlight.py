@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import MOST_COLUMNS, Dataset
 from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
@@ -82,11 +82,21 @@ def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
             raise ParseError(f"expected feature:value, found {token!r}", path, number)
         if int(index) <= previous:
             raise ParseError(f"feature {index} is repeated or out of order", path, number)
-        previous = int(index)
+        previous = _place(path, number, int(index))
     try:
-        return [int(label) for label in head.split(",") if label], " ".join(tokens)
+        labels = [int(label) for label in head.split(",") if label]
     except ValueError as error:
         raise ParseError(f"labels must be whole numbers joined by commas, found {head!r}", path, number) from error
+    return [_place(path, number, label) for label in labels], " ".join(tokens)
+
+
+def _place(path: Path | str, number: int, index: int) -> int:
+    """A feature's or label's number, which is its column."""
+    if index >= MOST_COLUMNS:
+        raise ParseError(
+            f"the number {index} means as many columns, more than {MOST_COLUMNS}: number those that occur", path, number
+        )
+    return index
 
 
 def _head(line: str) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from enstruct.data.rows import as_indicator
 from enstruct.decisions.bayes_risk import BayesRisk
 from enstruct.decisions.expected_f1 import ExpectedF1
 from enstruct.decisions.thresholds import FixedThreshold, GlobalThreshold, PerLabelThresholds, TopK
-from enstruct.errors import unknown_name
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.metrics import get_metric, rowwise_f1
 
 RULES: dict[str, Callable[[], Any]] = {
@@ -41,6 +41,12 @@ def make_rule(name: str, posterior: Any = None) -> Any:
     if name not in RULES:
         raise unknown_name("decision rule", name, [*RULES, "auto"])
     return BayesRisk(posterior) if name == "bayes-risk" else RULES[name]()
+
+
+def check_one_rule(decision: str | None, top_k: int | None) -> None:
+    """ConfigError for a prediction that is asked for two rules."""
+    if decision is not None and top_k is not None:
+        raise ConfigError("decision= and top_k= each name a rule: give one of them.")
 
 
 def fit_rule(rule: Any, p: NDArray[Any], truth: Any, metric: str, X: Any, weight: Any = None) -> Any:

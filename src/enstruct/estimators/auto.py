@@ -31,7 +31,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from enstruct.data.rows import Rows
-from enstruct.decisions.choose import make_rule
+from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
@@ -169,8 +169,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 get_method(name, METHODS)
             if not len(self.methods) or len(set(self.methods)) < len(self.methods):
                 raise ConfigError("methods= must be distinct names, one at least.")
-        if not (self.members >= 1 and self.minutes > 0):
-            raise ConfigError(f"members must be at least 1 and minutes positive, not {self.members} and {self.minutes}.")
+        if not self.minutes > 0:
+            raise ConfigError(f"The budget in minutes must be above 0, not {self.minutes}.")
+        if self.members < 1:
+            raise ConfigError(f"members must be at least 1, not {self.members}.")
         if self.folds < 2:
             raise ConfigError(f"folds must be at least 2, not {self.folds}.")
         known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
@@ -295,6 +297,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _predicted(self, X: Any, decision: str | None, top_k: int | None, candidate: str | None) -> sparse.csr_matrix:
         name = self._known(candidate)
+        check_one_rule(decision, top_k)
         if top_k is not None:
             if top_k < 1:
                 raise ConfigError(f"top_k must be at least 1, not {top_k}.")

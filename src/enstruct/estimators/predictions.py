@@ -16,7 +16,7 @@ from torch import nn
 
 from enstruct.baselines import SOLVED
 from enstruct.data.rows import Rows
-from enstruct.decisions.choose import RULES, make_rule
+from enstruct.decisions.choose import RULES, check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
@@ -158,6 +158,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def _predicted(self, X: Any, decision: str | None, top_k: int | None, refine: int | None) -> sparse.csr_matrix:
         """Indicator (rows, labels), found for some rows at a time: their marginals take the memory."""
         inputs = self._inputs(X)
+        check_one_rule(decision, top_k)
         k = 1 if self.labels_.kind == "single" else top_k
         if k is not None and k < 1:
             raise ConfigError(f"top_k must be at least 1, not {k}.")

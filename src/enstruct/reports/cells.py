@@ -28,7 +28,8 @@ def score(table: LabelTable, store: Store, dataset: str, protocol: str, row: str
     if not runs:
         return DIVERGED if lost else NOT_RUN
     metric = table.metric.replace("-", "_")
-    values = [100 * run.line[metric][rule] for run in runs if rule in run.line[metric]]
+    found = [run.line.get(metric, {}) for run in runs]
+    values = [100 * scores[rule] for scores in found if rule in scores]
     if not values:
         return "–"
     return mean_and_deviation(values) + (f" ({len(lost)} {DIVERGED})" if lost else "") + mark(table, runs)

@@ -43,6 +43,7 @@ TITLES = (
     "method",
     "published",
     "published protocol here, 0.5",
+    "its threshold tuned",
     "fair: 0.5",
     "tuned",
     "best rule",
@@ -175,7 +176,7 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
     theirs, ours = (runs_of(store, dataset, protocol, method) for protocol in ("published", "fair"))
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
     cells = [method, "–" if published is None else f"{published:.2f}"]
-    cells.append(score(table, store, dataset, "published", method, "fixed") if asked else "–")
+    cells += [score(table, store, dataset, "published", method, rule) if asked else "–" for rule in ("fixed", "threshold")]
     if "fair" not in table.protocols:
         return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), str(len(theirs))]
     cells += [score(table, store, dataset, "fair", method, rule) for rule in ("fixed", "threshold", "chosen")]

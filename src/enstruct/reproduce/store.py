@@ -118,15 +118,20 @@ class Store:
             ) from error
 
     def _read(self) -> None:
-        text = self.path.read_text(encoding="utf-8", errors="replace")  # before the arrays, which a writer replaces first
-        lines = text.splitlines()
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")  # before the arrays, which a writer replaces first
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read ({error}).") from error
+        lines = text.rstrip().splitlines()
         arrays = self._arrays()
         for number, written in enumerate(lines, 1):
             try:
                 line = json.loads(written)
                 prefix = _prefix(line)
-            except (ValueError, KeyError, TypeError) as error:
-                if number == len(lines):
+                if not isinstance(line["settings"], dict):
+                    raise TypeError("settings are names and values")
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if number == len(lines) and isinstance(error, ValueError):
                     log.warning("%s, line %d was cut short: that run is made again", self.path, number)
                     continue
                 raise DataError(

@@ -61,7 +61,7 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
         journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
         pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
         study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, AssertionError) as error:  # the last are Optuna's of records it does not know
         raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
     found = study.user_attrs.get("task")
     if found is not None and task is not None and found != task:

@@ -1,0 +1,25 @@
+"""What tells data apart where its name does not: a file of that name may hold others by now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def fingerprint(*contents: Any) -> str:
+    """16 hexadecimal digits that arrays, CSR matrices, and nested lists of texts and numbers share with their likes alone."""
+    digest = hashlib.sha256()
+    for content in contents:
+        for array in _arrays(content):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _arrays(content: Any) -> list[Any]:
+    if sparse.issparse(content):
+        return [content.indptr, content.indices, content.data]
+    return [content if isinstance(content, np.ndarray) else np.frombuffer(json.dumps(content).encode(), np.uint8)]

@@ -1,0 +1,23 @@
+"""What tells data of one name apart."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.data.fingerprint import fingerprint
+
+X, Y = np.arange(6.0).reshape(2, 3), sparse.csr_matrix(np.eye(2, dtype=np.uint8))
+WORDS = [[["a", "b"], ["O", "B-PER"]]]
+
+
+def test_the_same_contents_have_the_same_fingerprint():
+    assert fingerprint(X, Y, WORDS) == fingerprint(X.copy(order="F"), Y.copy(), [[["a", "b"], ["O", "B-PER"]]])
+    assert len(fingerprint(X)) == 16
+
+
+@pytest.mark.parametrize(
+    "other",
+    [(X + 1, Y, WORDS), (X, Y[::-1], WORDS), (X, Y, [[["a", "b"], ["O", "O"]]]), (X[:1], Y, WORDS), (X, 2 * Y, WORDS), (X, Y)],
+)
+def test_other_contents_have_another(other):
+    assert fingerprint(*other) != fingerprint(X, Y, WORDS)
