@@ -114,6 +114,21 @@ def test_custom_modules_must_be_given_again(blocks, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(blocks.X), model.predict_proba(blocks.X))
 
 
+def flip_last_byte(path):
+    held = path.read_bytes()
+    path.write_bytes(held[:-1] + bytes([held[-1] ^ 1]))
+
+
+def test_a_model_from_before_weights_had_a_digest_is_read(model, tmp_path, blocks):
+    model.save(tmp_path / "m")
+    header = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert len(header.pop("weights")) == 64
+    (tmp_path / "m" / "model.json").write_text(json.dumps(header))
+    np.testing.assert_array_equal(
+        EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(blocks.X), model.predict_proba(blocks.X)
+    )
+
+
 def edit(path, **changes):
     header = json.loads(path.read_text())
     path.write_text(json.dumps({**header, **changes}))
@@ -127,6 +142,7 @@ def edit(path, **changes):
         (lambda m: (m / "model.json").write_text("[1]"), "not written by enstruct"),
         (lambda m: (m / "weights.safetensors").write_bytes(b"x"), "missing or damaged"),
         (lambda m: (m / "weights.safetensors").unlink(), "missing or damaged"),
+        (lambda m: flip_last_byte(m / "weights.safetensors"), "missing or damaged, or belongs to another"),
         (lambda m: edit(m / "model.json", format=99), "upgrade"),
         (lambda m: edit(m / "model.json", estimator="EnergySegmenter"), "EnergySegmenter"),
         (lambda m: edit(m / "model.json", rules={"no-such": {}}), "does not fit"),

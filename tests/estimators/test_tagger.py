@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from enstruct import EnergySequenceTagger, EnergySpec
@@ -216,6 +217,11 @@ def test_saving(tmp_path, sentences, test_sentences):
     assert again.predict(words) == made.predict(words)
     assert np.array_equal(again.energy(words, tags), made.energy(words, tags))
     assert again.get_params()["hidden"] == 12
+    with pytest.raises(ConfigError, match="learnt with embeddings=, which its file does not keep"):
+        again.fit(*sentences)
+    assert again.set_params(warm_start=True).fit(*sentences).predictor_.encoder.embedding.pretrained.shape == (6, 8)
+    assert again.set_params(warm_start=False, embeddings=vectors).fit(*sentences).tokens_.vectors
+    assert not clone(again).set_params(embeddings=None).fit(*sentences).tokens_.vectors
     (tmp_path / "m" / "weights.safetensors").write_bytes(b"nothing")
     with pytest.raises(ModelFileError, match="damaged"):
         EnergySequenceTagger.load(tmp_path / "m")

@@ -3,6 +3,7 @@
 model.json
     format      1, raised when old readers cannot read new files
     library     the version that wrote it
+    weights     SHA-256 of weights.safetensors (models from before it was kept have none)
     parameters  the estimator's parameters (a custom encoder or energy network is named in ``custom``)
     labels      kind, classes, sparse
     input       number and names of features
@@ -17,6 +18,7 @@ In the place of "labels", "input" and "rules" a tagger's folder has "tokens" (wo
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import fields, is_dataclass
@@ -80,11 +82,11 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, to
     path = Path(path)
     check_place(path)
     header = {"format": FORMAT, "library": version("enstruct"), **header}
-    text = to_json(header)
 
     def fill(folder: Path) -> None:
-        (folder / "model.json").write_text(text, encoding="utf-8")
         write_tensors(folder / "weights.safetensors", tensors, {})
+        written = to_json({**header, "weights": _digest(folder / "weights.safetensors")})
+        (folder / "model.json").write_text(written, encoding="utf-8")
 
     replace_folder(path, fill)
 
@@ -122,11 +124,19 @@ def read_folder(path: Path | str) -> tuple[dict[str, Any], dict[str, torch.Tenso
             f"{path} has model format {header['format']}, this enstruct reads up to {FORMAT}: "
             f"it was written by enstruct {header.get('library')}; upgrade to load it."
         )
+    weights = path / "weights.safetensors"
     try:
-        with safe_open(path / "weights.safetensors", framework="pt") as file:
+        if header.get("weights", digest := _digest(weights)) != digest:
+            raise ModelFileError(f"{weights} is missing or damaged, or belongs to another model.json: put both back as saved.")
+        with safe_open(weights, framework="pt") as file:
             return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise ModelFileError(f"{path / 'weights.safetensors'} is missing or damaged ({error}).") from error
+        raise ModelFileError(f"{weights} is missing or damaged ({error}).") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def encode_parameter(name: str, value: Any) -> Any:

@@ -89,8 +89,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data).
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
-    random_state, verbose, warm_start, device, callbacks
+    random_state, verbose, device, callbacks
         As usual.
+    warm_start : bool, default=False
+        ``fit`` goes on with the networks that are there, and with the words and tags they know: new words stay unknown.
 
     Attributes
     ----------
@@ -239,6 +241,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             self.tokens_, self.tags_ = self.initial.tokens_, self.initial.tags_
             self._pretrained = self.initial._pretrained
         elif not self._warm:
+            self._check_tables()
             vectors = _vectors(self.embeddings)
             table = {} if vectors is None else {word: i for i, word in reversed(list(enumerate(vectors.words, 1)))}
             self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([*(sentence for sentence, _ in train), *unlabelled])
@@ -250,6 +253,15 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
                 "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
             )
         self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
+
+    def _check_tables(self) -> None:
+        """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
+        for name, table in {"embeddings": "vectors", "clusters": "clusters"}.items():
+            if getattr(self, name) is None and hasattr(self, "tokens_") and getattr(self.tokens_, table):
+                raise ConfigError(
+                    f"This tagger has learnt with {name}=, which its file does not keep: set_params({name}=...) to fit it anew, "
+                    "warm_start=True to go on, or clone() it to do without."
+                )
 
     def _rows(self, pairs: list[Any]) -> Rows:
         tags = self.tags_.encode([tags for _, tags in pairs])
