@@ -557,3 +557,24 @@ def test_settings_that_turn_training_round_or_off_are_refused(given, blocks):
 def test_a_gpu_that_is_not_there(blocks):
     with pytest.raises(ConfigError, match="no such GPU"):
         small(device="cuda").fit(blocks.X, blocks.Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden": "x"}, "hidden must be a whole number from 1"),
+        ({"layers": 1.5}, "layers must be a whole number from 0"),
+        ({"dropout": None}, "dropout must be a number from 0"),
+        ({"learning_rate": "a"}, "learning_rate must be a number, not 'a'"),
+        ({"clip": "a"}, "clip must be a number"),
+        ({"weight_decay": -1}, "weight_decay must be at least 0"),
+        ({"tol": "a"}, "tol must be a number"),
+        ({"n_samples": "a"}, "n_samples must be a number"),
+        ({"energy_weight": "a"}, "energy_weight must be a number"),
+        ({"validation_fraction": "a", "early_stopping": True}, "validation_fraction must be a number"),
+        ({"validation_fraction": 1, "early_stopping": True}, "must lie between 0 and 1, not 1"),
+    ],
+)
+def test_parameters_of_another_type_are_named(blocks, parameters, message):
+    with pytest.raises(ConfigError, match=message):
+        EnergyMultiLabelClassifier(**parameters).fit(blocks.X, blocks.Y)

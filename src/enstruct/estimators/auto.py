@@ -46,6 +46,7 @@ from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
+from enstruct.training.settings import check_numbers
 
 log = logging.getLogger("enstruct")
 
@@ -169,6 +170,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 get_method(name, METHODS)
             if not len(self.methods) or len(set(self.methods)) < len(self.methods):
                 raise ConfigError("methods= must be distinct names, one at least.")
+        check_numbers(minutes=self.minutes)
         if not self.minutes > 0:
             raise ConfigError(f"The budget in minutes must be above 0, not {self.minutes}.")
         if self.members < 1:

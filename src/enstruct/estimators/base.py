@@ -36,7 +36,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.randomness import forked
-from enstruct.training.settings import Settings, check_rates, check_whole
+from enstruct.training.settings import Settings, check_numbers, check_rates, check_whole
 
 log = logging.getLogger("enstruct")
 
@@ -79,6 +79,8 @@ class EnergyEstimator(BaseEstimator):
         raise NotImplementedError  # every estimator defines it
 
     def _method(self) -> Method:
+        changed = ("n_samples", *(name for name in LOSS_SETTINGS if name != "supervised"))
+        check_numbers(**{name: getattr(self, name) for name in changed})
         return customise(
             get_method(self.method, self._methods),
             negatives=self.negatives,
@@ -93,6 +95,9 @@ class EnergyEstimator(BaseEstimator):
     def _settings(self, n_rows: int) -> Settings:
         names = ("learning_rate", "energy_learning_rate", "clip", "energy_clip", "batch_size")
         check_rates(**{name: getattr(self, name) for name in names})
+        check_numbers(weight_decay=self.weight_decay, tol=self.tol)
+        if self.weight_decay < 0:
+            raise ConfigError(f"weight_decay must be at least 0, not {self.weight_decay}.")
         batch_size = int(self.batch_size)
         if batch_size != self.batch_size:
             raise ConfigError(f"batch_size must be a whole number, not {self.batch_size!r}.")

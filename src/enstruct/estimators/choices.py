@@ -10,11 +10,15 @@ from enstruct.decisions.choose import RULES
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
+from enstruct.training.settings import check_dropout, check_whole
 
 
 def check_choices(estimator: Any) -> None:
     """ConfigError for one that cannot be meant."""
     method = estimator._method()
+    check_whole(1, hidden=estimator.hidden)
+    check_whole(0, layers=estimator.layers)
+    check_dropout(estimator.dropout)
     get_metric(estimator.metric)
     if not (isinstance(estimator.validation_epochs, (int, np.integer)) and estimator.validation_epochs >= 0):
         raise ConfigError(f"validation_epochs must be a whole number from 0 on, not {estimator.validation_epochs!r}.")

@@ -26,6 +26,7 @@ from enstruct.objectives import Density
 from enstruct.training.game import Game
 from enstruct.training.loop import Loop
 from enstruct.training.randomness import States, forked, set_states, states
+from enstruct.training.settings import check_share
 
 MIN_ROWS_TO_HOLD_OUT = 60
 
@@ -299,8 +300,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
         if self.early_stopping not in (True, False, "auto"):
             raise ConfigError(f"early_stopping must be True, False or 'auto', not {self.early_stopping!r}.")
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        check_share(validation_fraction=self.validation_fraction)
         if self.early_stopping is False or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
             return rows, None
         train, held = holdout(rows.Y, self.validation_fraction, seed)

@@ -23,7 +23,7 @@ from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
 from enstruct.training.batches import to_inputs
-from enstruct.training.settings import Settings, check_dropout, check_whole
+from enstruct.training.settings import Settings, check_dropout, check_share, check_whole
 
 NETWORKS = ("unet", "fcn")
 CORNERS = (0.0, 1.0)
@@ -205,8 +205,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         check_dropout(self.dropout)
         for value in self.classes or ():
             check_whole(-(2**31), **{"every value of classes=": value})
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        check_share(validation_fraction=self.validation_fraction)
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         predictor, energy = self._blank_networks(method)

@@ -34,7 +34,7 @@ from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
 from enstruct.training.loop import Judge
-from enstruct.training.settings import check_dropout, check_whole
+from enstruct.training.settings import check_dropout, check_share, check_whole
 
 log = logging.getLogger("enstruct")
 Sentence = Sequence[Token]
@@ -226,8 +226,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         check_whole(1, hidden=self.hidden, layers=self.layers, embedding_dim=self.embedding_dim)
         check_whole(0, characters=self.characters)
         check_dropout(self.dropout)
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigError(f"validation_fraction must lie between 0 and 1, not {self.validation_fraction}.")
+        check_share(validation_fraction=self.validation_fraction)
         if self.initial is not None and not hasattr(self.initial, "predictor_"):
             raise ConfigError("initial= must be a fitted EnergySequenceTagger (scikit-learn's clone() makes it an unfitted one).")
         if self.initial is not None and self.warm_start:

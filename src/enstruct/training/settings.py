@@ -10,8 +10,24 @@ import numpy as np
 from enstruct.errors import ConfigError
 
 
+def check_numbers(**given: Any) -> None:
+    """ConfigError for one that is there and no number."""
+    for name, value in given.items():
+        if not (value is None or isinstance(value, (int, float, np.number))):
+            raise ConfigError(f"{name} must be a number, not {value!r}.")
+
+
+def check_share(**given: Any) -> None:
+    """ConfigError for one that is no part of a whole."""
+    check_numbers(**given)
+    for name, value in given.items():
+        if not (value is not None and 0 < value < 1):
+            raise ConfigError(f"{name} must lie between 0 and 1, not {value}.")
+
+
 def check_rates(**given: float | None) -> None:
     """ConfigError for one that is there and not positive: such would turn gradients round, or do nothing."""
+    check_numbers(**given)
     for name, value in given.items():
         if value is not None and not value > 0:
             raise ConfigError(f"{name} must be positive, not {value!r}.")
