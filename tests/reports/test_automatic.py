@@ -40,8 +40,9 @@ def test_folded_rows_are_held_against_their_like(folder):
     store = ResultsFile(folder / "compare-y.json", {"data": "mine", "model": {}}, {})
     store.run("auto-folds", 1, lambda: automatic(1, 0.63, "seal-nce", 6, "auto-folds"))
     store.run("auto-folds:binary-relevance", 1, lambda: cell("auto-folds:binary-relevance", 1, 0.52))
+    store.run("auto-folds:extra-trees", 1, lambda: cell("auto-folds:extra-trees", 1, 0.6))
     row = next(line for line in automatic_section(folder).splitlines() if line.startswith("| mine | 1"))
-    assert "| 61.00 | 52.00 | not run | 63.00 | +2.00 [+2.00, +2.00] ¹ | +11.00 [+11.00, +11.00] ¹ | not run | 6 |" in row
+    assert "| 61.00 | 52.00 | 60.00 | not run | 63.00 | +2.00 [+2.00, +2.00] ¹ | +11.00 [+11.00, +11.00] ¹ | +3.00 " in row
 
 
 def test_what_each_kind_of_method_adds(folder):

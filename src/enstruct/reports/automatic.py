@@ -40,7 +40,12 @@ class Headline:
 GIVEN = Headline("auto", (("binary-relevance",), ("extra-trees",), ("auto:cross-entropy",)))
 TOGETHER = Headline(
     FOLDED,
-    (("auto",), (f"{FOLDED}:binary-relevance", f"{FOLDED}:binary-relevance-tfidf"), (f"{FOLDED}:cross-entropy",)),
+    (
+        ("auto",),
+        (f"{FOLDED}:binary-relevance", f"{FOLDED}:binary-relevance-tfidf"),
+        (f"{FOLDED}:extra-trees",),
+        (f"{FOLDED}:cross-entropy",),
+    ),
 )
 
 
@@ -93,8 +98,8 @@ def automatic_section(folder: Path) -> str:
         "",
         *_tables(GIVEN, found),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
-        f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models of that name, an "
-        "average of one for each fold.",
+        f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models and trees of that "
+        "name, an average of one for each fold.",
         "",
         *_tables(TOGETHER, found),
         *_of_fewer_methods(found),

@@ -31,14 +31,14 @@ what a table sets for all of them; the defaults were found by looking at some of
 decision rules for every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best
 rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
 bootstrap over runs and test rows, of one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of
-cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against linear models and
-averages of nets given these, not against trees, which were not). Published protocol: the papers' settings and data handling,
+cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against baselines given these,
+as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
 updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor
 (see `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them
 anew).
 """
-AVERAGED = ("binary-relevance", "cross-entropy")
-"""Baselines that have been given the rows of FOLDED; of the last there are averages of nets as well."""
+ALIKE = {"auto": ("cross-entropy",), FOLDED: BASELINES}
+"""Baselines that there are averages of, or that were given the same rows, under an automatic row's own name."""
 TITLES = (
     "method",
     "published",
@@ -181,11 +181,9 @@ def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str
         return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), str(len(theirs))]
     cells += [score(table, store, dataset, "fair", method, rule) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
-    alike = {"auto": AVERAGED[1:], FOLDED: AVERAGED}.get(head, ())  # baselines that are averaged, or given rows, likewise
     for baseline in BASELINES:
-        reference = f"{head}:{baseline}" if baseline in alike else baseline
-        fewer_rows = head == FOLDED and baseline not in alike  # which are no comparison
-        cells.append("–" if fewer_rows else _difference(table, store, dataset, reference, method))
+        reference = f"{head}:{baseline}" if baseline in ALIKE.get(head, ()) else baseline
+        cells.append(_difference(table, store, dataset, reference, method))
     return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
 
 
