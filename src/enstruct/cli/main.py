@@ -53,12 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run(options[options.command])
         sys.stdout.flush()
     except BrokenPipeError:  # as under `| head`
-        _drop_output()
+        _flush_or_drop()
         return 141
     except (EnstructError, OSError) as error:  # of other libraries' files the system's own word is the best there is
         Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
-        if not isinstance(error, EnstructError):
-            _drop_output()
+        _flush_or_drop()
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -66,9 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _drop_output() -> None:
-    """What is still in the buffer must go somewhere when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _flush_or_drop() -> None:
+    """What was printed is shown, or, where it cannot be, goes nowhere: Python would try again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
