@@ -11,7 +11,7 @@ from scipy import sparse
 
 
 def fingerprint(*contents: Any) -> str:
-    """16 hexadecimal digits that arrays, CSR matrices, and nested lists of texts and numbers share with their likes alone."""
+    """16 hexadecimal digits of arrays, CSR matrices, and nested lists of texts and numbers, byte by byte; shapes do not count."""
     digest = hashlib.sha256()
     for content in contents:
         for array in _arrays(content):
