@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from enstruct.comparison.environment import environment
+from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.reports.reproduced import command_section, reproduced_section
+from enstruct.reports.reproduced import command_section, reproduced_section, table_sections
+from enstruct.reproduce import store as store_module
 from enstruct.reproduce.store import Key, Store
 from enstruct.reproduce.table import CommandTable, LabelTable
 from enstruct.reproduce.tables import TABLES
@@ -70,6 +71,40 @@ def test_the_section_names_what_is_lacking(tmp_path):
     against_relevance, against_trees, against_entropy, runs = row.rstrip(" |").split(" | ")[-4:]
     assert (against_relevance[-1], against_trees[-1], against_entropy[-6:], runs) == ("]", "]", " ¹ (1)", "2")
     assert any(line.startswith("The best rule of nce in 2 of 2 runs is minimum Bayes risk") for line in lines)
+
+
+def test_a_data_set_stands_whole_where_it_was_run_first(tmp_path, monkeypatch):
+    """Of two places, the one with more runs has the sets that none has; of what both have, the other has its rows alone."""
+    table = LabelTable(
+        "small",
+        "Small",
+        "nowhere",
+        ("cal500", "genbase", "yeast", "bibtex"),
+        {"nce": {}, "dvn": {}},
+        protocols=("fair", "published"),
+    )
+    record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.5), "test_rows": 2, "decision": "fixed"}
+    cell = Cell(record, {"chosen": np.array([0.4, 0.6])})
+    made = {
+        FORMER_PROCESSOR: [("cal500", "nce"), ("cal500", "dvn"), ("yeast", "nce")],
+        "B": [("cal500", "nce"), ("genbase", "nce")],
+    }
+    for processor, keys in made.items():
+        env = {**environment(), "processor": processor}
+        monkeypatch.setattr(store_module, "environment", lambda env=env: env)
+        for dataset, row in keys:
+            Store(tmp_path, "small").add(Key(dataset, "fair", row, 0), cell, {}, env, None)
+    first, second = table_sections(table, tmp_path)
+    assert [line for line in first.splitlines() if line.startswith("#### ")] == ["#### cal500", "#### yeast", "#### bibtex"]
+    assert [line for line in second.splitlines() if line.startswith("#### ")] == ["#### cal500", "#### genbase"]
+    assert "Small (processor B)" in second
+    assert "(processor" not in first
+    again, whole = second.split("#### ")[1:]
+    assert [line.split(" |")[0] for line in again.splitlines() if line.endswith("1 |")] == ["| nce"]
+    assert "\n| cross-entropy |" not in again
+    assert "Not run (published)" not in again
+    assert "| dvn |" in whole
+    assert "Not run (published)" in whole
 
 
 def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):

@@ -96,9 +96,10 @@ def _list(results: Path) -> None:
 
 
 def _finished(results: Path, table: LabelTable) -> str:
-    """How many runs; a damaged file does not keep the other tables from being listed."""
+    """How many runs, and how many of other places; a damaged file does not keep the other tables from being listed."""
     try:
-        return str(len(Store(results, table.name).runs))
+        store = Store(results, table.name)
+        return str(len(store.runs)) + (f" ({len(store.elsewhere)} kept apart)" if store.elsewhere else "")
     except DataError as error:
         return f"damaged: {error}"
 

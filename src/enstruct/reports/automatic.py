@@ -18,10 +18,12 @@ from enstruct.comparison.summary import is_folds, paired
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.reports.markdown import markdown_table
-from enstruct.reproduce.store import SAME, Where, stores_of, whereabouts
+from enstruct.reproduce.store import Where, parts_of, stores_of, whereabouts
 
 Cell = tuple[str, int]
 """Method and seed."""
+Origin = tuple[str, Where, str]
+"""Data set, where it ran, and the file of runs with unusual settings."""
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,10 @@ def collected(folder: Path) -> dict[str, Runs]:
 
     Which torch or numpy prints the page makes no difference to it; settings are told from today's defaults.
     """
-    found: dict[tuple[str, Where, str], Runs] = {}
+    found: dict[Origin, Runs] = {}
     sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
-    def add(key: tuple[str, Where, str], runs: dict[Cell, tuple[dict[str, Any], NDArray[np.float64]]], folds: bool) -> None:
+    def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], NDArray[np.float64]]], folds: bool) -> None:
         into = found.setdefault(key, Runs({}, {}, folds))
         into.records |= {cell: record for cell, (record, _) in runs.items()}
         into.rows |= {cell: rows for cell, (_, rows) in runs.items()}
@@ -170,8 +172,7 @@ def collected(folder: Path) -> dict[str, Runs]:
         for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
             same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
             add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, folds=False)
-    alone = Counter(name for name, _, _ in found)
-    return {key[0] if alone[key[0]] == 1 else _title(*key): runs for key, runs in found.items()}
+    return {_title(key, [other for other in found if other[0] == key[0]]): runs for key, runs in found.items()}
 
 
 def _is_usual(setting: dict[str, Any]) -> bool:
@@ -185,9 +186,13 @@ def _is_usual(setting: dict[str, Any]) -> bool:
     )
 
 
-def _title(name: str, where: Where, file: str) -> str:
-    versions = [f"{k} {v}" for k, v in zip(SAME, where, strict=False)]
-    return f"{name} ({', '.join([*versions, *where[len(SAME) :], *([file] if file else [])])})"
+def _title(key: Origin, alike: Sequence[Origin]) -> str:
+    """The data set, and what runs on it differ in."""
+    name, where, file = key
+    others = [parts_of(other) for _, other, _ in alike]
+    differing = [f"{k} {v}" for k, v in parts_of(where).items() if any(other[k] != v for other in others)]
+    differing += [file] if file and len(alike) > 1 else []
+    return f"{name} ({', '.join(differing)})" if differing else name
 
 
 def _row(headline: Headline, name: str, runs: Runs) -> list[str]:

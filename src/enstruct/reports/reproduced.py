@@ -62,22 +62,42 @@ def reproduced_page(folder: Path) -> list[str]:
     ]
     for table in TABLES.values():
         if isinstance(table, LabelTable):
-            stores = stores_of(folder, table.name) or [Store(folder, table.name)]
-            lines += [reproduced_section(table, store) for store in stores]
+            lines += table_sections(table, folder)
         else:
             lines.append(command_section(table, folder.parent))
     return lines
 
 
-def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] = ()) -> str:
-    """The runs of one version and machine, on ``datasets``, or all of the table's."""
+def table_sections(table: LabelTable, folder: Path) -> list[str]:
+    """One for each version and machine. A data set's whole table stands at the first that has runs of it (at the first of all
+    where none has), at others the rows that were run there."""
+    stores = stores_of(folder, table.name) or [Store(folder, table.name)]
+    first = {name: next((store for store in stores if _is_tried(store, name)), stores[0]) for name in table.datasets}
+    sections = []
+    for store in stores:
+        partly = [name for name in table.datasets if first[name] is not store and _is_tried(store, name)]
+        datasets = [name for name in table.datasets if first[name] is store or name in partly]
+        sections.append(reproduced_section(table, store, datasets, partly))
+    return sections
+
+
+def _is_tried(store: Store, dataset: str, row: str = "") -> bool:
+    """Whether there are runs, or some that diverged, of the data set, or of a row on it."""
+    return any(key.dataset == dataset and row in ("", key.method) for key in (*store.runs, *store.diverged))
+
+
+def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] = (), partly: Sequence[str] = ()) -> str:
+    """The runs of one version and machine, on ``datasets``, or all of the table's; ``partly``: those of which rows without runs
+    are left out."""
     datasets = datasets or table.datasets
-    lines = [f"### {table.name}: {table.title}", "", f"{table.published_as}. " + _where(store), ""]
+    place = f" ({', '.join(store.where[len(SAME) :])})" if store.where[len(SAME) :] else ""
+    lines = [f"### {table.name}: {table.title}{place}", "", f"{table.published_as}. " + _where(store), ""]
     lines += [table.why_fair_only, ""] if table.why_fair_only else []
     lines += [f"Settings: {_set(table)}.", ""] if table.settings else []
     lines += changes_lines(table, store, datasets)
     for dataset in datasets:
-        lines += _dataset(table, store, dataset)
+        methods = [row for row in table.methods() if dataset not in partly or _is_tried(store, dataset, row)]
+        lines += _dataset(table, store, dataset, methods)
     return "\n".join(lines)
 
 
@@ -87,7 +107,7 @@ def _where(store: Store) -> str:
     run = next(iter(store.runs.values()))
     versions = ", ".join(f"{name} {run.line['environment'][name]}" for name in ("enstruct", "torch", "machine"))
     threads = sorted({str(r.line["environment"].get("threads")) for r in store.runs.values()})
-    return f"Runs of {versions}{', '.join(['', *store.where[len(SAME) :]])}, {' or '.join(threads)} threads."
+    return f"Runs of {versions}, {' or '.join(threads)} threads."
 
 
 def _set(table: LabelTable) -> str:
@@ -97,30 +117,30 @@ def _set(table: LabelTable) -> str:
     )
 
 
-def _dataset(table: LabelTable, store: Store, dataset: str) -> list[str]:
+def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
     runs = [run for key, run in store.runs.items() if key.dataset == dataset]
     lines = [f"#### {dataset}", ""]
-    tried = any(key.dataset == dataset for key in (*store.runs, *store.diverged))
-    if tried or any(figures.get(dataset) is not None for figures in table.rows.values()):
+    if _is_tried(store, dataset) or any(figures.get(dataset) is not None for figures in table.rows.values()):
         extra = {run.key.method for run in runs} - set(table.methods())
-        rows = [_row(table, store, dataset, method) for method in (*table.methods(), *sorted(extra))]
+        rows = [_row(table, store, dataset, method) for method in (*methods, *sorted(extra))]
         lines += markdown_table([title.format(b) for title, b in _titles()], rows)
     tested = sorted({int(run.line["test_rows"]) for run in runs if run.line["protocol"] == "fair" and "test_rows" in run.line})
     if tested:
         rows_tested = " to ".join(map(str, tested[:1] + tested[1:][-1:]))
         lines += [f"Fair split: {SPLITS.get(table.split, table.split)}; {rows_tested} rows tested.", ""]
     for protocol in table.protocols:
-        lines += _lacking(table, store, dataset, protocol)
-    lines += [line for method in table.methods() for line in _through_samples(table, store, dataset, method)]
-    less = [f"{method} {what}" for method in table.methods() if (what := reduced(dataset, method))]
+        if len(methods) == len(table.methods()) or any(_made(table, store, dataset, protocol, row) for row in methods):
+            lines += _lacking(table, store, dataset, protocol, methods)
+    lines += [line for method in methods for line in _through_samples(table, store, dataset, method)]
+    less = [f"{method} {what}" for method in methods if (what := reduced(dataset, method))]
     if less and "published" in table.protocols:
         lines += [f"Published protocol, energy x predictor updates a batch reduced: {', '.join(less)}.", ""]
     return lines
 
 
-def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol) -> list[str]:
+def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol, methods: Sequence[str]) -> list[str]:
     """The command for rows with fewer runs than the others have."""
-    asked = [row for row in table.methods() if has_settings(table, dataset, protocol, row)]
+    asked = [row for row in methods if has_settings(table, dataset, protocol, row)]
     made = {row: _made(table, store, dataset, protocol, row) for row in asked}
     most = max((len(each) for each in made.values()), default=0)
     command = f"enstruct reproduce {table.name} --protocol {protocol} --datasets {dataset}"

@@ -19,7 +19,7 @@ from enstruct.estimators.persistence import encode_parameter
 from enstruct.files import claimed, locked
 from enstruct.methods import Method, described, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
-from enstruct.reproduce.store import Key, Run, Store, present_commit
+from enstruct.reproduce.store import Key, Run, Store, Where, parts_of, present_commit
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct.reproduce.tables import TABLES
 from enstruct.training.callbacks import Callback
@@ -98,7 +98,7 @@ def run(
     if taken := borrow(table, store, keys):
         say(f"{taken} runs are those of other tables")
     if apart := {run.where for run in store.elsewhere if run.key in set(keys)}:
-        say(f"runs of {'; '.join(' '.join(where) for where in sorted(apart))} are kept apart from those of this place")
+        say("; ".join(_apart(where, store.where) for where in sorted(apart)))
     missing = _reachable([key for key in keys if not _is_done(table, store, key)], say, needed)
     end = None if minutes is None else time.monotonic() + 60 * minutes
     made, loaded, commit = 0, ("", ""), present_commit()
@@ -117,6 +117,12 @@ def run(
             elif not _is_done(table, store, key):  # by another process meanwhile
                 made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
     return made
+
+
+def _apart(there: Where, here: Where) -> str:
+    other, mine = parts_of(there), parts_of(here)
+    differing = ", ".join(f"{name} {other[name]} (here {mine[name]})" for name in mine if other[name] != mine[name])
+    return f"runs made with {differing} are kept apart"
 
 
 def _is_done(table: LabelTable, store: Store, key: Key) -> bool:

@@ -15,6 +15,7 @@ import json
 import logging
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +74,17 @@ def whereabouts(env: dict[str, Any]) -> Where:
     return (*(str(env.get(name)) for name in SAME), *(() if processor == FORMER_PROCESSOR else (f"processor {processor}",)))
 
 
+def parts_of(where: Where) -> dict[str, str]:
+    """By their names, the processor always among them."""
+    processor = " ".join(where[len(SAME) :]).removeprefix("processor ")
+    return {**dict(zip(SAME, where, strict=False)), "processor": processor or FORMER_PROCESSOR}
+
+
 def stores_of(folder: Path, table: str) -> list[Store]:
-    """One for each version and machine that runs of the table come from, in the order of the file; none without runs."""
+    """One for each version and machine that runs of the table come from, that of most runs first; none without runs."""
     found = Store(folder, table, where=("every",))
-    return [Store(folder, table, where) for where in dict.fromkeys(r.where for r in (*found.elsewhere, *found.without_scores))]
+    runs = Counter(run.where for run in (*found.elsewhere, *found.without_scores))
+    return [Store(folder, table, where) for where, _ in runs.most_common()]
 
 
 class Store:
@@ -212,7 +220,8 @@ class Store:
 
     def _write_lines(self) -> None:
         every = (*self.runs.values(), *self.elsewhere, *self.without_scores)
-        text = "".join(json.dumps(run.line) + "\n" for run in every)
+        ordered = sorted(every, key=lambda run: run.where)  # the same, wherever it is written
+        text = "".join(json.dumps(run.line) + "\n" for run in ordered)
         write_text(self.path, text)
 
 
