@@ -11,6 +11,8 @@ import torch
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.synthetic import block_exclusive
+from enstruct.reproduce.store import Store
+from tests.small_table import make
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
 
@@ -36,3 +38,19 @@ def real_data() -> Path:
     if os.environ.get("CI"):
         pytest.fail("CI must set ENSTRUCT_DATA to the folder of real data.")
     pytest.skip("ENSTRUCT_DATA is not set")
+
+
+@pytest.fixture(scope="session")
+def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Finished runs of the small table."""
+    path = tmp_path_factory.mktemp("reproduce")
+    assert make(Store(path, "small")) == 6
+    return path
+
+
+@pytest.fixture
+def copied_runs(finished_runs: Path, tmp_path: Path) -> Path:
+    """Of the same runs, to be changed."""
+    for path in finished_runs.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path

@@ -1,14 +1,17 @@
 """Sections of the results page for the papers' tables."""
 
+import json
+
 import numpy as np
 
 from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.reports.reproduced import command_section, reproduced_section, table_sections
+from enstruct.reports.reproduced import command_section, reproduced_page, reproduced_section, table_sections
 from enstruct.reproduce import store as store_module
 from enstruct.reproduce.store import Key, Store
 from enstruct.reproduce.table import CommandTable, LabelTable
 from enstruct.reproduce.tables import TABLES
+from tests.small_table import SMALL
 
 
 def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows_come_from(tmp_path):
@@ -123,3 +126,32 @@ def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
     text = reproduced_section(TABLES["seal-figure-2a"], store)
     assert "| seal-nce-alone | – | – | – | 60.00 | 60.00 | 60.00 | not run | not run | not run | 1 |" in text
     assert "| seal-margin-alone | – | – | – | not run | not run | not run | not run | not run | not run | 0 |" in text
+
+
+def test_the_section_shows_published_and_measured_figures(finished_runs):
+    text = reproduced_section(SMALL, Store(finished_runs, "small"))
+    row = next(line for line in text.splitlines() if line.startswith("| seal-nce"))
+    runs = [json.loads(line) for line in (finished_runs / "small.jsonl").read_text().splitlines()]
+    mine = [100 * line["example_f1"]["chosen"] for line in runs if line["method"] == "seal-nce"]
+    assert "| 50.00 | – | " in row
+    assert f"{np.mean(mine):.2f} ±{np.std(mine, ddof=1):.2f}" in row
+    assert row.rstrip(" |").endswith("| 2")
+    empty = reproduced_section(TABLES["shapes"], Store(finished_runs, "shapes"))
+    assert "Not run (fair): `enstruct reproduce shapes --protocol fair --datasets shape-bookmarks`" in empty
+
+
+def test_the_page_holds_every_table(finished_runs):
+    text = "\n".join(reproduced_page(finished_runs))
+    for name in TABLES:
+        assert f"### {name}:" in text
+    assert "not run" in text
+
+
+def test_seeds_that_diverged_are_counted_beside_the_mean_of_the_others(copied_runs):
+    store = Store(copied_runs, "small")
+    for _ in range(2):  # a second process says it again
+        store.add_diverged(Key("synthetic-90", "fair", "seal-nce", 2), {"diverged": "nan"}, {}, environment(), None)
+    assert len((copied_runs / "small.jsonl").read_text().splitlines()) == 7
+    text = reproduced_section(SMALL, Store(copied_runs, "small"))
+    row = next(line for line in text.splitlines() if line.startswith("| seal-nce"))
+    assert row.count("(1 diverged)") == 3
