@@ -1,9 +1,13 @@
 """Columns of a row changed by name."""
 
+import numpy as np
 import pytest
+import torch
 
-from enstruct.customise import customise
+from enstruct.customise import customise, idle_settings
+from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.hypergradients import Unrolled
 from enstruct.methods import METHODS
 
@@ -35,3 +39,48 @@ def test_bad_changes(changes, message):
 def test_a_named_coupling_keeps_the_rows_numbers_of_steps():
     row = customise(customise(METHODS["implicit-cd"], predictor_steps=4), hypergradient="unrolled")
     assert row.coupling == Unrolled(predictor_steps=4)
+
+
+OTHER = {
+    **{"energy_weight": 0.7, "warmup": 3, "anchor_weight": 0.5, "energy_learning_rate": 0.3, "energy_clip": 0.01, "n_samples": 3},
+    **{"energy_steps": 2, "first": "predictor", "negatives": "samples", "cost": "squared", "hypergradient": "unrolled"},
+    **{"sample_gradient": "reparameterised", "energy_network": EnergySpec(units=3), "bayes_risk_samples": 2, "hidden": 3},
+    **{"supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1, "predictor_steps": 2, "repeats": 2, "layers": 1},
+    **{
+        "nonlinearity": "relu",
+        "encoder": torch.nn.Linear(1, 1),
+        "dropout": 0.1,
+        "learning_rate": 0.3,
+        "weight_decay": 0.1,
+        "clip": 0.01,
+    },
+    **{"batch_size": 7, "optimizer": "sgd", "max_iter": 1, "n_iter_no_change": 1, "tol": 0.1, "monitor": "fixed"},
+    "learn_constant": True,
+}
+USED = ("energy_weight", "warmup", "energy_learning_rate", "energy_clip", "n_samples", "energy_steps", "first", "energy_network")
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance", "extra-trees", "dvn", "spen"])
+def test_idle_settings_change_nothing(method, blocks):
+    few = blocks.X[:80], blocks.Y[:80]
+
+    def answers(**changes):
+        model = EnergyMultiLabelClassifier(method, **{"max_iter": 2, "hidden": 8, "random_state": 0, **changes})
+        return model.fit(*few).predict_proba(few[0])
+
+    as_it_is = answers()
+    for name in idle_settings(METHODS[method]):
+        np.testing.assert_array_equal(answers(**{name: OTHER[name]}), as_it_is, err_msg=name)
+
+
+def test_what_an_energy_method_uses_is_not_idle(blocks):
+    assert not idle_settings(METHODS["seal-nce"])
+    few = blocks.X[:80], blocks.Y[:80]
+
+    def answers(**changes):
+        model = EnergyMultiLabelClassifier("seal-nce", **{"max_iter": 3, "hidden": 8, "random_state": 0, **changes})
+        return model.fit(*few).predict_proba(few[0])
+
+    as_it_is = answers()
+    for name in USED:
+        assert (answers(**{name: OTHER[name]}) != as_it_is).any(), name

@@ -20,9 +20,23 @@ from enstruct.negatives import (
     ValueTuples,
 )
 from enstruct.negatives.sample_gradients import SampleGradient
+from enstruct.objectives import Density
 
 LOSS_SETTINGS = ("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight")
 COUPLING_SETTINGS = ("energy_steps", "predictor_steps", "first", "repeats")
+OF_PLAY = ("energy_weight", "warmup", "anchor_weight")
+"""Settings of a predictor that an energy teaches."""
+OF_ENERGY = (
+    *("energy_network", "energy_learning_rate", "energy_clip", "energy_steps", "first"),
+    *("negatives", "n_samples", "cost", "hypergradient", "sample_gradient"),
+)
+"""What is about the energy alone; :func:`customise` refuses some of these where a method has an energy that they do not fit."""
+OF_NETWORKS = (
+    *(*LOSS_SETTINGS, *COUPLING_SETTINGS, "nonlinearity", "encoder", "hidden", "layers", "dropout"),
+    *("learning_rate", "weight_decay", "clip", "batch_size", "optimizer"),
+    *("max_iter", "n_iter_no_change", "tol", "monitor", "learn_constant"),
+)
+"""What is about networks and their training."""
 
 
 def make_negatives(name: str) -> Negatives:
@@ -104,3 +118,15 @@ def customise(
         cost=cost or method.cost,
         inference=inference or method.inference,
     )
+
+
+def idle_settings(method: Method) -> set[str]:
+    """Parameters of the estimators that do nothing for a method, as comparisons set them for all of theirs at once."""
+    idle: set[str] = set() if method.density is not Density.NONE else {"bayes_risk_samples"}
+    if not any(stage.predictor and stage.energy_in_loss for stage in method.stages):
+        idle |= {*OF_PLAY}
+    if not method.has_energy:
+        idle |= {*OF_ENERGY}
+    if method.solver is not None:
+        idle |= {*OF_NETWORKS}
+    return idle

@@ -32,6 +32,7 @@ def files(tmp_path, monkeypatch):
 
 def test_train_predict_evaluate(files, capsys):
     assert main(["train", "train.npz", "--out", "model", *FAST]) == 0
+    assert "no effect" not in capsys.readouterr().out
     assert sorted(p.name for p in files.iterdir()) == ["model", "test.npz", "train.npz"]
     assert main(["predict", "model", "test.npz", "--out", "answers.txt"]) == 0
     lines = (files / "answers.txt").read_text().splitlines()
@@ -257,6 +258,12 @@ def test_demo_draws_and_reports(files, monkeypatch):
     results = json.loads((files / "d" / "results.json").read_text())
     assert [row["method"] for row in results["results"]] == ["binary-relevance", "mlp", "seal-nce"]
     assert (files / "d" / "measurement_matrix.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_settings_without_effect_are_named(files, capsys):
+    given = ["--model.method", "cross-entropy", "--model.n_samples", "5", "--model.energy_weight", "2"]
+    assert main(["train", "train.npz", "--out", "model", *FAST, *given]) == 0
+    assert "no effect on cross-entropy: energy_weight, n_samples" in capsys.readouterr().out
 
 
 def test_training_automatically(tmp_path, monkeypatch, capsys):

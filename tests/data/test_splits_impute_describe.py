@@ -43,7 +43,7 @@ def test_holdout_with_few_and_with_many_labels(blocks):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_missing_cells_get_training_means(form):
+def test_missing_cells_get_training_means(form, caplog):
     X = np.array([[1.0, np.nan, 0.0], [3.0, 4.0, np.nan], [0.0, np.nan, np.nan]])
     means = training_means(form(X))
     np.testing.assert_allclose(means, [4 / 3, 4.0, 0.0])
@@ -51,7 +51,9 @@ def test_missing_cells_get_training_means(form):
     filled = filled.toarray() if sparse.issparse(filled) else filled
     np.testing.assert_allclose(filled, np.where(np.isnan(X), means, X))
     assert np.isnan(X).sum() == 4  # the input is not changed
-    np.testing.assert_array_equal(training_means(np.full((2, 1), np.nan)), [0.0])
+    assert not caplog.records
+    np.testing.assert_array_equal(training_means(form(np.full((2, 3), [1.0, np.nan, 1.0]))), [1.0, 0.0, 1.0])
+    assert "features without a value in any training row are 0: 1 of 3, first [1]" in caplog.text
     with pytest.raises(DataError, match="stored means"):
         fill_missing(form(X), means[:2])
 

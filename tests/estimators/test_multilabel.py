@@ -568,6 +568,8 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"learning_rate": "a"}, "learning_rate must be a number, not 'a'"),
         ({"clip": "a"}, "clip must be a number"),
         ({"weight_decay": -1}, "weight_decay must be at least 0"),
+        ({"weight_decay": None}, "weight_decay must be a number, not None"),
+        ({"batch_size": None}, "batch_size must be a number, not None"),
         ({"tol": "a"}, "tol must be a number"),
         ({"n_samples": "a"}, "n_samples must be a number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),

@@ -19,7 +19,7 @@ from rich.table import Table
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
 from enstruct.cli.tables import say
-from enstruct.cli.training import resumable
+from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.image_folders import (
     NAMED,
     VALIDATION,
@@ -103,6 +103,7 @@ def _train(options: Namespace) -> None:
         held = (validation.images, validation.truth())
     with resumable(options.out, options.resume) as callbacks:
         segmenter = EnergySegmenter(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
+        say_what_is_idle(segmenter)
         segmenter.fit(train.images, train.truth(), *held)
         segmenter.save(options.out, {"source": options.data})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in segmenter.decision_scores_.items())

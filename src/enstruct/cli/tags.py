@@ -19,7 +19,7 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.tables import say
-from enstruct.cli.training import resumable
+from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
@@ -98,6 +98,7 @@ def _train(options: Namespace) -> None:
     inline = options.data == "cora" or is_inline(options.data)
     with resumable(options.out, options.resume) as callbacks:
         tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
+        say_what_is_idle(tagger)
         tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))
         tagger.save(options.out, {"source": options.data, "columns": options.columns, "inline": inline})
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in tagger.decision_scores_.items())

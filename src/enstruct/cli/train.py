@@ -17,7 +17,7 @@ from jsonargparse.typing import NonNegativeInt
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
-from enstruct.cli.training import resumable
+from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
@@ -69,6 +69,7 @@ def _single(options: Namespace, X: Any, data: Dataset, callbacks: list[Callback]
         tuned = Tuned.read(options.tuned, given["metric"])
         given = tuned.of(given["method"], tuned.shared(given))
     model = EnergyMultiLabelClassifier(**given, random_state=options.seed, hierarchy=data.hierarchy, callbacks=callbacks)
+    say_what_is_idle(model)
     return model.fit(X, data.Y)
 
 

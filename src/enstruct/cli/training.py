@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import say
+from enstruct.customise import idle_settings
 from enstruct.errors import ModelFileError
+from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.persistence import check_place
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
@@ -30,3 +33,11 @@ def resumable(out: Path, resume: bool, holds: str = "model.json") -> Iterator[li
     finally:
         bar.close()
     checkpoint.unlink(missing_ok=True)
+
+
+def say_what_is_idle(estimator: EnergyEstimator) -> None:
+    """Name the settings that were given and do nothing for the method."""
+    defaults = type(estimator)().get_params()
+    given = {name for name, value in estimator.get_params().items() if name != "callbacks" and value != defaults[name]}
+    if idle := sorted(given & idle_settings(estimator._method())):
+        say(f"no effect on {estimator._method().name}: {', '.join(idle)}")

@@ -1,7 +1,8 @@
-"""Missing cells: the mean of the feature over the training rows that have it (0 where none has)."""
+"""Missing cells: the mean of the feature over the training rows that have it (0, and a word, where none has)."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ from scipy import sparse
 
 from enstruct.errors import DataError
 
+log = logging.getLogger("enstruct")
+
 
 def training_means(X: Any) -> NDArray[np.float64]:
     """(features,) means over present cells."""
     if sparse.issparse(X):
         missing = np.isnan(X.data)
         total = np.bincount(X.indices, np.where(missing, 0.0, X.data), minlength=X.shape[1])
-        return np.asarray(total / np.maximum(X.shape[0] - np.bincount(X.indices, missing, minlength=X.shape[1]), 1))
-    count = (~np.isnan(X)).sum(0)
-    return np.asarray(np.nansum(X, axis=0) / np.maximum(count, 1))
+        count = X.shape[0] - np.bincount(X.indices, missing, minlength=X.shape[1])
+    else:
+        total, count = np.nansum(X, axis=0), (~np.isnan(X)).sum(0)
+    if empty := np.flatnonzero(count == 0).tolist():
+        log.warning("features without a value in any training row are 0: %d of %d, first %s", len(empty), len(count), empty[:5])
+    return np.asarray(total / np.maximum(count, 1))
 
 
 def fill_missing(X: Any, means: NDArray[np.float64]) -> Any:

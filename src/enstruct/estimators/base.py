@@ -36,7 +36,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.randomness import forked
-from enstruct.training.settings import Settings, check_numbers, check_rates, check_whole
+from enstruct.training.settings import Settings, check_given, check_numbers, check_rates, check_whole
 
 log = logging.getLogger("enstruct")
 
@@ -95,7 +95,7 @@ class EnergyEstimator(BaseEstimator):
     def _settings(self, n_rows: int) -> Settings:
         names = ("learning_rate", "energy_learning_rate", "clip", "energy_clip", "batch_size")
         check_rates(**{name: getattr(self, name) for name in names})
-        check_numbers(weight_decay=self.weight_decay, tol=self.tol)
+        check_given(**{name: getattr(self, name) for name in ("learning_rate", "batch_size", "weight_decay", "tol")})
         if self.weight_decay < 0:
             raise ConfigError(f"weight_decay must be at least 0, not {self.weight_decay}.")
         batch_size = int(self.batch_size)

@@ -25,6 +25,14 @@ def check_share(**given: Any) -> None:
             raise ConfigError(f"{name} must lie between 0 and 1, not {value}.")
 
 
+def check_given(**given: Any) -> None:
+    """ConfigError for one that is None or no number."""
+    check_numbers(**given)
+    for name, value in given.items():
+        if value is None:
+            raise ConfigError(f"{name} must be a number, not None.")
+
+
 def check_rates(**given: float | None) -> None:
     """ConfigError for one that is there and not positive: such would turn gradients round, or do nothing."""
     check_numbers(**given)
