@@ -31,11 +31,15 @@ def new_parser(description: str) -> ArgumentParser:
 
 
 def add_data(parser: ArgumentParser) -> None:
-    parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .arff/.svm/.npz file")
+    parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.arff/.svm/.npz file")
     parser.add_argument(
-        "--labels", type=str, default=None, help="ARFF: Mulan XML file, or n for the first n attributes, -n for the last n"
+        "--labels",
+        type=str,
+        default=None,
+        help="CSV, ARFF: n for the first n columns, -n for the last n; CSV: names of 0/1 columns joined by commas, or one column "
+        "of names separated by ; or |; ARFF: Mulan XML file",
     )
-    parser.add_argument("--drop", type=list[str], default=[], help="ARFF: attributes to leave out, as [a,b]")
+    parser.add_argument("--drop", type=list[str], default=[], help="CSV, ARFF: columns to leave out, as [a,b]")
 
 
 def add_model(parser: ArgumentParser, skip: set[str]) -> None:
@@ -51,13 +55,13 @@ def json_file(name: str) -> Path:
 
 
 def label_argument(value: str | None) -> Any:
-    """A number stays a number, anything else is the path of an XML file."""
+    """A number stays a number, anything else is names of columns or the path of an XML file."""
     if value is None:
         return None
     try:
         return int(value)
     except ValueError:
-        return Path(value)
+        return value
 
 
 def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[str], str]:

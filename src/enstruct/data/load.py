@@ -8,6 +8,7 @@ from typing import Any
 
 from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
+from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
@@ -25,24 +26,27 @@ def read_file(
     n_features: int | None = None,
     n_labels: int | None = None,
     first_feature: int | None = None,
+    label_names: Sequence[str] | None = None,
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
     ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file,
-    ``first_feature`` what its features count from.
+    ``first_feature`` what its features count from; ``label_names`` what a CSV file's column of names may hold.
     """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
         return read_arff(path, labels, drop)
+    if kind in (".csv", ".tsv"):
+        return read_csv(path, labels, drop, label_names)
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF files: leave it out.")
+        raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF and CSV files: leave it out.")
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
         return read_npz(path, labelled=labels is None)
-    raise DataError(f"{path}: unknown kind of file {kind!r}; use .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
+    raise DataError(f"{path}: unknown kind of file {kind!r}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:

@@ -1,0 +1,174 @@
+"""CSV and TSV files with a header: a row a line, a column a feature or a label.
+
+Labels are 0/1 columns, or one column that holds each row's label names, separated by ``;`` or ``|``. Cells are numbers, or true,
+false, yes and no; empty ones, ``?``, ``NA``, ``NaN`` and ``null`` are missing. Fields are separated by what the header has most
+of: commas, semicolons or tabs.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.opening import read_lines
+from enstruct.errors import ParseError
+
+SEPARATORS = (",", ";", "\t")
+NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(("", "?", "na", "nan", "null"), "nan")}
+HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
+
+
+@dataclass
+class _Table:
+    """``columns``: name -> cells; ``lines``: where each row ends in the file."""
+
+    path: Path
+    columns: dict[str, tuple[str, ...]]
+    lines: list[int]
+
+    def check(self, names: Sequence[str]) -> list[str]:
+        for name in names:
+            if name not in self.columns:
+                raise ParseError(f"there is no column {name!r}; the header has {', '.join([*self.columns][:6])}, ...", self.path)
+        return list(names)
+
+
+def read_csv(
+    path: Path | str,
+    labels: int | str | Path | Sequence[str] | None,
+    drop: Sequence[str] = (),
+    known: Sequence[str] | None = None,
+) -> Dataset:
+    """Read one file.
+
+    ``labels``: a number (n: the first n columns, -n: the last n), names of 0/1 columns (a list, or joined by commas), or one
+    column that holds names; empty: no labels. ``known``: the names that a column of names may hold, in their order; None for
+    those that are there. Raises ParseError (file, line, column).
+    """
+    table = _read(Path(path))
+    dropped = table.check(drop)
+    targets = [name for name in _targets(table, labels) if name not in dropped]
+    left_out = {*targets, *dropped}
+    inputs = [name for name in table.columns if name not in left_out]
+    if not inputs:
+        raise ParseError("no feature column is left", path)
+    X = np.column_stack([_numbers(table, name) for name in inputs])
+    if len(targets) == 1 and not _is_indicator(table.columns[targets[0]]):
+        Y, names = _named(table, targets[0], known)
+    else:
+        Y, names = _indicators(table, targets), tuple(targets)
+    return Dataset(X, Y, tuple(inputs), names, name=Path(path).name)
+
+
+def _read(path: Path) -> _Table:
+    lines = read_lines(path)
+    header = lines[0].removeprefix("\ufeff") if lines else ""
+    separator = max(SEPARATORS, key=header.count)
+    reader = csv.reader([header, *lines[1:]], delimiter=separator)
+    rows, numbers = [], []
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                numbers.append(reader.line_num)
+    except csv.Error as error:
+        raise ParseError(f"no table of fields separated by {separator!r} ({error})", path, reader.line_num) from error
+    if len(rows) < 2:
+        raise ParseError("there are no rows below the header", path)
+    names = _header(path, [name.strip() for name in rows[0]])
+    for row, number in zip(rows, numbers, strict=True):
+        if len(row) != len(names):
+            raise ParseError(f"{len(row)} fields where the header has {len(names)}", path, number)
+    cells = zip(*rows[1:], strict=True)
+    return _Table(path, dict(zip(names, cells, strict=True)), numbers[1:])
+
+
+def _header(path: Path, names: list[str]) -> list[str]:
+    if all(_is_number(name) for name in names):
+        raise ParseError("the first line holds numbers only, and must name the columns", path, 1)
+    for position, name in enumerate(names):
+        if not name:
+            raise ParseError(
+                f"column {position + 1} has no name: name it, or, if it is an index that pandas wrote, write with index=False",
+                path,
+                1,
+            )
+        if name in names[:position]:
+            raise ParseError(f"two columns are called {name!r}", path, 1)
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _targets(table: _Table, labels: Any) -> list[str]:
+    names = list(table.columns)
+    if labels is None:
+        raise ParseError(f"which columns are labels? Say {HOW}", table.path)
+    if isinstance(labels, int):
+        if labels == 0 or abs(labels) >= len(names):
+            raise ParseError(f"{labels} labels asked for, but the file has {len(names)} columns", table.path)
+        return names[:labels] if labels > 0 else names[labels:]
+    if isinstance(labels, (str, Path)):
+        whole = str(labels)
+        labels = [whole] if whole in names else [name.strip() for name in whole.split(",")]
+    return table.check(labels)
+
+
+def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
+    """A column's cells, NaN where they are missing."""
+    cells = [cell.strip() for cell in table.columns[name]]
+    plain = [NUMBERS.get(cell.lower(), cell) for cell in cells]
+    try:
+        return np.array(plain, dtype=np.float64)
+    except ValueError:
+        pass
+    at = next(i for i, cell in enumerate(plain) if not _is_number(cell))
+    raise ParseError(
+        f"{cells[at]!r} is no number: make 0/1 columns of what is text, or leave it out (drop=[{name!r}], --drop [{name}])",
+        table.path,
+        table.lines[at],
+        name,
+    )
+
+
+def _is_indicator(cells: Sequence[str]) -> bool:
+    return {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} <= {"0", "1", "0.0", "1.0"}
+
+
+def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
+    Y = np.zeros((len(table.lines), len(targets)), dtype=np.uint8)
+    for k, name in enumerate(targets):
+        values = _numbers(table, name)
+        bad = ~np.isin(values, (0.0, 1.0))
+        if bad.any():
+            raise ParseError("a label must be 0 or 1 and not missing", table.path, table.lines[int(np.argmax(bad))], name)
+        Y[:, k] = values
+    return sparse.csr_matrix(Y)
+
+
+def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
+    """Of a column of names: an empty cell is a row without labels."""
+    sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in table.columns[target]]
+    names = tuple(sorted(set().union(*sets)) if known is None else known)
+    number = {name: k for k, name in enumerate(names)}
+    for at, found in enumerate(sets):
+        if unknown := sorted(found - number.keys()):
+            raise ParseError(f"the model has no label {unknown[0]!r}: take it out", table.path, table.lines[at], target)
+    rows = np.repeat(np.arange(len(sets)), [len(found) for found in sets])
+    columns = [number[name] for found in sets for name in sorted(found)]
+    Y = sparse.csr_matrix((np.ones(len(rows), np.uint8), (rows, columns)), shape=(len(sets), len(names)))
+    return Y, names

@@ -1,0 +1,128 @@
+"""CSV files: which columns are labels, what cells mean, and what is said of those that cannot be read."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from enstruct.cli.main import main
+from enstruct.data.csv_table import read_csv
+from enstruct.data.load import read_file
+from enstruct.data.npz import read_npz
+from enstruct.errors import ParseError
+
+COLUMNS = "a,b,jazz,pop\n1,2.5,0,1\n-3e2,,1,1\n"
+NAMES = "title\tloud\ttags\none\tTrue\tpop;jazz\ntwo\tno\t\nthree\t?\tjazz | pop|jazz\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text, name="songs.csv"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return written
+
+
+@pytest.mark.parametrize("labels", [-2, "jazz,pop", "jazz, pop", ["jazz", "pop"]])
+def test_columns_of_labels(write, labels):
+    data = read_csv(write(COLUMNS), labels)
+    assert (data.feature_names, data.label_names) == (("a", "b"), ("jazz", "pop"))
+    np.testing.assert_array_equal(data.X, [[1, 2.5], [-300, np.nan]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 1]])
+
+
+def test_a_column_of_names(write):
+    path = write(NAMES, "songs.tsv")
+    data = read_csv(path, "tags", drop=["title"])
+    assert (data.feature_names, data.label_names) == (("loud",), ("jazz", "pop"))
+    np.testing.assert_array_equal(data.X.ravel(), [1, 0, np.nan])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 0], [1, 1]])
+    wider = read_csv(path, "tags", ["title"], known=["blues", "pop", "jazz"])
+    np.testing.assert_array_equal(wider.Y.toarray(), [[0, 1, 1], [0, 0, 0], [0, 1, 1]])
+    with pytest.raises(ParseError, match=r"songs.tsv, line 2, column 'tags': the model has no label 'jazz'"):
+        read_csv(path, "tags", ["title"], known=["pop"])
+
+
+def test_the_first_columns_one_column_and_none(write):
+    path = write(COLUMNS)
+    assert read_csv(path, -2, drop=["jazz"]).label_names == ("pop",)
+    assert read_csv(path, "pop").feature_names == ("a", "b", "jazz")
+    assert read_csv(path, "pop").Y.toarray().ravel().tolist() == [1, 1]
+    assert read_csv(path, ()).Y.shape == (2, 0)
+    assert read_csv(path, ["pop"], drop=["a"]).feature_names == ("b", "jazz")
+
+
+def test_as_spreadsheets_write_them(write, tmp_path):
+    excel = "\ufeff" + 'a;"b; and c";pop\r\n1;2;1\r\n\r\n3;"4";0\r\n'
+    data = read_csv(write(excel), -1)
+    assert data.feature_names == ("a", "b; and c")
+    np.testing.assert_array_equal(data.X, [[1, 2], [3, 4]])
+    with gzip.open(tmp_path / "s.csv.gz", "wt") as file:
+        file.write(COLUMNS)
+    assert read_file(tmp_path / "s.csv.gz", -2).label_names == ("jazz", "pop")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "message"),
+    [
+        (COLUMNS, None, "which columns are labels"),
+        (COLUMNS, 4, "4 labels asked for, but the file has 4 columns"),
+        (COLUMNS, 0, "0 labels asked for"),
+        (COLUMNS, "rock", "no column 'rock'; the header has a, b, jazz, pop"),
+        (COLUMNS, -3, "line 3, column 'b': a label must be 0 or 1 and not missing"),
+        (COLUMNS, ["a", "b", "jazz", "pop"], "no feature column is left"),
+        ("a,b\n1,x\n", 1, r"line 2, column 'b': 'x' is no number.*--drop \[b\]"),
+        ("a,b\n1,2,3\n", 1, "line 2: 3 fields where the header has 2"),
+        ("a,a\n1,2\n", 1, "two columns are called 'a'"),
+        (",a,b\n0,1,2\n", -1, "column 1 has no name.*index=False"),
+        ("1,2\n1,2\n", -1, "must name the columns"),
+        ("a,b\n", -1, "no rows below the header"),
+        ("", -1, "no rows below the header"),
+        ('a,b\n1,"' + "x" * 200_000 + '"\n', -1, "no table of fields separated by ','"),
+    ],
+)
+def test_what_cannot_be_read_is_named(write, text, labels, message):
+    with pytest.raises(ParseError, match=message):
+        read_csv(write(text), labels)
+
+
+def test_from_training_to_prediction(write, tmp_path, monkeypatch, capsys, blocks):
+    """A column of names, other columns first in the second file, and fewer names there."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"x{i}" for i in range(blocks.X.shape[1])]
+    labels = [";".join(blocks.label_names[k] for k in row.indices) for row in blocks.Y]
+    X = np.round(blocks.X, 3)
+
+    def rows(indices, order):
+        head = ",".join([*(names[i] for i in order), "tags"])
+        return "\n".join([head, *(",".join([*(str(X[r, i]) for i in order), labels[r]]) for r in indices)]) + "\n"
+
+    order = range(len(names))
+    write(rows(range(250), order), "train.csv")
+    write(rows(range(250, 254), order[::-1]), "test.csv")
+    fast = ["--model.max_iter", "2", "--model.hidden", "8"]
+    assert main(["train", "train.csv", "--labels", "tags", "--out", "m", *fast]) == 0
+    assert main(["evaluate", "m", "test.csv", "--labels", "tags"]) == 0
+    assert main(["predict", "m", "test.csv", "--labels", "tags", "--out", "with.txt"]) == 0
+    (tmp_path / "bare.csv").write_text(rows(range(250, 254), order).replace(",tags", "", 1), "utf-8")
+    bare = [line.rpartition(",")[0] if k else line for k, line in enumerate((tmp_path / "bare.csv").read_text().splitlines())]
+    (tmp_path / "bare.csv").write_text("\n".join(bare), "utf-8")
+    assert main(["predict", "m", "bare.csv", "--unlabelled", "--out", "without.txt"]) == 0
+    assert (tmp_path / "with.txt").read_text() == (tmp_path / "without.txt").read_text()
+    assert main(["compare", "train.csv", "--labels", "tags", "--methods", "binary-relevance", "--seeds", "1"]) == 0
+    capsys.readouterr()
+    assert main(["train", "train.csv", "--out", "m"]) == 2
+    assert "which columns are labels" in capsys.readouterr().err
+
+
+def test_the_same_rows_as_in_an_archive(write, tmp_path, monkeypatch, blocks):
+    monkeypatch.chdir(tmp_path)
+    assert main(["data", "synthetic", "mine.npz", "--rows", "50"]) == 0
+    archive = read_npz("mine.npz")
+    head = ",".join([*archive.feature_names, *archive.label_names])
+    lines = [",".join(map(repr, [*x.tolist(), *y.tolist()])) for x, y in zip(archive.X, archive.Y.toarray(), strict=True)]
+    data = read_csv(write("\n".join([head, *lines])), -len(archive.label_names))
+    np.testing.assert_array_equal(data.X, archive.X)
+    assert (data.Y != archive.Y).nnz == 0
+    assert (data.feature_names, data.label_names) == (archive.feature_names, archive.label_names)
