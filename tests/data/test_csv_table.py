@@ -70,7 +70,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         (COLUMNS, 4, "4 labels asked for, but the file has 4 columns"),
         (COLUMNS, 0, "0 labels asked for"),
         (COLUMNS, "rock", "no column 'rock'; the header has a, b, jazz, pop"),
-        (COLUMNS, -3, "line 3, column 'b': a label must be 0 or 1 and not missing"),
+        (COLUMNS, -3, "line 2, column 'b': a label must be 0 or 1 and not missing"),
         (COLUMNS, ["a", "b", "jazz", "pop"], "no feature column is left"),
         ("a,b\n1,x\n", 1, r"line 2, column 'b': 'x' is no number.*--drop \[b\]"),
         ("a,b\n1,2,3\n", 1, "line 2: 3 fields where the header has 2"),
