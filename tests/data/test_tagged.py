@@ -65,6 +65,34 @@ def test_unlabelled_columns_and_writing_them(tmp_path):
     assert read_conll(again) == (sentences, [["X", "Y"], ["X"]])
 
 
+UNIVERSAL = """# sent_id = 1
+1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_
+1\tde\tde\tADP\tIN\t_\t2\tcase\t_\t_
+2\tel mar\tmar\tNOUN\tNN\tNumber=Sing\t0\troot\t_\t_
+2.1\tva\tir\tVERB\t_\t_\t_\t_\t0:root\t_
+
+# text = sí
+1\tsí\tsí\tINTJ\tUH\t_\t0\troot\t_\tSpaceAfter=No
+
+"""
+
+
+def test_universal_columns(tmp_path):
+    path = write(tmp_path / "es.conllu", UNIVERSAL)
+    found = read_tagged(path)
+    assert found.sentences == [["de", "el mar"], ["sí"]]
+    assert found.tags == [["ADP", "NOUN"], ["INTJ"]]
+    assert read_tagged(path, [2, 1]).sentences == [[("de", "IN", "de"), ("el mar", "NN", "mar")], [("sí", "UH", "sí")]]
+    bare = write(tmp_path / "bare.conllu", UNIVERSAL.replace("INTJ", "_"))
+    assert read_tagged(bare, labelled=False).sentences == found.sentences
+    with pytest.raises(ParseError, match=r"bare.conllu, line 8: 'sí' has no UPOS tag"):
+        read_tagged(bare)
+    with pytest.raises(ParseError, match="CoNLL-U has ten columns with tabs between them, this line 4"):
+        read_tagged(write(tmp_path / "short.conllu", "1 de de ADP\n".replace(" ", "\t")))
+    with pytest.raises(ParseError, match="no column 8"):
+        read_tagged(path, [8])
+
+
 def test_citations(tmp_path):
     text = "<author> A. Cau. </author> <title> On it. </title> . <br> <date> 1992 </date>\n\n( <title> B </title>\n"
     path = write(tmp_path / "a.tagged.txt", text)

@@ -2,6 +2,9 @@
 
 The first column is the word, the last one the tag. Lines that begin with ``-DOCSTART-`` are left out. Every line has as many
 columns as the first.
+
+Of CoNLL-U (``.conllu``) the tag is UPOS, and the columns beside the word are 1 lemma, 2 XPOS, 3 features, 4 head, 5 relation,
+6 enhanced relations, 7 notes. Comments, ranges of words and empty nodes are no tokens.
 """
 
 from __future__ import annotations
@@ -19,14 +22,21 @@ def read_conll(
     """(sentences, tags). ``columns`` go beside the word, which makes tokens tuples. Raises ParseError with the line."""
     sentences: list[list[str | tuple[str, ...]]] = [[]]
     tags: list[list[str]] = [[]]
-    width = 0
+    width, universal = 0, ".conllu" in Path(path).suffixes
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip() or line.startswith("-DOCSTART-"):
             if sentences[-1]:
                 sentences.append([])
                 tags.append([])
             continue
-        cells = line.rstrip().split("\t") if "\t" in line else line.split()
+        if universal:
+            if line.startswith("#"):
+                continue
+            cells = _universal(path, number, line, labelled)
+            if not cells:
+                continue
+        else:
+            cells = line.rstrip().split("\t") if "\t" in line else line.split()
         if width == 0:
             width = len(cells)
             _check_columns(path, number, width, columns, labelled)
@@ -41,6 +51,21 @@ def read_conll(
     if not sentences:
         raise ParseError("there are no tokens in it", path)
     return sentences, tags if labelled else None
+
+
+def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list[str]:
+    """[word, lemma, ..., UPOS] of a token's ten columns, without UPOS where it is not asked for; nothing where there is none."""
+    cells = line.rstrip("\r\n").split("\t")
+    if len(cells) != 10:
+        raise ParseError(
+            f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {line.strip()[:60]!r}", path, number
+        )
+    token, word, lemma, upos, *others = cells
+    if not token.isdigit():
+        return []
+    if labelled and upos == "_":
+        raise ParseError(f"{word!r} has no UPOS tag: say that the file is unlabelled, or leave its sentence out", path, number)
+    return [word, lemma, *others, *([upos] if labelled else [])]
 
 
 def _check_columns(path: Path | str, number: int, width: int, columns: Sequence[int], labelled: bool) -> None:
