@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from safetensors import SafetensorError
@@ -52,10 +52,21 @@ def claimed(path: Path) -> Iterator[bool]:
         except OSError:
             yield False
             return
+        if fcntl is not None and not _is_still(path, file):  # opened before another holder, now gone, took its file away
+            yield False
+            return
         try:
             yield True
         finally:
             path.unlink(missing_ok=True)
+
+
+def _is_still(path: Path, file: IO[str]) -> bool:
+    """Whether the open file is the one that is there."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:

@@ -1,7 +1,8 @@
-"""Metrics of label sets, nan-safe: two empty sets agree (F1 = 1), and nothing divides by zero.
+"""Metrics of label sets: two empty sets agree (F1 = 1), and nothing divides by zero.
 
-All take indicator matrices (rows, labels), dense or CSR, optional row weights, and return a float in
-[0, 1]. Higher is better except for ``hamming_loss`` and ``calibration_error``.
+Those of answers take indicator matrices (rows, labels), dense or CSR, and optional row weights; ``average_precision`` (NaN where
+no label occurs) and ``calibration_error`` the truth and probabilities. All return a float in [0, 1]. Higher is better except for
+``hamming_loss`` and ``calibration_error``.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _summary(y: NDArray[Any]) -> dict[str, Any]:
     return {
         "counts": np.histogram(y, BINS)[0].tolist(),
         "spiked": float(spiked.mean()),
-        "spiked_above_0.1": float(spiked[on].mean()) if on.any() else float("nan"),
+        "spiked_above_0.1": float(spiked[on].mean()) if on.any() else None,
     }
 
 

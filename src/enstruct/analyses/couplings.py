@@ -53,6 +53,8 @@ def measure(
     method = get_method(parameters["method"])
     if not method.has_energy:
         raise ConfigError(f"Method {parameters['method']!r} has no energy whose gradient could be taken in several ways.")
+    if parameters.get("monitor", "auto") == "fixed":
+        raise ConfigError("This analysis draws scores that monitor='fixed' does not take: leave it out.")
     if parameters.get("metric", METRIC) != METRIC:
         raise ConfigError(f"This analysis draws {METRIC} alone, not {parameters['metric']}.")
     for coupling in COUPLINGS.values():

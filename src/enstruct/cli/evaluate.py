@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
@@ -45,10 +46,11 @@ def run(options: Namespace) -> None:
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
     truth = data.Y[:, label_columns(model.notes_["label_names"], data)]
     p = model.predict_proba(X)
+    precision = average_precision(truth, p)
     figures: dict[str, Any] = {
         "rows": len(data),
         "decision": model.decision_,
-        "average precision": average_precision(truth, p),
+        "average precision": None if np.isnan(precision) else precision,  # no label occurs, and JSON has no NaN
         "calibration error": calibration_error(truth, p),
         "rules": {},
     }
@@ -59,10 +61,7 @@ def run(options: Namespace) -> None:
         chosen = " (in force)" if rule == model.decision_ else ""
         table.add_row(rule + chosen, *(f"{100 * value:.2f}" for value in scores.values()))
     Console().print(table)
-    say(
-        f"{len(data)} rows; average precision {100 * figures['average precision']:.2f}; "
-        f"calibration error {100 * figures['calibration error']:.2f}"
-    )
+    say(f"{len(data)} rows; average precision {100 * precision:.2f}; calibration error {100 * figures['calibration error']:.2f}")
     if model.notes_.get("source") == options.data:
         say("these are the rows it was trained on, those held out among them: this is no test")
     if options.json is not None:

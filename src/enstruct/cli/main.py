@@ -2,7 +2,7 @@
 
 ``enstruct COMMAND --help`` describes each.
 
-Every command takes ``--config FILE.yaml`` with any of its options; what stands on the command line wins.
+Most commands take ``--config FILE.yaml`` with any of their options; what stands on the command line wins.
 """
 
 from __future__ import annotations

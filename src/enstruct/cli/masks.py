@@ -23,6 +23,7 @@ from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.image_folders import (
     NAMED,
     VALIDATION,
+    has_parts,
     load_picture_parts,
     load_pictures,
     near_duplicate_pictures,
@@ -95,10 +96,9 @@ def run(options: Namespace) -> None:
 
 
 def _train(options: Namespace) -> None:
-    whole = options.data not in NAMED and (Path(options.data) / "images").is_dir()
     train = load_pictures(options.data, "train")
     held: tuple[Any, ...] = ()
-    if not whole:
+    if has_parts(options.data):
         validation = load_pictures(options.data, "validation")
         held = (validation.images, validation.truth())
     with resumable(options.out, options.resume) as callbacks:
@@ -167,8 +167,7 @@ def _evaluate(options: Namespace) -> None:
     console = Console()
     console.print(table)
     say(f"{len(data)} images")
-    has_parts = options.data in NAMED or not _is_plain(options.data)
-    if segmenter.notes_.get("source") == options.data and not (has_parts and options.part not in TRAINED_ON):
+    if segmenter.notes_.get("source") == options.data and not (has_parts(options.data) and options.part not in TRAINED_ON):
         say("these are the images it was trained on, those held out among them: this is no test")
     if options.json is not None:
         write_json(options.json, {"images": len(data), "rules": figures})

@@ -111,7 +111,8 @@ def _train(options: Namespace) -> None:
 
 def _training_data(options: Namespace) -> tuple[Tagged, Tagged | None]:
     if options.validation is not None:
-        return load_tagged(options.data, "train", options.columns), read_tagged(options.validation, options.columns)
+        part = "full" if options.data in TAGGED and "train" not in TAGGED[options.data].parts else "train"
+        return load_tagged(options.data, part, options.columns), read_tagged(options.validation, options.columns)
     if options.data in TAGGED and "validation" in TAGGED[options.data].parts:
         parts = load_tagged_parts(options.data, columns=options.columns)
         return parts.train, parts.validation

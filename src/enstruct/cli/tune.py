@@ -86,7 +86,9 @@ def _write(options: Namespace, found: list[dict[str, Any]]) -> None:
 def _show(found: list[dict[str, Any]]) -> None:
     table = Table("method", "validation", "trials", "searched settings")
     for best in found:
-        found_there = {k: v for k, v in best["settings"].items() if k in SEARCHED or k in SEARCHED_WHERE_THERE}
+        found_there = dict(best["settings"])
+        if "energy_network" in found_there:
+            found_there["units"] = found_there.pop("energy_network")["fields"]["units"]
         text = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found_there.items())
         counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
         table.add_row(best["method"], f"{100 * best['value']:.2f}", counts, text)

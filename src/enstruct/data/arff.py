@@ -31,7 +31,8 @@ MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
     for pair in (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("-1", "1"), ("absent", "present"))
 }
 IDENTIFIER_SHARE = 0.5
-TOKEN = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
+TOKEN = re.compile(r"""\s*((?:\d+\s+)?'(?:[^'\\]|\\.)*'|(?:\d+\s+)?"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
+"""A value, or of sparse rows its number and it, as it is quoted."""
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
 
 
@@ -128,7 +129,10 @@ def _attribute(path: Path, number: int, line: str) -> Attribute:
     if kind in ("numeric", "real", "integer"):
         return Attribute(name, "numeric", number)
     if kind == "hierarchical":
-        return Attribute(name, "hierarchical", number, declared=declared.split(None, 1)[1])
+        classes = declared[len(kind) :].strip()
+        if not classes:
+            raise ParseError("a hierarchical attribute needs its classes", path, number, name)
+        return Attribute(name, "hierarchical", number, declared=classes)
     if kind in ("string", "date", "relational"):
         return Attribute(name, "text", number)
     raise ParseError(f"unknown attribute type {kind!r}", path, number, name)
@@ -253,6 +257,8 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
             index, _, value = token.partition(" ")
             if not index.isdigit() or int(index) >= n or not value:
                 raise ParseError(f"bad entry {token!r}: expected 'index value' with index < {n}", file.path, number)
+            if rows[int(index)][-1:] == [row]:
+                raise ParseError(f"attribute {index} stands twice in this row", file.path, number)
             rows[int(index)].append(row)
             texts[int(index)].append(_unquote(value.strip()))
     return {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}

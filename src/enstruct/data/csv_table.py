@@ -22,7 +22,8 @@ from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 SEPARATORS = (",", ";", "\t")
-NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(("", "?", "na", "nan", "null"), "nan")}
+MISSING = frozenset(("", "?", "na", "nan", "null"))
+NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
 HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
 
 
@@ -146,7 +147,9 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
 
 
 def _is_indicator(cells: Sequence[str]) -> bool:
-    return {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} <= {"0", "1", "0.0", "1.0"}
+    """Whether all that is there is 0 or 1, so that a gap is no row without labels but a mistake."""
+    there = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
+    return bool(there) and there <= {"0", "1", "0.0", "1.0"}
 
 
 def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
@@ -161,8 +164,9 @@ def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
 
 
 def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
-    """Of a column of names: an empty cell is a row without labels."""
-    sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in table.columns[target]]
+    """Of a column of names: a missing cell is a row without labels."""
+    cells = ("" if cell.strip().lower() in MISSING else cell for cell in table.columns[target])
+    sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
     names = tuple(sorted(set().union(*sets)) if known is None else known)
     number = {name: k for k, name in enumerate(names)}
     for at, found in enumerate(sets):

@@ -88,6 +88,11 @@ def load_pictures(source: str, part: str) -> Pictures:
     return replace(read_pictures(found[0]), name=source)
 
 
+def has_parts(source: str) -> bool:
+    """Whether a set is in folders train, val and test, and not one of images with masks."""
+    return not (_folder(source) / "images").is_dir()
+
+
 def _folder(source: str) -> Path:
     root = data_root()
     if source in NAMED and root is not None and (root / NAMED[source]).is_dir():

@@ -42,6 +42,8 @@ def read_file(
         return read_csv(path, labels, drop, label_names)
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
         raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF and CSV files: leave it out.")
+    if drop and kind in (*SVMLIGHT, ".npz"):
+        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={[*drop]!r} is not for this kind.")
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
@@ -56,6 +58,10 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
         if not Path(source).is_file():
             raise _not_there(source)
         return read_file(source, labels, drop)
+    if drop or labels not in (None, ()):
+        raise DataError(
+            f"{source} is a set of the catalogue, which knows its labels: leave out labels and drop, or give its file."
+        )
     return _read_part(entry, part)
 
 

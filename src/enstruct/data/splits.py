@@ -50,6 +50,8 @@ class Folds(Sequence[Splits]):
     def __init__(self, data: Dataset, k: int, seed: int = 0) -> None:
         if not 2 <= k <= len(data):
             raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it makes 2 to {len(data)} folds, not {k}.")
+        if len(data) - -(-len(data) // k) < 2:
+            raise DataError(f"{data.name or 'This set'} has {len(data)} rows: {k} folds leave too few to train and to validate.")
         self.data, self.seed, self.tests = data, seed, stratified_folds(data.Y, k, seed)
         self._last: tuple[int, Splits] | None = None
 

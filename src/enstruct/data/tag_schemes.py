@@ -102,7 +102,7 @@ def legal_transitions(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """(tags, tags) whether one may follow the other, (tags,) which may begin a sentence, (tags,) which may end one.
 
-    Without a scheme, and in IOB1, everything may.
+    Without a scheme, in IOB1, and in BILOU, which taggers work with as BIOES, everything may.
     """
     n = len(tags)
     follow, begin, end = np.ones((n, n), dtype=bool), np.ones(n, dtype=bool), np.ones(n, dtype=bool)

@@ -17,8 +17,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def activation(name: str) -> Callable[[Tensor], Tensor]:
-    """The coordinate-wise non-linearity called ``name``; ConfigError if unknown."""
+def check_activation(name: str) -> None:
+    """ConfigError for one that is unknown."""
     if name not in ACTIVATIONS:
         raise unknown_name("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 
 
 def channels_first(x: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class FCN(nn.Module):
         self, channels: int, width: int = 32, out_features: int = 32, nonlinearity: str = "relu", dropout: float = 0.0
     ) -> None:
         super().__init__()
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         self.nonlinearity, self.out_features = nonlinearity, out_features
         widths = [channels, width, 2 * width, 2 * width]
         self.scales = nn.ModuleList(

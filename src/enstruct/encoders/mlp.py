@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.sparse_mlp import SparseLinear
 from enstruct.errors import ConfigError
 
@@ -36,7 +36,7 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         self.nonlinearity = nonlinearity
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         if hidden < 1 or layers < 0 or not 0 <= dropout < 1:
             raise ConfigError(
                 f"An MLP has hidden >= 1, layers >= 0 and 0 <= dropout < 1; they are {hidden!r}, {layers!r} and {dropout!r}."

@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first, channels_last, resized
 
 
@@ -22,7 +22,7 @@ class UNet(nn.Module):
 
     def __init__(self, channels: int, width: int = 16, levels: int = 2, nonlinearity: str = "relu", dropout: float = 0.0) -> None:
         super().__init__()
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         self.out_features = width
         widths = [width * 2**i for i in range(levels + 1)]
         self.first = Block(channels, width, nonlinearity)

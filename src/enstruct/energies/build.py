@@ -107,7 +107,8 @@ def refresh_features(energy: nn.Module, encoder: nn.Module, features: str) -> No
 def transplant(energy: nn.Module, predictor: nn.Module) -> None:
     """SPEN's pretraining (A.4): the energy takes a trained predictor's features, and E_local = -logits.
 
-    ConfigError for an energy without a local term or with another feature network than the predictor's.
+    ConfigError for a module of one's own, and for an energy without a local term; features and predictor are as the estimators
+    build them, of one shape.
     """
     if not isinstance(energy, SumEnergy):
         raise ConfigError("Pretraining the local energy needs an EnergySpec energy; a module of your own has no local term.")

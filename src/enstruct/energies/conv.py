@@ -13,7 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import ConfigError
@@ -27,7 +27,7 @@ class ConvEnergy(Term):
         super().__init__()
         if window < 1 or window % 2 == 0:
             raise ConfigError(f"The window of a convolutional energy is odd, not {window}.")
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         self.nonlinearity = nonlinearity
         self.measure = nn.Conv1d(n_tags, units, window, padding=window // 2)
         self.weights = nn.Parameter(torch.empty(units).normal_(std=math.sqrt(2 / units)))

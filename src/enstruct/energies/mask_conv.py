@@ -14,7 +14,7 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first
 from enstruct.energies.base import Term
 from enstruct.spaces.label_vectors import Labels
@@ -28,7 +28,7 @@ class MaskConvEnergy(Term):
 
     def __init__(self, n_features: int, n_classes: int, units: int = 32, nonlinearity: str = "relu") -> None:
         super().__init__()
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         self.nonlinearity = nonlinearity
         self.of_features = nn.Conv2d(n_features, units, 5, stride=2, padding=2)
         self.of_mask = nn.Conv2d(n_classes, units, 5, stride=2, padding=2, bias=False)

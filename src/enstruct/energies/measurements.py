@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.encoders.activations import ACTIVATIONS, activation
+from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.errors import ConfigError
 from enstruct.spaces.label_vectors import Labels, project
 
@@ -38,7 +38,7 @@ class Measurements(nn.Module):
 
     def __init__(self, n_labels: int, units: int, nonlinearity: str, layers: int, convex: bool) -> None:
         super().__init__()
-        activation(nonlinearity)
+        check_activation(nonlinearity)
         if layers not in (1, 2):
             raise ConfigError(f"A measurement energy has 1 or 2 layers, not {layers}.")
         if convex and nonlinearity not in CONVEX:

@@ -30,6 +30,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from enstruct.checks import check_numbers
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
@@ -46,7 +47,6 @@ from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
-from enstruct.training.settings import check_numbers
 
 log = logging.getLogger("enstruct")
 
@@ -386,7 +386,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise
         except FileNotFoundError as error:
             raise ModelFileError(f"{path} is not such a model folder: {error.filename} is missing.") from error
-        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise ModelFileError(f"{path} is damaged ({error}).") from error
         model.classes_ = model.labels_.classes
         return model

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from enstruct.checks import check_given, check_numbers, check_rates, check_whole
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
@@ -36,7 +37,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
 from enstruct.training.randomness import forked
-from enstruct.training.settings import Settings, check_given, check_numbers, check_rates, check_whole
+from enstruct.training.settings import Settings
 
 log = logging.getLogger("enstruct")
 
@@ -334,7 +335,7 @@ class EnergyEstimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=; or another device=.
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=, inference=; or another device=.
 
         Raises ModelFileError, and ConfigError for a device that is not here.
         """

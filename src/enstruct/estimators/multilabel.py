@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
+from enstruct.checks import check_share
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
@@ -26,7 +27,6 @@ from enstruct.objectives import Density
 from enstruct.training.game import Game
 from enstruct.training.loop import Loop
 from enstruct.training.randomness import States, forked, set_states, states
-from enstruct.training.settings import check_share
 
 MIN_ROWS_TO_HOLD_OUT = 60
 

@@ -261,8 +261,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
-        A custom ``encoder``, ``energy_network`` module or ``Method`` object is code: it is named in the folder and must
-        be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
+        A custom ``encoder``, ``energy_network`` module, ``inference`` or ``Method`` object is code: it is named in the folder and
+        must be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
         Raises SaveError, ModelFileError.
         """
         self._check_fitted()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from torch import nn
 
+from enstruct.checks import check_dropout, check_share, check_whole
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
 from enstruct.decisions.judge import MaskJudge
@@ -23,7 +24,7 @@ from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
 from enstruct.training.batches import to_inputs
-from enstruct.training.settings import Settings, check_dropout, check_share, check_whole
+from enstruct.training.settings import Settings
 
 NETWORKS = ("unet", "fcn")
 CORNERS = (0.0, 1.0)

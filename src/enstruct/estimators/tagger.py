@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from enstruct.checks import check_dropout, check_share, check_whole
 from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
@@ -34,7 +35,6 @@ from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
 from enstruct.training.loop import Judge
-from enstruct.training.settings import check_dropout, check_share, check_whole
 
 log = logging.getLogger("enstruct")
 Sentence = Sequence[Token]

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from enstruct.checks import check_whole
 from enstruct.errors import ConfigError, DivergenceError
 
 Player = Literal["energy", "predictor"]
@@ -71,9 +72,7 @@ class Coupling:
     """Whether the gradient counts how the predictor reacts, so that candidates must carry a gradient to it."""
 
     def __post_init__(self) -> None:
-        for name in ("energy_steps", "predictor_steps", "repeats"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        check_whole(1, **{name: getattr(self, name) for name in ("energy_steps", "predictor_steps", "repeats")})
         if self.first not in ("energy", "predictor"):
             raise ConfigError(f"first must be 'energy' or 'predictor', not {self.first!r}.")
 

@@ -31,8 +31,8 @@ TELLING = {
     "thesis": "thesis dissertation ph.d phd master's",
     "institution": "university univ institute department dept laboratory laboratories lab college school center centre",
     "publisher": (
-        "press springer springer-verlag verlag wiley elsevier kluwer publishers publisher publishing addison- "
-        "wesley prentice prentice-hall mcgraw-hill north-holland kaufmann academic"
+        "press springer springer-verlag verlag wiley elsevier kluwer publishers publisher publishing addison wesley "
+        "addison-wesley prentice prentice-hall mcgraw-hill north-holland kaufmann academic"
     ),
     "editor": "ed eds editor editors edited",
     "volume": "vol volume no number",
@@ -96,7 +96,8 @@ class Reference:
         begin = next((i for i, word in enumerate(self.words) if word.startswith(('"', "``", "“"))), None)
         if begin is None:
             return []
-        end = next((i for i in range(begin, len(self.words)) if re.search(r"(\"|''|”)[.,]?$", self.words[i])), None)
+        bare = self.words[begin] == '"'  # a mark by itself would close what it opens
+        end = next((i for i in range(begin + bare, len(self.words)) if re.search(r"(\"|''|”)[.,]?$", self.words[i])), None)
         return list(range(begin, end + 1)) if end is not None else []
 
     @cached_property

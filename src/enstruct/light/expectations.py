@@ -36,7 +36,10 @@ class Expectation:
         total = sum(known.values())
         if not 0 < total <= 1 + EPS or min(known.values()) < 0:
             raise ConfigError(f"The probabilities of the expectation {self.name!r} add up to {total:g}.")
-        rest = (1 - total) / max(1, len(names) - len(known))
+        others = len(names) - len(known)
+        if not others and total < 1 - EPS:
+            raise ConfigError(f"The probabilities of the expectation {self.name!r} name every tag and add up to {total:g}.")
+        rest = (1 - total) / max(1, others)
         return np.array([known.get(tag, rest) for tag in names])
 
 

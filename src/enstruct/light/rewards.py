@@ -118,12 +118,11 @@ class Judged:
         """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""
         if self.labelled.all():
             return truth
-        known = torch.from_numpy(self.labelled).to(truth.device).view(-1, 1, 1)
         some = np.flatnonzero(~self.labelled)
         index = torch.from_numpy(some).to(truth.device)
         out = truth.clone()
         out[index] = self.take(some).improved(y[index], None if mask is None else mask[index])
-        return torch.where(known, truth, out)
+        return out
 
     def cost(self, error: Tensor, y: Tensor, mask: Tensor | None, averaged: bool) -> Tensor:
         """(batch, samples) the cost above; ``error`` (batch, samples): wrong tags, or their share if ``averaged``."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from enstruct.checks import check_whole
 from enstruct.errors import ConfigError
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, straight_through
@@ -84,8 +85,7 @@ class PerturbedSamples:
 
 
 def _check_count(n: int) -> None:
-    if n < 1:
-        raise ConfigError(f"The number of samples must be at least 1, not {n}.")
+    check_whole(1, n_samples=n)
 
 
 class _Point(NegativeSource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,12 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
     terms = [] if model.energy_ is None else [t for t in getattr(model.energy_, "terms", []) if isinstance(t, GlobalEnergy)]
     if not terms:
         raise ConfigError("This model's energy has no global term, so there is no measurement matrix to draw.")
-    order = np.argsort(-np.abs(terms[0].measurements.weights.detach().numpy()))[:16]
-    matrix = terms[0].measurement_matrix().numpy()[order]
+    term = copy.deepcopy(terms[0]).cpu()  # the model may be on another device
+    order = np.argsort(-np.abs(term.measurements.weights.detach().numpy()))[:16]
+    matrix = term.measurement_matrix().numpy()[order]
     varying = model.constants_.varying
     names = [label_names[i] for i in varying]
-    pairs = pair_interactions(terms[0], torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
+    pairs = pair_interactions(term, torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
     figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
     heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)

@@ -77,7 +77,8 @@ def table_sections(table: LabelTable, folder: Path) -> list[str]:
     for store in stores:
         partly = [name for name in table.datasets if first[name] is not store and _is_tried(store, name)]
         datasets = [name for name in table.datasets if first[name] is store or name in partly]
-        sections.append(reproduced_section(table, store, datasets, partly))
+        if datasets:  # none where all of a place's runs are of sets that the table no longer has
+            sections.append(reproduced_section(table, store, datasets, partly))
     return sections
 
 
@@ -86,10 +87,10 @@ def _is_tried(store: Store, dataset: str, row: str = "") -> bool:
     return any(key.dataset == dataset and row in ("", key.method) for key in (*store.runs, *store.diverged))
 
 
-def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] = (), partly: Sequence[str] = ()) -> str:
+def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] | None = None, partly: Sequence[str] = ()) -> str:
     """The runs of one version and machine, on ``datasets``, or all of the table's; ``partly``: those of which rows without runs
     are left out."""
-    datasets = datasets or table.datasets
+    datasets = table.datasets if datasets is None else datasets
     place = f" ({', '.join(store.where[len(SAME) :])})" if store.where[len(SAME) :] else ""
     lines = [f"### {table.name}: {table.title}{place}", "", f"{table.published_as}. " + _where(store), ""]
     lines += [table.why_fair_only, ""] if table.why_fair_only else []

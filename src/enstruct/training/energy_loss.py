@@ -27,6 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from enstruct.checks import check_rates
 from enstruct.customise import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
@@ -38,7 +39,7 @@ from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.settings import Settings, check_rates
+from enstruct.training.settings import Settings
 
 IGNORED = -100
 WARMUP = 500

@@ -49,7 +49,6 @@ class Progress:
     epoch: int = 0  # finished epochs of this stage
     best: dict[str, float] = field(default_factory=dict)
     best_epoch: dict[str, int] = field(default_factory=dict)
-    done: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
     snapshots: dict[int, Weights] = field(default_factory=dict)  # of the best epochs
 
@@ -103,7 +102,6 @@ class Loop:
             if self.progress.stage + 1 == len(stages):
                 break
             self.progress = Progress(stage=self.progress.stage + 1, history=self.progress.history)
-        self.progress.done = True
         self.game.release()
         for callback in self.callbacks:
             callback.on_train_end(self)

@@ -7,6 +7,9 @@ energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``m
                                       repeats of what has no energy too: else one side alone could learn more from a batch
 inference_rate                        of methods that answer by it, log-uniform in e^[-5, 0]
 layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
+units                                 of energies that measure the output: 200 .. 400
+
+What a method fixes itself, or has no use for, is not searched.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ WEIGHTS = (math.exp(-6.9), math.exp(2.3))
 SPREADS = (math.exp(-6.9), math.exp(1.6))
 INFERENCE_RATES = (math.exp(-5), 1.0)
 ENERGY_STEPS, REPEATS = (1, 3, 6, 9, 12), (1, 5, 10)
+MEASURING = frozenset(("global", "conditional", "conv"))
+"""Terms that have units."""
 
 
 def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, Any]:
@@ -37,17 +42,15 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
         raise ConfigError(f"{method.name!r} is fitted by a solver that chooses its own settings: there is nothing to tune.")
     if most_updates < 1:
         raise ConfigError(f"most_updates must be at least 1, not {most_updates}.")
-    given: dict[str, Any] = {
-        "layers": trial.suggest_int("layers", 1, 5),
-        "hidden": trial.suggest_int("hidden", 200, 500, step=100),
-        "dropout": trial.suggest_float("dropout", 0.0, 0.5, step=0.1),
-        "learning_rate": trial.suggest_float("learning_rate", *RATES, log=True),
-    }
+    given = _of_networks(trial, method)
+    if any(stage.predictor for stage in method.stages):
+        given["learning_rate"] = trial.suggest_float("learning_rate", *RATES, log=True)
     if not method.has_energy:
         return given | {"repeats": trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])}
     given["energy_learning_rate"] = trial.suggest_float("energy_learning_rate", *RATES, log=True)
-    units = trial.suggest_int("units", 200, 400, step=100)
-    given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
+    if MEASURING & {*EnergySpec(**method.energy).terms}:
+        units = trial.suggest_int("units", 200, 400, step=100)
+        given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
     plays = any(stage.predictor and stage.energy_in_loss for stage in method.stages)
     if plays:
         given["energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
@@ -63,4 +66,16 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
         given["repeats"] = trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])
         wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))
         given["energy_steps"] = max(1, min(wished, most_updates // given["repeats"]))
+    return given
+
+
+def _of_networks(trial: Trial, method: Method) -> dict[str, Any]:
+    """But for what the method's own encoder sets, and without layers nothing else."""
+    given: dict[str, Any] = {}
+    if "layers" not in method.encoder:
+        given["layers"] = trial.suggest_int("layers", 1, 5)
+    if method.encoder.get("layers") != 0:
+        if "hidden" not in method.encoder:
+            given["hidden"] = trial.suggest_int("hidden", 200, 500, step=100)
+        given["dropout"] = trial.suggest_float("dropout", 0.0, 0.5, step=0.1)
     return given
