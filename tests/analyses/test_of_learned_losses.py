@@ -92,6 +92,12 @@ def test_the_estimators_are_told_apart(monkeypatch, tmp_path):
     sample_gradients.draw(figures, tmp_path / "sample-gradients.png")
 
 
+def test_couplings_draw_scores_that_must_be_taken(blocks):
+    given = {"method": "seal-nce", "monitor": "fixed"}
+    with pytest.raises(ConfigError, match="monitor='fixed'"):
+        couplings.measure(given, blocks.X, blocks.Y, blocks.X, blocks.Y, 1.0, lambda name: [])
+
+
 def test_couplings_need_an_energy(blocks):
     with pytest.raises(ConfigError, match="no energy"):
         couplings.measure({"method": "mlp"}, blocks.X, blocks.Y, blocks.X, blocks.Y, 1.0, lambda name: [])

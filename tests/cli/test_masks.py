@@ -9,7 +9,7 @@ from PIL import Image
 from enstruct.cli.main import main
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import ResultsFile
-from enstruct.data.image_folders import read_mask, read_pictures
+from enstruct.data.image_folders import NAMED, has_parts, read_mask, read_pictures
 from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter
 from enstruct.reports.masks import mask_section
@@ -73,6 +73,21 @@ def test_a_folder_without_parts(files, capsys):
     assert "this is no test" in capsys.readouterr().out
     assert main(["masks", "picture", "model", "set/test", "--images", "[50]"]) == 2
     assert "numbered from 0" in capsys.readouterr().err
+
+
+def test_a_named_set_without_parts_is_not_validated_on_itself(files, monkeypatch, capsys):
+    monkeypatch.setenv("ENSTRUCT_DATA", str(files))
+    monkeypatch.setitem(NAMED, "weizmann32", "set/train")
+    assert not has_parts("weizmann32")
+    given, fit = [], EnergySegmenter.fit
+    monkeypatch.setattr(EnergySegmenter, "fit", lambda self, *parts: given.append(len(parts)) or fit(self, *parts))
+    assert (
+        main(["masks", "train", "weizmann32", "--out", "m", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"]) == 0
+    )
+    assert given == [2]  # images and masks: a part of them is held out
+    capsys.readouterr()
+    assert main(["masks", "evaluate", "m", "weizmann32"]) == 0
+    assert "this is no test" in capsys.readouterr().out
 
 
 def test_compare_goes_on_where_it_stopped(files, capsys):

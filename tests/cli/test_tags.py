@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from enstruct.cli import tags_compare
 from enstruct.cli.main import main
+from enstruct.comparison.tagging import run_tag_cell
 from enstruct.data.citations import read_references
 from enstruct.data.conll import read_conll, write_conll
+from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.reports.tag_plots import tag_pairs
 from enstruct.reports.tagging import light_section, tag_section
@@ -93,6 +96,25 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert main([*arguments[:-1], "0.5", "--methods", "crf"]) == 2
 
 
+def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
+    def work(method, *rest):
+        if method in lost:
+            raise DivergenceError("the loss became nan")
+        return run_tag_cell(method, *rest)
+
+    monkeypatch.setattr(tags_compare, "run_tag_cell", work)
+    command = ["tags", "compare", "train.conll", "--seeds", "1", "--model.max_iter", "1", "--epochs", "1", *FAST, "--methods"]
+    lost = {"crf"}
+    assert main([*command, "cross-entropy,crf,seal-margin", "--json", "out.json"]) == 0
+    assert "crf seed 0 diverged: the loss became nan" in capsys.readouterr().out
+    assert [run["method"] for run in json.loads((files / "out.json").read_text())["runs"]] == ["cross-entropy", "seal-margin"]
+    lost = {"cross-entropy"}
+    assert main([*command, "crf,cross-entropy,seal-margin", "--json", "other.json"]) == 0  # what starts from it is lost too
+    assert [run["method"] for run in json.loads((files / "other.json").read_text())["runs"]] == ["crf"]
+    assert main([*command, "cross-entropy,crf"]) == 2
+    assert "All runs of cross-entropy" in capsys.readouterr().err
+
+
 def test_light(files, capsys):
     from tests.light.test_rewards import references
 
@@ -106,6 +128,12 @@ def test_light(files, capsys):
     content = json.loads((files / "light-x.json").read_text())
     assert [run["row"] for run in content["runs"]] == ["cross-entropy", "rules", "ge", "implicit-cd"]
     assert content["runs"][0]["unlabelled"] == 35
+    kept = content["runs"][:3]
+    (files / "light-x.json").write_text(json.dumps({**content, "runs": kept}))
+    assert main([*arguments, "--methods", "cross-entropy,rules,ge,implicit-cd"]) == 0  # trains the baseline again, for the last
+    again = json.loads((files / "light-x.json").read_text())["runs"]
+    assert again[:3] == kept
+    assert again[3]["row"] == "implicit-cd"
     assert "| implicit-cd |" in light_section(files / "light-x.json")
     assert main([*arguments[:-2], "--labelled", "[50]"]) == 2
     assert "too few" in capsys.readouterr().err

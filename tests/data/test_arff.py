@@ -136,6 +136,10 @@ def test_cyclic_hierarchy_is_refused():
         (lambda t: t.replace("@attribute flag {0,1}", "nonsense"), r"line 6: expected @attribute"),
         (lambda t: t.split("@data")[0] + "@data\n", "no rows"),
         (lambda t: "just text", "line 1"),
+        (
+            lambda t: t.replace("@attribute flag {0,1}", "@attribute flag hierarchical"),
+            r"line 6, column 'flag'.*needs its classes",
+        ),
         (lambda t: t.replace("@attribute flag {0,1}", "@attribute flag string"), r"line 6, column 'flag'.*drop=\['flag'\]"),
         (lambda t: t.replace("-C -2", "-C -9"), "6 attributes"),
     ],
@@ -146,11 +150,18 @@ def test_damage_is_located(tmp_path, change, where):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("{0 1, 2 3.5}", "{0 1, 2 3.5"), ("{0 1,", "{9 1,"), ("2 3.5", "x 3.5"), ("2 3.5", "2")]
+    ("old", "new"),
+    [("{0 1, 2 3.5}", "{0 1, 2 3.5"), ("{0 1,", "{9 1,"), ("2 3.5", "x 3.5"), ("2 3.5", "2"), ("{0 1,", "{0 1, 0 1,")],
 )
 def test_damaged_sparse_rows_are_located(tmp_path, old, new):
     with pytest.raises(ParseError, match="line 8"):
         read_arff(write(tmp_path, SPARSE.replace(old, new)))
+
+
+def test_quoted_values_of_sparse_rows_may_hold_commas(tmp_path):
+    text = SPARSE.replace("{YES,NO}", "{no,'a,b'}").replace("3 NO", "3 'a,b'")
+    data = read_arff(write(tmp_path, text))
+    assert data.X.toarray()[2, list(data.feature_names).index("n=a,b")] == 1
 
 
 def test_identifiers_and_text_are_dropped_by_name(tmp_path):

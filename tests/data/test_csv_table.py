@@ -7,9 +7,9 @@ import pytest
 
 from enstruct.cli.main import main
 from enstruct.data.csv_table import read_csv
-from enstruct.data.load import read_file
+from enstruct.data.load import load, read_file
 from enstruct.data.npz import read_npz
-from enstruct.errors import ParseError
+from enstruct.errors import DataError, ParseError
 
 COLUMNS = "a,b,jazz,pop\n1,2.5,0,1\n-3e2,,1,1\n"
 NAMES = "title\tloud\ttags\none\tTrue\tpop;jazz\ntwo\tno\t\nthree\t?\tjazz | pop|jazz\n"
@@ -42,6 +42,26 @@ def test_a_column_of_names(write):
     np.testing.assert_array_equal(wider.Y.toarray(), [[0, 1, 1], [0, 0, 0], [0, 1, 1]])
     with pytest.raises(ParseError, match=r"songs.tsv, line 2, column 'tags': the model has no label 'jazz'"):
         read_csv(path, "tags", ["title"], known=["pop"])
+
+
+def test_gaps_are_no_names(write):
+    """In a column of 0 and 1 a gap is a mistake; in one of names it is a row without labels, however it is written."""
+    with pytest.raises(ParseError, match=r"line 3, column 'y': a label must be 0 or 1 and not missing"):
+        read_csv(write("x,y\n1,1\n2,\n3,0\n"), "y")
+    data = read_csv(write("x,tags\n1,pop\n2,NA\n3,?\n4,\n"), "tags")
+    assert data.label_names == ("pop",)
+    assert data.Y.toarray().ravel().tolist() == [1, 0, 0, 0]
+    numbered = read_csv(write("x,tags\n1,3;0\n2,1\n3,\n"), "tags")  # names may be numbers
+    assert (numbered.label_names, numbered.Y.sum()) == (("0", "1", "3"), 3)
+
+
+def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
+    path = write("0 0:1.5 1:2\n1 0:2\n", "x.svm")
+    with pytest.raises(DataError, match=r"only CSV and ARFF files have columns to leave out; drop=\['f0'\]"):
+        read_file(path, drop=["f0"])
+    for given in ({"drop": ["a"]}, {"labels": -3}):
+        with pytest.raises(DataError, match="yeast is a set of the catalogue"):
+            load("yeast", **given)
 
 
 def test_the_first_columns_one_column_and_none(write):

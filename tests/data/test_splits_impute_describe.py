@@ -10,7 +10,7 @@ from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load_protocol, load_splits
 from enstruct.data.npz import write_npz
-from enstruct.data.splits import Splits, holdout, split_60_20_20
+from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, EnstructError
 
@@ -148,8 +148,20 @@ def test_k_folds_test_every_row_once(tmp_path):
     assert all(np.array_equal(a.train.X, b.train.X) for a, b in zip(folds, again, strict=True))
 
 
+def test_folds_that_leave_too_few_rows_are_refused():
+    with pytest.raises(DataError, match="2 folds leave too few"):
+        Folds(block_exclusive(3, seed=0), 2)
+
+
 @pytest.mark.parametrize(
-    ("split", "message"), [("3fold", "split"), ("x-fold", "split"), ("1-fold", "2 to 30 folds"), ("published", "not published")]
+    ("split", "message"),
+    [
+        ("3fold", "split"),
+        ("x-fold", "split"),
+        ("1-fold", "2 to 30 folds"),
+        ("40-fold", "2 to 30 folds"),
+        ("published", "not published"),
+    ],
 )
 def test_impossible_protocols_are_refused(split, message, tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(30, seed=3))

@@ -1,5 +1,6 @@
 """The automatic classifier: members, budget, choice, answers, saving."""
 
+import json
 import time
 
 import numpy as np
@@ -212,9 +213,11 @@ def test_saving(fitted, rows, tmp_path):
     assert again.get_params() == fitted.get_params()
     with pytest.raises(ModelFileError, match=r"auto\.json"):
         AutoMultiLabelClassifier.load(tmp_path)
-    (tmp_path / "m" / "auto.json").write_text("{")
-    with pytest.raises(ModelFileError, match="damaged"):
-        AutoMultiLabelClassifier.load(tmp_path / "m")
+    header = (tmp_path / "m" / "auto.json").read_text()
+    for damaged in ("{", json.dumps({**json.loads(header), "parameters": []})):
+        (tmp_path / "m" / "auto.json").write_text(damaged)
+        with pytest.raises(ModelFileError, match="damaged"):
+            AutoMultiLabelClassifier.load(tmp_path / "m")
     (tmp_path / "other").mkdir()
     with pytest.raises(ModelFileError, match="another place"):
         fitted.save(tmp_path / "other")

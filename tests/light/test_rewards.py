@@ -133,6 +133,14 @@ def test_the_rank_margin_by_hand():
     assert RANK_MARGIN.loss(good).item() == 0.0
 
 
+def test_what_rules_find_in_a_reference():
+    words = ('"', "On", "trees", '"', "Addison-Wesley,", "1990.")
+    read = Reference(words)
+    assert read.quoted == [0, 1, 2, 3]  # the mark that opens does not close
+    assert read.found["publisher"] == [4]
+    assert Reference(('"', "alone")).quoted == []
+
+
 def test_expectations_by_hand():
     given = (Expectation("first", lambda words: [0], {"a": 0.7}), Expectation("never", lambda words: [], {"b": 1.0}))
     expected = read_expectations(given, [("x", "y"), ("z",)], ["a", "b", "c"])
@@ -148,7 +156,9 @@ def test_expectations_by_hand():
     assert len(read_expectations((*given, unknown), [("x",)], ["a", "b", "c"]).targets) == 2
     with pytest.raises(ConfigError, match="a, b, c"):
         read_expectations([unknown], [("x",)], ["a", "b", "c"])
-    with pytest.raises(ConfigError, match="add up"):
+    whole = read_expectations([Expectation("few", lambda words: [0], {"a": 0.6, "b": 0.2})], [("x",)], ["a", "b"])
+    assert whole.targets[0] == pytest.approx([0.75, 0.25])
+    with pytest.raises(ConfigError, match=r"add up to 1\.7"):
         read_expectations([Expectation("much", lambda words: [0], {"a": 1.7})], [("x",)], ["a", "b"])
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from enstruct import files
 from enstruct.cli.main import main
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell
@@ -163,6 +164,24 @@ def test_two_processes_do_not_make_the_same_run(tmp_path):
         assert "another process's work" in said[0]
     assert run(SMALL, Store(tmp_path, "small"), [key], None, lambda title: []) == 1
     assert not lock.exists()
+
+
+def test_a_claim_on_a_file_that_is_gone_is_none(tmp_path, monkeypatch):
+    """Opened before its holder took it away: another may have the claim on the file that is there by now."""
+    lock = tmp_path / "x.lock"
+
+    lock_file = files.fcntl.flock
+
+    def locked_too_late(file, how):
+        lock_file(file, how)
+        lock.unlink()
+
+    with monkeypatch.context() as late:
+        late.setattr(files.fcntl, "flock", locked_too_late)
+        with claimed(lock) as mine:
+            assert not mine
+    with claimed(lock) as mine:
+        assert mine
 
 
 @pytest.mark.parametrize("method", ["seal-nce", "auto"])

@@ -13,6 +13,7 @@ from enstruct import EnergyMultiLabelClassifier
 from enstruct.cli.main import main
 from enstruct.data.splits import split_60_20_20
 from enstruct.data.synthetic import block_exclusive
+from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
@@ -30,7 +31,17 @@ def task():
 def test_every_network_method_takes_what_is_suggested_for_it(method):
     given = suggest(FixedTrial(_middle()), METHODS[method], 10)
     row = EnergyMultiLabelClassifier(method, **given)._method()
-    assert row.has_energy == ("energy_network" in given)
+    measures = row.has_energy and bool({"global", "conditional", "conv"} & {*EnergySpec(**row.energy).terms})
+    assert ("energy_network" in given) == measures
+
+
+def test_what_a_method_fixes_or_has_no_use_for_is_not_searched():
+    """The CRF's encoder has no layers and its energy no units; DVN trains no predictor; the perceptron's sizes are its own."""
+    assert not {"layers", "hidden", "dropout", "units", "learning_rate"} & set(searched("crf", 10))
+    assert "learning_rate" not in searched("dvn", 10)
+    assert "units" in searched("dvn", 10)
+    assert list(searched("mlp", 10)) == ["dropout", "learning_rate", "repeats"]
+    assert {"layers", "hidden", "dropout", "units", "learning_rate"} <= set(searched("seal-nce", 10))
 
 
 def test_every_side_may_learn_from_a_batch_several_times():

@@ -18,13 +18,13 @@ from jsonargparse.typing import NonNegativeInt
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
+from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.run import check_method, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.fingerprint import fingerprint
 from enstruct.data.load import load_protocol
-from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.tuning.results import Tuned
 
@@ -66,30 +66,21 @@ def run(options: Namespace) -> None:
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
     store = ResultsFile.to_add_to(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
-    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    cells = Cells(store, say)
     for seed in seeds:
-        for method in methods:
+        for method in cells.lacking(methods, seed):
             bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
 
             def work(method: str = method, seed: int = seed, bar: EpochBar = bar) -> Cell:
                 return run_cell(method, protocol[seed if folds else 0], seed, models[method], [bar])
 
             try:
-                cells[method, seed] = store.run(method, seed, work) if store else work()
-            except DivergenceError as error:  # the other cells are as good as before
-                say(f"{bar.title} diverged: {error}")
+                cells.make(method, seed, work)
             finally:
                 bar.close()
-    asked = {(method, seed): cells[method, seed] for method in methods for seed in seeds if (method, seed) in cells}
-    if not any(method == reference for method, _ in asked):
-        raise DivergenceError(
-            f"All runs of {reference}, which the others are held against, diverged: lower --model.learning_rate."
-        )
-    rows = summarise(asked, reference, metric, folds)
+    rows = summarise(cells.of(methods, seeds, reference), reference, metric, folds)
     counts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({counts})"
-    foot = (
-        f"Δ: paired difference to {reference}, 95% by hierarchical bootstrap over seeds and test rows. "
-        "F/E updates: optimiser steps of predictor and energy."
-    )
+    drawn = "by bootstrap over test rows" if folds else "by hierarchical bootstrap over seeds and test rows"
+    foot = f"Δ: paired difference to {reference}, 95% {drawn}. F/E updates: optimiser steps of predictor and energy."
     show(title, titles(metric), [formatted(row) for row in rows], foot, setting["environment"])

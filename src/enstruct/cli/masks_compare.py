@@ -12,7 +12,8 @@ from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
-from enstruct.cli.tables import show
+from enstruct.cli.tables import say, show
+from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
@@ -61,17 +62,16 @@ def run(options: Namespace) -> None:
     pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
     setting["content"] = fingerprint(*pictures)
     store = ResultsFile.to_add_to(options.json, setting, EnergySegmenter().get_params()) if options.json else None
-    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    cells = Cells(store, say)
     with successive_bars() as bar:
         for seed in range(options.seeds):
-            for method in methods:
+            for method in cells.lacking(methods, seed):
 
                 def work(method: str = method, seed: int = seed) -> Cell:
                     return run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
 
-                cells[method, seed] = store.run(method, seed, work) if store else work()
-    asked = {(method, seed): cells[method, seed] for method in methods for seed in range(options.seeds)}
-    rows = summarise_ratios(asked, reference, PERCENTS)
+                cells.make(method, seed, work)
+    rows = summarise_ratios(cells.of(methods, range(options.seeds), reference), reference, PERCENTS)
     _show(options.data, rows, reference, setting)
 
 

@@ -13,7 +13,8 @@ from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tables import show
+from enstruct.cli.tables import say, show
+from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
@@ -27,6 +28,7 @@ from enstruct.comparison.tagging import (
 )
 from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
+from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.tag_methods import TAG_METHODS
@@ -72,10 +74,10 @@ def run(options: Namespace) -> None:
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
     store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
-    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    cells = Cells(store, say)
     for seed in range(options.seeds):
-        _run_seed(methods, parts, seed, model, options.epochs, cells, store)
-    rows = summarise_ratios({(m, seed): cells[m, seed] for m in methods for seed in range(options.seeds)}, reference)
+        _run_seed(methods, parts, seed, model, options.epochs, cells)
+    rows = summarise_ratios(cells.of(methods, range(options.seeds), reference), reference)
     _show(options.data, rows, reference, setting)
 
 
@@ -85,16 +87,20 @@ def _run_seed(
     seed: int,
     model: dict[str, Any],
     epochs: int,
-    cells: dict[tuple[str, int], Cell],
-    store: ResultsFile | None,
+    cells: Cells,
 ) -> None:
-    missing = [method for method in methods if (method, seed) not in cells]
+    missing = cells.lacking(methods, seed)
     baseline = None
     if BASELINE in missing or any(starts_from_baseline(method) for method in missing):
         # trained again where only its record was kept: the same seed gives the same weights
-        cell, baseline = _fit(BASELINE, parts, seed, model, None)
-        if BASELINE in missing:
-            cells[BASELINE, seed] = store.run(BASELINE, seed, lambda: cell) if store else cell
+        try:
+            cell, baseline = _fit(BASELINE, parts, seed, model, None)
+        except DivergenceError as error:
+            cells.diverged(BASELINE, seed, error)
+            missing = [method for method in missing if not starts_from_baseline(method)]
+        else:
+            if BASELINE in missing:
+                cells.make(BASELINE, seed, lambda: cell)
     for method in missing:
         if method != BASELINE:
             goes_on = starts_from_baseline(method)
@@ -104,7 +110,7 @@ def _run_seed(
             def work(method: str = method, given: dict[str, Any] = given, initial: Any = initial) -> Cell:
                 return _fit(method, parts, seed, given, initial)[0]
 
-            cells[method, seed] = store.run(method, seed, work) if store else work()
+            cells.make(method, seed, work)
 
 
 def _fit(

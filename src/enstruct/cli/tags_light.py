@@ -7,6 +7,7 @@ figures. With --json, finished cells are kept, and running the command again goe
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from jsonargparse import ArgumentParser, Namespace
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tables import show
+from enstruct.cli.tables import say, show
 from enstruct.cli.tags_compare import add_tagger
+from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.light import (
     BASELINE,
@@ -34,7 +36,7 @@ from enstruct.comparison.tagging import recorded
 from enstruct.data.citations import read_references
 from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TAGGED, Token, load_tagged
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.tag_methods import TAG_METHODS
@@ -77,14 +79,14 @@ def run(options: Namespace) -> None:
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
     store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
-    cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+    cells = Cells(store, say)
     for draw in range(options.draws):
         for n in options.labelled:
-            missing = [method for method in methods if (f"{method} @{n}", draw) not in cells]
+            missing = [method for method in methods if cells.lacking([f"{method} @{n}"], draw)]
             if missing:
-                _run_draw(missing, draw_references(data, others, n, draw), draw, model, options.epochs, cells, store)
-    wanted = [(f"{method} @{n}", draw) for method in methods for n in options.labelled for draw in range(options.draws)]
-    rows = summarise_light({key: cells[key] for key in wanted}, options.labelled)
+                _run_draw(missing, draw_references(data, others, n, draw), draw, model, options.epochs, cells)
+    names = [f"{method} @{n}" for method in methods for n in options.labelled]
+    rows = summarise_light(cells.of(names, range(options.draws), names[0]), options.labelled)
     _show(options, rows, setting["environment"])
 
 
@@ -100,16 +102,40 @@ def _run_draw(
     draw: int,
     model: dict[str, Any],
     epochs: int,
-    cells: dict[tuple[str, int], Cell],
-    store: ResultsFile | None,
+    cells: Cells,
 ) -> None:
+    """What diverges is said and left out, and with the baseline what starts from it."""
     baseline = None
     if BASELINE in missing or any(map(needs_baseline, missing)):
-        baseline = _fit(BASELINE, drawn, draw, model, epochs, None, cells, store if BASELINE in missing else None)
+        try:
+            cell, baseline = _fit(BASELINE, drawn, draw, model, epochs, None)
+        except DivergenceError as error:
+            cells.diverged(BASELINE, draw, error)
+            missing = [method for method in missing if not needs_baseline(method)]
+        else:
+            cells.make(cell.record["method"], draw, lambda: cell)  # not where it was trained again, its record being kept
     for method in missing:
         if method != BASELINE:
             initial = baseline if needs_baseline(method) else None
-            _fit(method, drawn, draw, model, epochs, initial, cells, store)
+            name = f"{method} @{len(drawn.labelled)}"
+            cells.make(name, draw, partial(_work, method, drawn, draw, model, epochs, initial, cells))
+
+
+def _work(
+    method: str,
+    drawn: Draw,
+    draw: int,
+    model: dict[str, Any],
+    epochs: int,
+    initial: EnergySequenceTagger | None,
+    cells: Cells,
+) -> Cell:
+    known = [cell for (_, d), cell in cells.found.items() if d == draw and cell.record["row"] == method == RULES]
+    if known:  # the rules read no labels: what they found for fewer or more of them holds
+        n = len(drawn.labelled)
+        record = {**known[0].record, "method": f"{method} @{n}", "labelled": n, "unlabelled": len(drawn.unlabelled)}
+        return Cell(record, known[0].rows)
+    return _fit(method, drawn, draw, model, epochs, initial)[0]
 
 
 def _fit(
@@ -119,23 +145,12 @@ def _fit(
     model: dict[str, Any],
     epochs: int,
     initial: EnergySequenceTagger | None,
-    cells: dict[tuple[str, int], Cell],
-    store: ResultsFile | None,
-) -> EnergySequenceTagger | None:
-    n = len(drawn.labelled)
-    bar = EpochBar(f"{method}, {n} labelled, draw {draw}")
-    known = [cell for (_, d), cell in cells.items() if d == draw and cell.record["row"] == method == RULES]
+) -> tuple[Cell, EnergySequenceTagger | None]:
+    bar = EpochBar(f"{method}, {len(drawn.labelled)} labelled, draw {draw}")
     try:
-        if known:  # the rules read no labels: what they found for fewer or more of them holds
-            record = {**known[0].record, "method": f"{method} @{n}", "labelled": n, "unlabelled": len(drawn.unlabelled)}
-            cell, tagger = Cell(record, known[0].rows), None
-        else:
-            cell, tagger = run_light_cell(method, drawn, draw, model, epochs, initial, [bar])
+        return run_light_cell(method, drawn, draw, model, epochs, initial, [bar])
     finally:
         bar.close()
-    name = cell.record["method"]
-    cells[name, draw] = store.run(name, draw, lambda: cell) if store else cell
-    return tagger
 
 
 def _show(options: Namespace, rows: list[dict[str, Any]], where: dict[str, Any]) -> None:

@@ -36,10 +36,9 @@ class Expectation:
         total = sum(known.values())
         if not 0 < total <= 1 + EPS or min(known.values()) < 0:
             raise ConfigError(f"The probabilities of the expectation {self.name!r} add up to {total:g}.")
-        others = len(names) - len(known)
-        if not others and total < 1 - EPS:
-            raise ConfigError(f"The probabilities of the expectation {self.name!r} name every tag and add up to {total:g}.")
-        rest = (1 - total) / max(1, others)
+        if len(known) == len(names):  # nothing is left to be shared out
+            return np.array([known[tag] / total for tag in names])
+        rest = (1 - total) / (len(names) - len(known))
         return np.array([known.get(tag, rest) for tag in names])
 
 

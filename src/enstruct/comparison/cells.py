@@ -1,0 +1,41 @@
+"""The cells of a comparison as they are made: kept at once where there is a file, and none lost because another diverges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.errors import DivergenceError
+
+
+class Cells:
+    """``found``: (method, seed) -> cell, those of the file ``store`` from the beginning. ``say``: who is told what diverged."""
+
+    def __init__(self, store: ResultsFile | None, say: Callable[[str], None]) -> None:
+        self.store, self.say = store, say
+        self.found: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+
+    def lacking(self, methods: Iterable[str], seed: int) -> list[str]:
+        return [method for method in methods if (method, seed) not in self.found]
+
+    def make(self, method: str, seed: int, work: Callable[[], Cell]) -> None:
+        """The cell by ``work``, unless it is there; one that diverges is said to and left out."""
+        if (method, seed) in self.found:
+            return
+        try:
+            self.found[method, seed] = self.store.run(method, seed, work) if self.store else work()
+        except DivergenceError as error:
+            self.diverged(method, seed, error)
+
+    def diverged(self, method: str, seed: int, error: DivergenceError) -> None:
+        self.say(f"{method} seed {seed} diverged: {error}")
+
+    def of(self, methods: Iterable[str], seeds: Iterable[int], reference: str) -> dict[tuple[str, int], Cell]:
+        """Those of these methods and seeds that there are. DivergenceError where none is the reference's."""
+        seeds = list(seeds)
+        asked = {(m, seed): self.found[m, seed] for m in methods for seed in seeds if (m, seed) in self.found}
+        if not any(method == reference for method, _ in asked):
+            raise DivergenceError(
+                f"All runs of {reference}, which the others are held against, diverged: lower --model.learning_rate."
+            )
+        return asked
