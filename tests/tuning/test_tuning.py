@@ -19,7 +19,12 @@ from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
 from enstruct.tuning import study as tuning
 from enstruct.tuning.search_spaces import suggest
-from enstruct.tuning.study import Task, _middle, ended, open_study, searched, tune
+from enstruct.tuning.study import Task, _middle, ended, open_study, search, searched, summary
+
+
+def tune(method, task, study, trials):
+    search(method, task, study, trials)
+    return summary(method, task, study, trials)
 
 
 @pytest.fixture(scope="module")

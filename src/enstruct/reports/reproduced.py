@@ -30,7 +30,7 @@ several stages so make more updates, which the lines hold), no search of setting
 what a table sets for all of them; the defaults were found by looking at some of these sets, docs/choices.md), the same
 decision rules for every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best
 rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
-bootstrap over runs and test rows, of one run (marked ¹) over rows alone (`auto`, an average of nets, against an average of
+bootstrap over runs and test rows, of one run (marked ¹), and of the folds of a cross-validation, over rows alone (`auto`, an average of nets, against an average of
 cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against baselines given these,
 as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
 updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor
@@ -130,7 +130,7 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
         rows_tested = " to ".join(map(str, tested[:1] + tested[1:][-1:]))
         lines += [f"Fair split: {SPLITS.get(table.split, table.split)}; {rows_tested} rows tested.", ""]
     for protocol in table.protocols:
-        if len(methods) == len(table.methods()) or any(_made(table, store, dataset, protocol, row) for row in methods):
+        if len(methods) == len(table.methods()) or any(_made(store, dataset, protocol, row) for row in methods):
             lines += _lacking(table, store, dataset, protocol, methods)
     lines += [line for method in methods for line in _through_samples(table, store, dataset, method)]
     less = [f"{method} {what}" for method in methods if (what := reduced(dataset, method))]
@@ -142,7 +142,7 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
 def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol, methods: Sequence[str]) -> list[str]:
     """The command for rows with fewer runs than the others have."""
     asked = [row for row in methods if has_settings(table, dataset, protocol, row)]
-    made = {row: _made(table, store, dataset, protocol, row) for row in asked}
+    made = {row: _made(store, dataset, protocol, row) for row in asked}
     most = max((len(each) for each in made.values()), default=0)
     command = f"enstruct reproduce {table.name} --protocol {protocol} --datasets {dataset}"
     if most == 0:
@@ -158,7 +158,7 @@ def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol, 
     return lines
 
 
-def _made(table: LabelTable, store: Store, dataset: str, protocol: Protocol, row: str) -> list[Run]:
+def _made(store: Store, dataset: str, protocol: Protocol, row: str) -> list[Run]:
     """Those that diverged too."""
     return [*runs_of(store, dataset, protocol, row), *diverged_of(store, dataset, protocol, row)]
 

@@ -33,7 +33,7 @@ Printed by `python -m enstruct.reports.results` from what the commands left in `
 `reproduce/*.jsonl` (`enstruct reproduce`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
-rows. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
+rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
 """
 
 

@@ -101,14 +101,6 @@ def _is_record(line: bytes) -> bool:
     return isinstance(found, dict) and "op_code" in found
 
 
-def tune(
-    method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []
-) -> dict[str, Any]:
-    """``search``, then its ``summary``."""
-    search(method, task, study, trials, bar)
-    return summary(method, task, study, trials)
-
-
 def search(method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []) -> None:
     """Trials until so many of the study ended or are others' work, whoever made them."""
     optuna = _optuna()
