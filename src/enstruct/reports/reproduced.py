@@ -30,12 +30,11 @@ several stages so make more updates, which the lines hold), no search of setting
 what a table sets for all of them; the defaults were found by looking at some of these sets, docs/choices.md), the same
 decision rules for every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best
 rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
-bootstrap over runs and test rows, of one run (marked ¹), and of the folds of a cross-validation, over rows alone (`auto`, an average of nets, against an average of
-cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows too, against baselines given these,
-as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
-updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor
-(see `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them
-anew).
+bootstrap over runs and test rows, of one run (marked ¹), and of the folds of a cross-validation, over rows alone (`auto`, an
+average of nets, against an average of cross-entropy nets, `auto:cross-entropy`; `{FOLDED}`, which learns from validation rows
+too, against baselines given these, as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
+updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor (see
+`enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them anew).
 """
 ALIKE = {"auto": ("cross-entropy",), FOLDED: BASELINES}
 """Baselines that there are averages of, or that were given the same rows, under an automatic row's own name."""
