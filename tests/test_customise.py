@@ -60,7 +60,7 @@ OTHER = {
 USED = ("energy_weight", "warmup", "energy_learning_rate", "energy_clip", "n_samples", "energy_steps", "first", "energy_network")
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance", "extra-trees", "dvn", "spen"])
+@pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance", "extra-trees", "dvn", "spen", "mlp", "crf"])
 def test_idle_settings_change_nothing(method, blocks):
     few = blocks.X[:80], blocks.Y[:80]
 
@@ -71,6 +71,12 @@ def test_idle_settings_change_nothing(method, blocks):
     as_it_is = answers()
     for name in idle_settings(METHODS[method]):
         np.testing.assert_array_equal(answers(**{name: OTHER[name]}), as_it_is, err_msg=name)
+
+
+def test_what_a_method_sets_itself_is_idle():
+    assert {"hidden", "layers", "nonlinearity"} <= idle_settings(METHODS["mlp"])
+    assert {"hidden", "layers", "dropout"} <= idle_settings(METHODS["crf"])
+    assert "learning_rate" not in idle_settings(METHODS["dvn"])  # its energy's follows it where none is given
 
 
 def test_what_an_energy_method_uses_is_not_idle(blocks):

@@ -127,6 +127,9 @@ def idle_settings(method: Method) -> set[str]:
         idle |= {*OF_PLAY}
     if not method.has_energy:
         idle |= {*OF_ENERGY}
+    idle |= {*method.encoder}
+    if method.encoder.get("layers") == 0:
+        idle |= {"hidden", "dropout", "nonlinearity"}
     if method.solver is not None:
         idle |= {*OF_NETWORKS}
     return idle

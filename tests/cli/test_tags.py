@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from enstruct.cli import tags_compare
+from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.main import main
+from enstruct.comparison.light import run_light_cell
 from enstruct.comparison.tagging import run_tag_cell
 from enstruct.data.citations import read_references
 from enstruct.data.conll import read_conll, write_conll
@@ -64,6 +65,8 @@ def test_unseen_tags_and_unknown_models_are_said(files, capsys):
     assert main(["tags", "train", "plain.conll", "--out", "n", "--reward", "citations"]) == 2
     assert "--unlabelled" in capsys.readouterr().err
     assert main(["tags", "predict", "m", "more.conll", "--decision", "map"]) == 2
+    assert main(["tags", "predict", "m", "more.conll", "--out", "found.conllu"]) == 2
+    assert "name it FILE.conll" in capsys.readouterr().err
 
 
 def test_compare_goes_on_where_it_stopped(files, capsys):
@@ -113,6 +116,30 @@ def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
     assert [run["method"] for run in json.loads((files / "other.json").read_text())["runs"]] == ["crf"]
     assert main([*command, "cross-entropy,crf"]) == 2
     assert "All runs of cross-entropy" in capsys.readouterr().err
+
+
+def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
+    """The first method's runs with few labels: its others are what is held against."""
+    from tests.light.test_rewards import references
+
+    sentences, tags = references(230)
+    lines = (" ".join(f"<{t}> {w} </{t}>" for w, t in zip(s, ts, strict=True)) for s, ts in zip(sentences, tags, strict=True))
+    (files / "refs.tagged").write_text("\n".join(lines) + "\n")
+
+    def work(method, drawn, *rest):
+        if len(drawn.labelled) == 5 and method != "rules":
+            raise DivergenceError("the loss became nan")
+        return run_light_cell(method, drawn, *rest)
+
+    monkeypatch.setattr(tags_light, "run_light_cell", work)
+    command = ["tags", "light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
+    command += ["--model.max_iter", "1", *FAST]
+    assert main([*command, "--methods", "cross-entropy,ge"]) == 0
+    out = capsys.readouterr().out
+    assert "cross-entropy @5 draw 0 diverged" in out
+    assert "not run" in out
+    runs = json.loads((files / "l.json").read_text())["runs"]
+    assert [run["method"] for run in runs] == ["cross-entropy @10", "ge @10"]
 
 
 def test_light(files, capsys):

@@ -7,7 +7,7 @@ import pytest
 
 from enstruct.cli.main import main
 from enstruct.data.csv_table import read_csv
-from enstruct.data.load import load, read_file
+from enstruct.data.load import load, load_protocol, read_file
 from enstruct.data.npz import read_npz
 from enstruct.errors import DataError, ParseError
 
@@ -55,6 +55,41 @@ def test_gaps_are_no_names(write):
     assert (numbered.label_names, numbered.Y.sum()) == (("0", "1", "3"), 3)
 
 
+def test_quotation_marks(write):
+    """One that is never closed would swallow the rows below; a closed one may hold lines."""
+    rows = "\n".join(f"{i},jazz" for i in range(3, 20))
+    for last in ('20,"blues"\n', "20,blues\n"):
+        with pytest.raises(ParseError, match=r"line \d+: no field, or a quotation mark that is never closed"):
+            read_csv(write(f'a,genre\n1,pop\n2,"jazz\n{rows}\n{last}'), "genre")
+    data = read_csv(write('a,genre,b\n1,"rock;\npop",2\n2,rock,3\n'), "genre")
+    assert data.label_names == ("pop", "rock")
+    assert data.Y.toarray().tolist() == [[1, 1], [0, 1]]
+
+
+def test_one_column_of_labels_however_it_is_written(write, tmp_path):
+    np.savetxt(tmp_path / "s.csv", [[1.5, 0], [2, 1]], delimiter=",", header="a,y", comments="")
+    data = read_csv(tmp_path / "s.csv", -1)
+    assert (data.label_names, data.Y.toarray().ravel().tolist()) == (("y",), [0, 1])
+    path = write("a,y\n1,0\n2,1\n")
+    assert read_csv(path, "y", known=["0", "1", "2"]).Y.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]  # classes, not 0/1
+    assert read_csv(path, "y", known=["y"]).Y.toarray().ravel().tolist() == [0, 1]
+
+
+def test_what_separates_fields(write):
+    assert read_csv(write("a\tb, c, d, e\ty\n1\t2\t0\n", "t.tsv"), -1).feature_names == ("a", "b, c, d, e")
+    assert read_csv(write('"a;x;y;z;w","c","y"\n1,2,0\n'), -1).feature_names == ("a;x;y;z;w", "c")
+
+
+def test_arguments_from_python(write):
+    path = write(COLUMNS)
+    assert read_csv(path, np.int64(-2)).label_names == ("jazz", "pop")
+    assert read_csv(path, "pop", drop="jazz").feature_names == ("a", "b")
+    with pytest.raises(ParseError, match="named twice: pop, pop"):
+        read_csv(path, "pop,pop")
+    with pytest.raises(ParseError, match="'1,5' is no number: decimals are written with a point"):
+        read_csv(write("a;b;y\n1,5;2;0\n"), -1)
+
+
 def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
     path = write("0 0:1.5 1:2\n1 0:2\n", "x.svm")
     with pytest.raises(DataError, match=r"only CSV and ARFF files have columns to leave out; drop=\['f0'\]"):
@@ -62,6 +97,12 @@ def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
     for given in ({"drop": ["a"]}, {"labels": -3}):
         with pytest.raises(DataError, match="yeast is a set of the catalogue"):
             load("yeast", **given)
+        for split in ("auto", "published", "5-fold"):
+            with pytest.raises(DataError, match="bibtex is a set of the catalogue"):
+                load_protocol("bibtex", split, **given)
+            if split != "published":
+                with pytest.raises(DataError, match="spo_FUN is a set of the catalogue"):
+                    load_protocol("spo_FUN", split, **given)
 
 
 def test_the_first_columns_one_column_and_none(write):
@@ -99,7 +140,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         ("1,2\n1,2\n", -1, "must name the columns"),
         ("a,b\n", -1, "no rows below the header"),
         ("", -1, "no rows below the header"),
-        ('a,b\n1,"' + "x" * 200_000 + '"\n', -1, "no table of fields separated by ','"),
+        ('a,b\n1,"' + "x" * 200_000 + '"\n', -1, "field larger than field limit"),
     ],
 )
 def test_what_cannot_be_read_is_named(write, text, labels, message):

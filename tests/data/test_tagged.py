@@ -91,6 +91,12 @@ def test_universal_columns(tmp_path):
         read_tagged(write(tmp_path / "short.conllu", "1 de de ADP\n".replace(" ", "\t")))
     with pytest.raises(ParseError, match="no column 8"):
         read_tagged(path, [8])
+    spreadsheet = write(tmp_path / "bom.CONLLU", "\ufeff" + UNIVERSAL)
+    assert read_tagged(spreadsheet).sentences == found.sentences
+    with pytest.raises(ParseError, match=r"line 3: ' 1' is no number of a word"):
+        read_tagged(write(tmp_path / "slip.conllu", UNIVERSAL.replace("\n1\tde", "\n 1\tde")))
+    with pytest.raises(ParseError, match="'sí' has no UPOS tag"):
+        read_tagged(write(tmp_path / "empty.conllu", UNIVERSAL.replace("INTJ", "")))
 
 
 def test_citations(tmp_path):

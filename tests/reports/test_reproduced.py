@@ -107,6 +107,9 @@ def test_a_data_set_stands_whole_where_it_was_run_first(tmp_path, monkeypatch):
     assert "\n| cross-entropy |" not in again
     assert "Not run (published)" not in again
     assert "| dvn |" in whole
+    for row in table.methods():  # all rows of one protocol, as the first place has those of the other
+        Store(tmp_path, "small").add_all([Store(tmp_path, "small").line(Key("cal500", "fair", row, 0), cell, {}, env, None)])
+    assert "Not run (published)" not in table_sections(table, tmp_path)[1].split("#### ")[1]
     assert "Not run (published)" in whole
 
 

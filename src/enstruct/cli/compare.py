@@ -66,7 +66,7 @@ def run(options: Namespace) -> None:
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
     store = ResultsFile.to_add_to(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
-    cells = Cells(store, say)
+    cells = Cells(store, say, "fold" if folds else "seed")
     for seed in seeds:
         for method in cells.lacking(methods, seed):
             bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")

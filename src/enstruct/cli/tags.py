@@ -21,7 +21,7 @@ from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.citations import read_references, write_citations
-from enstruct.data.conll import write_conll
+from enstruct.data.conll import is_universal, write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
@@ -166,6 +166,8 @@ def _predict(options: Namespace) -> None:
     tagger = load_tagger(options.model)
     if options.out is not None and (options.out.is_dir() or options.out.resolve() == Path(options.data).resolve()):
         raise ConfigError(f"--out {options.out} is a folder, or the file to be tagged: name another file.")
+    if options.out is not None and is_universal(options.out):
+        raise ConfigError(f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll.")
     data = _data(tagger, options, not options.unlabelled)
     if options.spans:
         found = tagger.predict_spans(data.sentences, decision=options.decision)

@@ -79,14 +79,15 @@ def run(options: Namespace) -> None:
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
     store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
-    cells = Cells(store, say)
+    cells = Cells(store, say, "draw")
     for draw in range(options.draws):
         for n in options.labelled:
             missing = [method for method in methods if cells.lacking([f"{method} @{n}"], draw)]
             if missing:
                 _run_draw(missing, draw_references(data, others, n, draw), draw, model, options.epochs, cells)
     names = [f"{method} @{n}" for method in methods for n in options.labelled]
-    rows = summarise_light(cells.of(names, range(options.draws), names[0]), options.labelled)
+    references = names[: len(options.labelled)]  # the first method's
+    rows = summarise_light(cells.of(names, range(options.draws), *references), options.labelled)
     _show(options, rows, setting["environment"])
 
 
@@ -110,7 +111,7 @@ def _run_draw(
         try:
             cell, baseline = _fit(BASELINE, drawn, draw, model, epochs, None)
         except DivergenceError as error:
-            cells.diverged(BASELINE, draw, error)
+            cells.diverged(f"{BASELINE} @{len(drawn.labelled)}", draw, error)
             missing = [method for method in missing if not needs_baseline(method)]
         else:
             cells.make(cell.record["method"], draw, lambda: cell)  # not where it was trained again, its record being kept

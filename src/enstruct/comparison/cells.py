@@ -9,10 +9,13 @@ from enstruct.errors import DivergenceError
 
 
 class Cells:
-    """``found``: (method, seed) -> cell, those of the file ``store`` from the beginning. ``say``: who is told what diverged."""
+    """``found``: (method, seed) -> cell, those of the file ``store`` from the beginning.
 
-    def __init__(self, store: ResultsFile | None, say: Callable[[str], None]) -> None:
-        self.store, self.say = store, say
+    ``say``: who is told what diverged; ``runs``: what the seeds are there, "seed", "fold" or "draw".
+    """
+
+    def __init__(self, store: ResultsFile | None, say: Callable[[str], None], runs: str = "seed") -> None:
+        self.store, self.say, self.runs = store, say, runs
         self.found: dict[tuple[str, int], Cell] = {} if store is None else store.cells
 
     def lacking(self, methods: Iterable[str], seed: int) -> list[str]:
@@ -28,14 +31,14 @@ class Cells:
             self.diverged(method, seed, error)
 
     def diverged(self, method: str, seed: int, error: DivergenceError) -> None:
-        self.say(f"{method} seed {seed} diverged: {error}")
+        self.say(f"{method} {self.runs} {seed} diverged: {error}")
 
-    def of(self, methods: Iterable[str], seeds: Iterable[int], reference: str) -> dict[tuple[str, int], Cell]:
-        """Those of these methods and seeds that there are. DivergenceError where none is the reference's."""
+    def of(self, methods: Iterable[str], seeds: Iterable[int], *references: str) -> dict[tuple[str, int], Cell]:
+        """Those of these methods and seeds that there are. DivergenceError where none is a reference's."""
         seeds = list(seeds)
         asked = {(m, seed): self.found[m, seed] for m in methods for seed in seeds if (m, seed) in self.found}
-        if not any(method == reference for method, _ in asked):
+        if not any(method in references for method, _ in asked):
             raise DivergenceError(
-                f"All runs of {reference}, which the others are held against, diverged: lower --model.learning_rate."
+                f"All runs of {', '.join(references)}, which others are held against, diverged: lower --model.learning_rate."
             )
         return asked

@@ -9,6 +9,7 @@ Of CoNLL-U (``.conllu``) the tag is UPOS, and the columns beside the word are 1 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def read_conll(
     """(sentences, tags). ``columns`` go beside the word, which makes tokens tuples. Raises ParseError with the line."""
     sentences: list[list[str | tuple[str, ...]]] = [[]]
     tags: list[list[str]] = [[]]
-    width, universal = 0, ".conllu" in Path(path).suffixes
+    width, universal = 0, is_universal(path)
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip() or line.startswith("-DOCSTART-"):
             if sentences[-1]:
@@ -53,6 +54,11 @@ def read_conll(
     return sentences, tags if labelled else None
 
 
+def is_universal(path: Path | str) -> bool:
+    """Whether the name says that it is CoNLL-U."""
+    return ".conllu" in {suffix.lower() for suffix in Path(path).suffixes}
+
+
 def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list[str]:
     """[word, lemma, ..., UPOS] of a token's ten columns, without UPOS where it is not asked for; nothing where there is none."""
     cells = line.rstrip("\r\n").split("\t")
@@ -61,9 +67,11 @@ def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list
             f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {line.strip()[:60]!r}", path, number
         )
     token, word, lemma, upos, *others = cells
-    if not token.isdigit():
+    if re.fullmatch(r"\d+[-.]\d+", token):
         return []
-    if labelled and upos == "_":
+    if not token.isdecimal():
+        raise ParseError(f"{token!r} is no number of a word, as 1, 1-2 or 1.1 are", path, number)
+    if labelled and upos in ("_", ""):
         raise ParseError(f"{word!r} has no UPOS tag: say that the file is unlabelled, or leave its sentence out", path, number)
     return [word, lemma, *others, *([upos] if labelled else [])]
 

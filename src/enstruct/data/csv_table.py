@@ -8,6 +8,7 @@ of: commas, semicolons or tabs.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ class _Table:
     lines: list[int]
 
     def check(self, names: Sequence[str]) -> list[str]:
+        names = [names] if isinstance(names, str) else names
         for name in names:
             if name not in self.columns:
                 raise ParseError(f"there is no column {name!r}; the header has {', '.join([*self.columns][:6])}, ...", self.path)
@@ -62,7 +64,7 @@ def read_csv(
     if not inputs:
         raise ParseError("no feature column is left", path)
     X = np.column_stack([_numbers(table, name) for name in inputs])
-    if len(targets) == 1 and not _is_indicator(table.columns[targets[0]]):
+    if len(targets) == 1 and _holds_names(table.columns[targets[0]], targets[0], known):
         Y, names = _named(table, targets[0], known)
     else:
         Y, names = _indicators(table, targets), tuple(targets)
@@ -71,9 +73,8 @@ def read_csv(
 
 def _read(path: Path) -> _Table:
     lines = read_lines(path)
-    header = lines[0].removeprefix("\ufeff") if lines else ""
-    separator = max(SEPARATORS, key=header.count)
-    reader = csv.reader([header, *lines[1:]], delimiter=separator)
+    separator = _separator(path, lines[0] if lines else "")
+    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)  # quotes may hold several lines
     rows, numbers = [], []
     try:
         for row in reader:
@@ -81,7 +82,7 @@ def _read(path: Path) -> _Table:
                 rows.append(row)
                 numbers.append(reader.line_num)
     except csv.Error as error:
-        raise ParseError(f"no table of fields separated by {separator!r} ({error})", path, reader.line_num) from error
+        raise ParseError(f"no field, or a quotation mark that is never closed ({error})", path, reader.line_num) from error
     if len(rows) < 2:
         raise ParseError("there are no rows below the header", path)
     names = _header(path, [name.strip() for name in rows[0]])
@@ -90,6 +91,13 @@ def _read(path: Path) -> _Table:
             raise ParseError(f"{len(row)} fields where the header has {len(names)}", path, number)
     cells = zip(*rows[1:], strict=True)
     return _Table(path, dict(zip(names, cells, strict=True)), numbers[1:])
+
+
+def _separator(path: Path, header: str) -> str:
+    """By the suffix, or what the header has most of outside of quotes."""
+    if ".tsv" in {suffix.lower() for suffix in path.suffixes}:
+        return "\t"
+    return max(SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _header(path: Path, names: list[str]) -> list[str]:
@@ -118,14 +126,17 @@ def _is_number(text: str) -> bool:
 def _targets(table: _Table, labels: Any) -> list[str]:
     names = list(table.columns)
     if labels is None:
-        raise ParseError(f"which columns are labels? Say {HOW}", table.path)
-    if isinstance(labels, int):
+        raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", table.path)
+    if isinstance(labels, (int, np.integer)):
+        labels = int(labels)
         if labels == 0 or abs(labels) >= len(names):
             raise ParseError(f"{labels} labels asked for, but the file has {len(names)} columns", table.path)
         return names[:labels] if labels > 0 else names[labels:]
     if isinstance(labels, (str, Path)):
         whole = str(labels)
         labels = [whole] if whole in names else [name.strip() for name in whole.split(",")]
+    if len(set(labels)) < len(labels):
+        raise ParseError(f"a label is named twice: {', '.join(labels)}", table.path)
     return table.check(labels)
 
 
@@ -138,18 +149,22 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
     except ValueError:
         pass
     at = next(i for i, cell in enumerate(plain) if not _is_number(cell))
+    decimal = _is_number(plain[at].replace(",", "."))
+    mend = "decimals are written with a point" if decimal else "make 0/1 columns of what is text"
     raise ParseError(
-        f"{cells[at]!r} is no number: make 0/1 columns of what is text, or leave it out (drop=[{name!r}], --drop [{name}])",
+        f"{cells[at]!r} is no number: {mend}, or leave the column out (drop=[{name!r}], --drop [{name}])",
         table.path,
         table.lines[at],
         name,
     )
 
 
-def _is_indicator(cells: Sequence[str]) -> bool:
-    """Whether all that is there is 0 or 1, so that a gap is no row without labels but a mistake."""
+def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
+    """Not if all that is there is 0 or 1, so that a gap is no row without labels but a mistake; unless those are ``known``."""
     there = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
-    return bool(there) and there <= {"0", "1", "0.0", "1.0"}
+    if not there or not all(_is_number(cell) and float(cell) in (0, 1) for cell in there):
+        return True
+    return known is not None and column not in known
 
 
 def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:

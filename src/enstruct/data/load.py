@@ -58,10 +58,7 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
         if not Path(source).is_file():
             raise _not_there(source)
         return read_file(source, labels, drop)
-    if drop or labels not in (None, ()):
-        raise DataError(
-            f"{source} is a set of the catalogue, which knows its labels: leave out labels and drop, or give its file."
-        )
+    _check_named(source, labels, drop)
     return _read_part(entry, part)
 
 
@@ -71,6 +68,8 @@ def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Seq
     Sets published with three parts keep them; everything else is split 60/20/20, stratified, by ``seed``.
     """
     entry = CATALOGUE.get(str(source))
+    if entry is not None:
+        _check_named(source, labels, drop)
     if entry is not None and {"train", "valid", "test"} <= set(entry.parts):
         train, valid, test = (_read_part(entry, part) for part in ("train", "valid", "test"))
         return Splits(*(drop_empty_rows(same_columns(train, d)) for d in (train, valid, test)))
@@ -91,6 +90,7 @@ def load_protocol(
         entry = CATALOGUE.get(str(source))
         if entry is None or not {"train", "test"} <= set(entry.parts):
             raise DataError(f"{source} was not published as train and test rows; use --split auto or K-fold.")
+        _check_named(source, labels, drop)
         if "valid" in entry.parts:
             return [imputed(load_splits(source, seed))]
         train, test = (_read_part(entry, part) for part in ("train", "test"))
@@ -99,6 +99,13 @@ def load_protocol(
     if fold != "fold" or not dash or not number.isdigit():
         raise unknown_name("split", split, ("auto", "published", "10-fold"))
     return Folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
+
+
+def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
+    if drop or labels not in (None, ()):
+        raise DataError(
+            f"{source} is a set of the catalogue, which knows its labels: leave out labels and drop, or give its file."
+        )
 
 
 def _read_part(entry: Entry, part: str) -> Dataset:

@@ -37,7 +37,7 @@ def read_lines(path: Path | str) -> list[str]:
     """All lines; a damaged archive is a ParseError, not a crash of the decompressor."""
     try:
         with open_text(path) as file:
-            text = file.read().removesuffix("\n")
+            text = file.read().removeprefix("\ufeff").removesuffix("\n")
             return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
         if isinstance(error, DatasetNotFoundError):

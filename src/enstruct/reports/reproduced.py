@@ -97,7 +97,7 @@ def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] 
     lines += changes_lines(table, store, datasets)
     for dataset in datasets:
         methods = [row for row in table.methods() if dataset not in partly or _is_tried(store, dataset, row)]
-        lines += _dataset(table, store, dataset, methods)
+        lines += _dataset(table, store, dataset, methods, dataset not in partly)
     return "\n".join(lines)
 
 
@@ -117,7 +117,7 @@ def _set(table: LabelTable) -> str:
     )
 
 
-def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
+def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[str], whole: bool) -> list[str]:
     runs = [run for key, run in store.runs.items() if key.dataset == dataset]
     lines = [f"#### {dataset}", ""]
     if _is_tried(store, dataset) or any(figures.get(dataset) is not None for figures in table.rows.values()):
@@ -129,7 +129,7 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
         rows_tested = " to ".join(map(str, tested[:1] + tested[1:][-1:]))
         lines += [f"Fair split: {SPLITS.get(table.split, table.split)}; {rows_tested} rows tested.", ""]
     for protocol in table.protocols:
-        if len(methods) == len(table.methods()) or any(_made(store, dataset, protocol, row) for row in methods):
+        if whole or any(_made(store, dataset, protocol, row) for row in methods):
             lines += _lacking(table, store, dataset, protocol, methods)
     lines += [line for method in methods for line in _through_samples(table, store, dataset, method)]
     less = [f"{method} {what}" for method in methods if (what := reduced(dataset, method))]
