@@ -54,7 +54,13 @@ def draw(figures: dict[str, Any], path: Path) -> None:
     place = np.arange(len(figures["pairs"]))
     for shift, which, label in ((-0.2, 0, "energy alone, by inference"), (0.2, 1, "as a loss (SEAL)")):
         values = [100 * np.array(figures["f1"][pair[which]]) for pair in figures["pairs"].values()]
-        axes.bar(place + shift, [v.mean() for v in values], 0.38, yerr=[v.std() for v in values], label=label)
+        axes.bar(
+            place + shift,
+            [v.mean() for v in values],
+            0.38,
+            yerr=[v.std(ddof=1) if len(v) > 1 else 0 for v in values],
+            label=label,
+        )
     axes.axhline(100 * float(np.mean(figures["f1"][figures["baseline"]])), color="black", ls="--", label=figures["baseline"])
     axes.set_xticks(place, list(figures["pairs"]))
     axes.set(title=f"test F1, best rule, {figures['seeds']} seeds (bars: one standard deviation)", ylabel="example-F1")

@@ -68,7 +68,7 @@ def run(options: Namespace) -> None:
             for method in cells.lacking(methods, seed):
 
                 def work(method: str = method, seed: int = seed) -> Cell:
-                    return run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"))
+                    return run_mask_cell(method, parts, seed, model, bar(f"{method} seed {seed}"), setting["duplicates"])
 
                 cells.make(method, seed, work)
     rows = summarise_ratios(cells.of(methods, range(options.seeds), reference), reference, PERCENTS)

@@ -43,8 +43,18 @@ def leaked(parts: PictureParts) -> list[str]:
     return sorted(names)
 
 
-def run_mask_cell(method: str, parts: PictureParts, seed: int, model: dict[str, Any], callbacks: Sequence[Callback] = ()) -> Cell:
-    """Train, choose epochs and the decision on the validation images, score on the test ones at their own size."""
+def run_mask_cell(
+    method: str,
+    parts: PictureParts,
+    seed: int,
+    model: dict[str, Any],
+    callbacks: Sequence[Callback] = (),
+    duplicates: Sequence[str] = (),
+) -> Cell:
+    """Train, choose epochs and the decision on the validation images, score on the test ones at their own size.
+
+    ``duplicates``: test images that a second score leaves out.
+    """
     _check_test_values(parts, model)
     segmenter = EnergySegmenter(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
     begin = time.perf_counter()
@@ -59,7 +69,6 @@ def run_mask_cell(method: str, parts: PictureParts, seed: int, model: dict[str, 
         "chosen": image_counts(segmenter, parts, chosen, segmenter.metric),
         "pooled": image_counts(segmenter, parts, chosen, "pooled-iou"),
     }
-    duplicates = set(leaked(parts))
     new = np.array([name not in duplicates for name in parts.test.names])
     record = {
         "method": method,

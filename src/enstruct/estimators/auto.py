@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from enstruct.checks import check_numbers
 from enstruct.data.rows import Rows
@@ -41,7 +41,7 @@ from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.preparation import merge_duplicates
+from enstruct.estimators.preparation import merge_duplicates, validated
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
@@ -143,25 +143,18 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._deadline = time.monotonic() + 60 * self.minutes
         whole = isinstance(self.random_state, (int, np.integer))
         seed = int(self.random_state) if whole else int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = Rows(self._validated(X, reset=True), self.labels_.encode(y))
+        rows = Rows(validated(self, X, reset=True), self.labels_.encode(y))
         if rows.X.shape[0] != len(rows):
             raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
         ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
         if X_val is None:
             parts = parts_of(merge_duplicates(rows), self.folds, seed)  # no copy of a training row is in the fold held out
         else:
-            held = Rows(self._validated(X_val, reset=False), self.labels_.encode(Y_val))
+            held = Rows(validated(self, X_val, reset=False), self.labels_.encode(Y_val))
             parts = [lambda: (rows, held)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
         self._choose(self._fit_members(parts, seed))
         return self
-
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
-        try:
-            return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-        except ValueError as error:
-            raise DataError(str(error)) from error
 
     def _check(self) -> None:
         get_metric(self.metric)
@@ -243,7 +236,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any, *, candidate: str | None = None) -> NDArray[np.float64]:
         """Mean marginals (rows, labels) of the chosen candidate, or of another of ``groups_``."""
-        name, X = self._known(candidate), self._validated(X, reset=False)
+        name, X = self._known(candidate), validated(self, X, reset=False)
         out = np.empty((X.shape[0], self.labels_.n_labels))
         for some in row_blocks(*out.shape):
             out[some] = self._means(X[some], [name])[0]
@@ -264,7 +257,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _decided(self, X: Any, candidates: Sequence[str], decide: Decide) -> list[sparse.csr_matrix]:
         """Label sets (rows, labels) for each of what ``decide`` makes of the candidates' marginals, some rows at a time."""
-        X = self._validated(X, reset=False)
+        X = validated(self, X, reset=False)
         parts = [decide(self._means(X[some], candidates)) for some in row_blocks(X.shape[0], self.labels_.n_labels)]
         hierarchy = self.members_[0][1].hierarchy
         found = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]

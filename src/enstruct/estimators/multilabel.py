@@ -21,7 +21,14 @@ from enstruct.estimators.choices import check_choices
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
-from enstruct.estimators.preparation import class_weights, make_scaler, merge_duplicates, positive_weights, seen_columns
+from enstruct.estimators.preparation import (
+    class_weights,
+    make_scaler,
+    merge_duplicates,
+    positive_weights,
+    seen_columns,
+    validated,
+)
 from enstruct.methods import Method, get_method
 from enstruct.objectives import Density
 from enstruct.training.game import Game
@@ -205,7 +212,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         self._check_width(X)
-        X = self._validated(X, reset=True)
+        X = validated(self, X, reset=True)
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         learns = self.learn_constant and self._method().solver is None
@@ -213,7 +220,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         seed = self._seed()
         validation: Rows | None
         if X_val is not None:
-            train, validation = rows, self._rows(self._validated(X_val, reset=False), Y_val, None, labels)
+            train, validation = rows, self._rows(validated(self, X_val, reset=False), Y_val, None, labels)
         else:
             train, validation = self._hold_out(rows, seed)
         if self.validation_epochs and validation is None:
@@ -260,7 +267,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         check_choices(self)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
-        X = self._validated(X, reset=new)
+        X = validated(self, X, reset=new)
         if new:
             self.labels_ = LabelFormat.infer(y, classes)
             self.classes_ = self.labels_.classes

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
 from torch import nn
 
 from enstruct.baselines import SOLVED
@@ -26,7 +25,7 @@ from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays
+from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
@@ -60,14 +59,6 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> LabelSpace:
         return LabelSpace(n_outputs, method.cost, weight)
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
-        try:
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-        except ValueError as error:
-            raise DataError(str(error)) from error
-        return X
-
     def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
         """(rows, modelled labels) in the precision of X; in single precision where a network of one's own knows no other."""
         double = double or X.dtype == np.float64
@@ -93,7 +84,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def _inputs(self, X: Any) -> Any:
         self._check_fitted()
-        return self._scaled(self._validated(X, reset=False))
+        return self._scaled(validated(self, X, reset=False))
 
     def _marginals(self, X: Any, refine: int | None = None) -> NDArray[np.float64]:
         """(rows, modelled labels) of scaled rows."""

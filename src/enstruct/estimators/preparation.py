@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils.validation import validate_data
 
 from enstruct.data.rows import Rows
 from enstruct.errors import ConfigError, DataError
+
+
+def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
+    """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+    try:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def merge_duplicates(rows: Rows) -> Rows:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.comparison.summary import mean_and_deviation
 from enstruct.reports.markdown import markdown_table
 
 SHOWN = 6
@@ -28,8 +29,7 @@ def analysis_lines(folder: Path) -> list[str]:
 
 
 def _objectives(content: dict[str, Any]) -> list[str]:
-    spread = {name: np.std(f1, ddof=1) if len(f1) > 1 else 0.0 for name, f1 in content["f1"].items()}
-    score = {name: f"{name} {100 * np.mean(f1):.2f} ±{100 * spread[name]:.2f}" for name, f1 in content["f1"].items()}
+    score = {name: f"{name} {mean_and_deviation([100 * f for f in f1])}" for name, f1 in content["f1"].items()}
     rows = [[objective, score[alone], score[loss]] for objective, (alone, loss) in content["pairs"].items()]
     rows.append(["–", "", score[content["baseline"]]])
     head = f"{content['data']}, {content['seeds']} seeds, test F1 under the best rule."
