@@ -247,7 +247,7 @@ def test_a_layer_without_second_derivative_is_named(data):
         ({"sample_gradient": "straight"}, "straight-through"),
         ({"negatives": "point", "sample_gradient": "concrete"}, "no discrete samples"),
         ({"hypergradient": "alternating", "sample_gradient": "concrete"}, "go through the predictor"),
-        ({"predictor_steps": 0}, "at least 1"),
+        ({"predictor_steps": 0}, "a whole number from 1"),
     ],
 )
 def test_bad_settings(data, changes, message):
