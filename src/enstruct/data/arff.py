@@ -23,6 +23,7 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
+from enstruct.data.numbers import is_number
 from enstruct.data.opening import open_text, read_lines
 from enstruct.errors import ParseError
 
@@ -280,18 +281,10 @@ def _convert(file: _File, column: int, rows: Any, texts: Sequence[str]) -> Any:
     except (ValueError, KeyError):
         pass
     for row, text in zip(rows, texts, strict=True):
-        if text != "?" and not (_is_number(text) if attribute.kind == "numeric" else text in known):
+        if text != "?" and not (is_number(text) if attribute.kind == "numeric" else text in known):
             wanted = "a number" if attribute.kind == "numeric" else f"one of {', '.join(attribute.values[:6])}"
             raise ParseError(f"{text!r} is not {wanted}", file.path, file.lines[int(row)][0], attribute.name)
     raise ParseError("unreadable values", file.path, attribute.line, attribute.name)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> tuple[Any, list[str]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
+from enstruct.data.numbers import is_number
 from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
@@ -101,8 +102,9 @@ def _separator(path: Path, header: str) -> str:
 
 
 def _header(path: Path, names: list[str]) -> list[str]:
-    if all(_is_number(name) for name in names):
+    if all(is_number(name) for name in names):
         raise ParseError("the first line holds numbers only, and must name the columns", path, 1)
+    seen: set[str] = set()
     for position, name in enumerate(names):
         if not name:
             raise ParseError(
@@ -110,17 +112,10 @@ def _header(path: Path, names: list[str]) -> list[str]:
                 path,
                 1,
             )
-        if name in names[:position]:
+        if name in seen:
             raise ParseError(f"two columns are called {name!r}", path, 1)
+        seen.add(name)
     return names
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _targets(table: _Table, labels: Any) -> list[str]:
@@ -148,8 +143,8 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
         return np.array(plain, dtype=np.float64)
     except ValueError:
         pass
-    at = next(i for i, cell in enumerate(plain) if not _is_number(cell))
-    decimal = _is_number(plain[at].replace(",", "."))
+    at = next(i for i, cell in enumerate(plain) if not is_number(cell))
+    decimal = is_number(plain[at].replace(",", "."))
     mend = "decimals are written with a point" if decimal else "make 0/1 columns of what is text"
     raise ParseError(
         f"{cells[at]!r} is no number: {mend}, or leave the column out (drop=[{name!r}], --drop [{name}])",
@@ -162,7 +157,7 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
 def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
     """Not if all that is there is 0 or 1, so that a gap is no row without labels but a mistake; unless those are ``known``."""
     there = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
-    if not there or not all(_is_number(cell) and float(cell) in (0, 1) for cell in there):
+    if not there or not all(is_number(cell) and float(cell) in (0, 1) for cell in there):
         return True
     return known is not None and column not in known
 
