@@ -2,7 +2,7 @@
 
 import json
 
-from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
+from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 
 WHERE = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "threads": 1, "cores": 2}
 
@@ -50,3 +50,16 @@ def test_peers(tmp_path):
     content = {"environment": WHERE, "data": "bibtex", "lines": {"a library": line}}
     (tmp_path / "benchmark-peers.json").write_text(json.dumps(content))
     assert "| a library | 12.3 | 0.13 | 40.0 | 50.0 (threshold) |" in peers_section(tmp_path / "benchmark-peers.json")
+
+
+def test_trials(tmp_path):
+    perturbed = {"value": "PerturbedSamples", "fields": {"n": 5, "std": 0.12345}}
+    energy = {"value": "EnergySpec", "fields": {"terms": ["local"], "units": 300}}
+    settings = {"layers": 2, "learning_rate": 0.0012345, "negatives": perturbed, "energy_network": energy}
+    best = {"method": "seal-regression-s", "value": 0.61234, "trials": {"complete": 4, "pruned": 1}, "settings": settings}
+    content = {"data": "yeast", "environment": WHERE, "best": [best]}
+    (tmp_path / "tune-yeast.json").write_text(json.dumps(content))
+    text = trials_section(tmp_path / "tune-yeast.json")
+    found = "layers=2, learning_rate=0.00123, negatives=PerturbedSamples(n=5, std=0.123), units=300"
+    assert f"| seal-regression-s | 61.23 | 4 complete, 1 pruned | {found} |" in text
+    assert "`compare-tuned-yeast.json`" in text

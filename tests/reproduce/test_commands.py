@@ -132,3 +132,39 @@ def test_options_in_the_place_of_the_table_s_own(tmp_path):
     assert enstruct.commands[-1][:6] == ["compare", "x", "--seeds", "5", "--methods", "spen"]
     with pytest.raises(ConfigError, match="not for curve"):
         run_parts(TABLE, [], tmp_path, enstruct, print, {"--seeds": "5"})
+
+
+TRIALS = CommandTable(
+    "trials",
+    "Trials",
+    "nowhere",
+    {
+        "tune-x": ("tune", "x", "--method", "dvn,spen", "--storage", "x.journal"),
+        "compare-x": ("compare", "x", "--tuned", "tune-x"),
+    },
+)
+
+
+def test_what_another_part_left_is_found_there_and_trials_only_when_all_have_ended(tmp_path):
+    interrupted = Recorder(fails=("dvn,spen",))
+    with pytest.raises(DataError, match="the command of tune-x failed"):
+        run(tmp_path, interrupted, ["compare-x"], TRIALS)
+    assert not finished(tmp_path, "tune-x")
+    enstruct = Recorder()
+    (tmp_path / "made").mkdir()
+    run(tmp_path, enstruct, ["compare-x"], TRIALS)
+    made = tmp_path / "made"
+    unfinished = ["--storage", str(made / "x.journal"), "--json", str(made / "tune-x.json")]
+    assert enstruct.commands == [
+        ["tune", "x", "--method", "dvn,spen", *unfinished],
+        ["compare", "x", "--tuned", str(tmp_path / "tune-x.json"), "--json", str(tmp_path / "compare-x.json")],
+    ]
+    again = Recorder()
+    run(tmp_path, again, [], TRIALS)
+    assert [command[0] for command in again.commands] == ["compare"]
+
+
+def test_trials_that_others_are_at_work_on_are_waited_for(tmp_path):
+    with pytest.raises(DataError, match="other processes are at work"):
+        run(tmp_path, lambda command: 0, ["tune-x"], TRIALS)
+    assert not finished(tmp_path, "tune-x")

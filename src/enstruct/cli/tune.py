@@ -25,6 +25,7 @@ from enstruct.data.splits import imputed
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct.reproduce.store import whereabouts
+from enstruct.tuning.results import TITLES, summary_row
 from enstruct.tuning.study import Task, at_work, ended, open_study, search, searched, summary
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
@@ -84,12 +85,7 @@ def _write(options: Namespace, found: list[dict[str, Any]]) -> None:
 
 
 def _show(found: list[dict[str, Any]]) -> None:
-    table = Table("method", "validation", "trials", "searched settings")
+    table = Table(*TITLES)
     for best in found:
-        found_there = dict(best["settings"])
-        if "energy_network" in found_there:
-            found_there["units"] = found_there.pop("energy_network")["fields"]["units"]
-        text = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found_there.items())
-        counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
-        table.add_row(best["method"], f"{100 * best['value']:.2f}", counts, text)
+        table.add_row(*summary_row(best))
     Console(width=160).print(table)

@@ -22,15 +22,15 @@ from enstruct.reports.costs import costs_section
 from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 from enstruct.reports.masks import mask_section
 from enstruct.reports.reproduced import reproduced_page
-from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section
+from enstruct.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct.reports.tagging import light_section, tag_section
 
 HEAD = """# Results
 
 Printed by `python -m enstruct.reports.results` from what the commands left in `results/`: `compare-*.json` (`enstruct compare`),
-`tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `search-*.json`,
-`ablation-*.json` (`benchmarks/search_implicit.py`, `ablate_auto.py`), `benchmark-*.json` (`make bench`), and
-`reproduce/*.jsonl` (`enstruct reproduce`).
+`tags-*.json`, `light-*.json`, `masks-*.json` (`enstruct tags compare`, `tags light`, `masks compare`), `tune-*.json` (`enstruct
+tune`), `search-*.json`, `ablation-*.json` (`benchmarks/search_implicit.py`, `ablate_auto.py`), `benchmark-*.json` (`make bench`),
+and `reproduce/*.jsonl` (`enstruct reproduce`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -48,6 +48,7 @@ def page(folder: Path) -> str:
     parts += [tag_section(path) for path in sorted(folder.glob("tags-*.json"))]
     parts += [mask_section(path) for path in sorted(folder.glob("masks-*.json"))]
     parts += [light_section(path) for path in sorted(folder.glob("light-*.json"))]
+    parts += [trials_section(path) for path in sorted(folder.glob("tune-*.json"))]
     parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
     parts += [ablation_section(path) for path in sorted(folder.glob("ablation-*.json"))]
     parts += [peers_section(path) for path in sorted(folder.glob("benchmark-peers*.json"))]

@@ -1,4 +1,4 @@
-"""Sections of the results page for searches on validation rows, the ablation behind `auto`, the peers, the cost of couplings."""
+"""Sections of the results page for searches and trials on validation rows, the ablation behind `auto`, peers, costs of couplings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from enstruct.comparison.summary import interval, mean_and_deviation
 from enstruct.reports.markdown import markdown_table, where_it_ran
+from enstruct.tuning.results import TITLES, summary_row
 
 SEARCH_TITLES = (
     "setting",
@@ -35,6 +36,20 @@ def search_section(path: Path) -> str:
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(SEARCH_TITLES, [_search_row(name, fit) for name, fit in content["fits"].items()]),
+    ]
+    return "\n".join(lines)
+
+
+def trials_section(path: Path) -> str:
+    """A file of ``enstruct tune --json``: the best of each method's trials."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"## Trials on {content['data']} (`{path.name}`)",
+        "",
+        "The best validation score of each method under its best decision rule, with the settings that had it; what they give on "
+        f"test rows stands in `compare-{path.name.replace('tune-', 'tuned-')}`. {where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(TITLES, [summary_row(best) for best in content["best"]]),
     ]
     return "\n".join(lines)
 

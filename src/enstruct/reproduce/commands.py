@@ -1,8 +1,9 @@
 """Runs the parts of a table that other commands make: what they need first, then the part, with its files in the results folder.
 
 compare, tags compare, tags light, masks, data describe   RESULTS/PART.json
+tune                                                      RESULTS/PART.json, once all trials have ended
 analyse, tags picture                                     the folder RESULTS/PART
-what parts need (``CommandTable.made``)                   RESULTS/made/, not for the repository
+what parts need (``CommandTable.made``), journals         RESULTS/made/, not for the repository
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from enstruct.reproduce.tables import RESOURCES
 Enstruct = Callable[[list[str]], int]
 """A command line without its first word -> exit status."""
 INTERRUPTED = 130
+JOURNAL = ".journal"
+"""Of trials, which a command that was interrupted goes on with."""
 
 
 def run_parts(
@@ -87,6 +90,12 @@ def _run_part(
         _run(part, [*command, "--out", str(unfinished)], enstruct, say)
         unfinished.rename(results / part)
         say(f"{part} is whole: it lies in {results / part} now")
+    elif words[0] == "tune":  # a file after every method: elsewhere until it has them all
+        unfinished = results / "made" / f"{part}.json"
+        _run(part, [*command, "--json", str(unfinished)], enstruct, say)
+        if not unfinished.is_file():
+            raise DataError(f"{part}: other processes are at work on its last trials; run it again when they have ended.")
+        unfinished.rename(results / f"{part}.json")
     else:
         _run(part, [*command, "--json", str(results / f"{part}.json")], enstruct, say)
 
@@ -104,15 +113,22 @@ def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str],
 
 
 def _found(table: CommandTable, word: str, results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> str:
-    """Where what a word names lies: a file of RESOURCES, or something made here, now if need be; other words as they are."""
+    """Where what a word names lies: a file of RESOURCES, another part's figures, or something made here, now if need be; other
+    words as they are."""
     if word in RESOURCES:
         path = (data_root() or Path()) / RESOURCES[word]
         if not path.is_file():
             raise DatasetNotFoundError(f"This table needs {RESOURCES[word]} below the folder ENSTRUCT_DATA points at.")
         return str(path)
+    if word in table.parts:
+        if not finished(results, word):
+            _run_part(table, word, table.parts[word], results, enstruct, say)
+        return str(results / f"{word}.json")
+    path = results / "made" / word
+    if word.endswith(JOURNAL):
+        return str(path)
     if word not in table.made:
         return word
-    path = results / "made" / word
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         resume = ["--resume"] if path.with_name(f"{word}.checkpoint").exists() else []  # training that was interrupted

@@ -14,6 +14,7 @@ from enstruct.errors import unknown_name
 from enstruct.reproduce.ablation import ABLATION
 from enstruct.reproduce.seal_settings import EPOCHS
 from enstruct.reproduce.table import PROTOCOLS, CommandTable, LabelTable, Table
+from enstruct.reproduce.tuned import TUNED
 
 DATA = ("bibtex", "delicious", "genbase", "cal500", "eurlex-ev", "expr_FUN", "spo_FUN")
 
@@ -237,6 +238,7 @@ TABLES: dict[str, Table] = {
         SEAL_2_PATIENCE,
         SEAL_FIGURE_2B,
         ABLATION,
+        TUNED,
         CommandTable(
             "seal-11-13",
             "Parameters; seconds of inference; seconds of training",

@@ -1,4 +1,4 @@
-"""The file ``enstruct tune --json`` writes, read again: the best settings of each method."""
+"""The file ``enstruct tune --json`` writes, read again: the best settings of each method, and a line on each to print."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from enstruct.estimators.persistence import decode_parameter
 from enstruct.methods import METHODS
 
 Parameters = dict[str, Any]
+TITLES = ("method", "validation", "trials", "searched settings")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,23 @@ class Tuned:
                     f"{self.path} was tuned with {name}={value}: leave --model.{name} {model[name]} out, or tune with it."
                 )
         return {**model, **found}
+
+
+def summary_row(best: Parameters) -> tuple[str, str, str, str]:
+    """Of one method's part of the file: its name, the best validation score in percent, how trials ended, what they found."""
+    counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
+    settings = dict(best["settings"])
+    if "energy_network" in settings:  # nothing else of it is searched
+        settings["units"] = settings.pop("energy_network")["fields"]["units"]
+    found = ", ".join(f"{name}={_short(value)}" for name, value in settings.items())
+    return best["method"], f"{100 * best['value']:.2f}", counts, found
+
+
+def _short(value: Any) -> str:
+    """Of an object, what it was built with."""
+    if isinstance(value, dict) and "fields" in value:
+        return f"{value['value']}({', '.join(f'{k}={_short(v)}' for k, v in value['fields'].items())})"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _decoded(found: Parameters) -> Parameters:
