@@ -1,4 +1,4 @@
-"""Sections of the results page for searches and trials on validation rows, the ablation behind `auto`, peers, costs of couplings."""
+"""Sections of the results page for searches and trials on validation rows, the ablation behind `auto`, peers, and couplings."""
 
 from __future__ import annotations
 
