@@ -34,7 +34,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert "cannot run here" in capsys.readouterr().err
     assert main(["reproduce", "implicit-appendix-d", "--datasets", "b"]) == 2
     assert "has the parts" in capsys.readouterr().err
-    assert main(["reproduce", "seal-1", "--budget", "3"]) == 2
+    assert main(["reproduce", "seal-1", "--protocol", "fair"]) == 2
     assert "made by other commands" in capsys.readouterr().err
     (tmp_path / "c.json").write_text("[]")
     assert main(["reproduce", "small", "--adopt", "c.json", "--results", "r"]) == 2

@@ -16,6 +16,7 @@ from enstruct.comparison.summary import spread, summarise, titles
 from enstruct.data.splits import Folds, split_60_20_20
 from enstruct.errors import DataError, SaveError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.training.callbacks import Callback
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
 DEFAULTS = EnergyMultiLabelClassifier().get_params()
@@ -84,6 +85,23 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
     content = json.loads(path.read_text())
     assert len(content["runs"]) == 4
     assert content["runs"][0]["validation_f1"]
+    scores = {run["method"]: run["validation_score"] for run in content["runs"]}
+    assert scores["binary-relevance"] is None
+    assert 0 < scores["seal-nce"] <= 1
+
+
+def test_the_validation_score_is_that_of_the_best_epoch_of_the_last_stage(blocks):
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            seen.append((record["stage"], record["score"]))
+
+    splits = split_60_20_20(blocks)
+    cell = run_cell("nce", splits, 0, SMALL, [Watch()])
+    last = [score for stage, score in seen if stage == seen[-1][0]]
+    assert len(last) < len(seen)
+    assert cell.record["validation_score"] == max(last)
 
 
 def test_two_processes_add_to_one_file(tmp_path):

@@ -1,5 +1,7 @@
 """Tables that other commands make: what is needed first, where figures go, what is passed over."""
 
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reports.reproduced import command_section
-from enstruct.reproduce.commands import finished, run_parts
+from enstruct.reproduce.commands import finished, run_parts, within
 from enstruct.reproduce.table import CommandTable
 
 TABLE = CommandTable(
@@ -168,3 +170,25 @@ def test_trials_that_others_are_at_work_on_are_waited_for(tmp_path):
     with pytest.raises(DataError, match="other processes are at work"):
         run(tmp_path, lambda command: 0, ["tune-x"], TRIALS)
     assert not finished(tmp_path, "tune-x")
+
+
+def test_a_budget_interrupts_what_runs_and_nothing_else():
+    said, handler = [], signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as for jobs in the background
+    try:
+        begin = time.monotonic()
+        with within(0.2 / 60, said.append):
+            while time.monotonic() - begin < 30:
+                pass
+        assert time.monotonic() - begin < 30
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert "the budget is spent" in said[0]
+    with within(60, said.append), pytest.raises(ValueError, match="of its own"):
+        raise ValueError("of its own")
+    with pytest.raises(KeyboardInterrupt), within(60, said.append):
+        raise KeyboardInterrupt
+    with within(None, said.append):
+        pass
+    assert len(said) == 1

@@ -53,7 +53,8 @@ def test_the_caps():
 
 
 def test_reduced_updates_are_named():
-    assert reduced("spo_FUN", "seal-regression-s") == "9 x 10 to 2 x 5"
+    assert reduced("expr_FUN", "seal-regression-s") == "9 x 5 to 2 x 5"
+    assert reduced("spo_FUN", "seal-regression-s") is None  # all are made
     assert reduced("bibtex", "seal-regression") is None  # 9 x 1 is within the caps
     assert reduced("bibtex", "seal-margin") == "1 x 6 to 1 x 5"
     assert reduced("bibtex", "spen") is None

@@ -15,9 +15,7 @@ from enstruct.files import claimed
 from enstruct.methods import METHODS
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce import runner
-from enstruct.reproduce.protocols import (
-    settings,
-)
+from enstruct.reproduce.protocols import settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.store import Key, Store, stores_of
 from enstruct.reproduce.tables import TABLES
@@ -48,6 +46,10 @@ def test_how_long_a_run_takes_is_taken_from_its_like_or_said_to_be_unknown(copie
     assert runner._fits(store, Key("synthetic-90", "published", "seal-nce", 0), 1e-3, 1.0, said.append, begun=False)
     assert "not known:" in said[0]
     assert f"not known (under the other protocol at most {known:.0f} s)" in said[1]
+    elsewhere = Store(copied_runs, "small", where=("another machine",))
+    assert not elsewhere.runs
+    assert runner._expected(elsewhere, Key("synthetic-90", "fair", "seal-nce", 7)) == known
+    assert [runner._seconds(number) for number in (0.31, 9.6, 600.4)] == ["0.31", "9.6", "600"]
 
 
 def test_a_budget_ends_between_runs(tmp_path, monkeypatch):

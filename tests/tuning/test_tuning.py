@@ -202,6 +202,17 @@ def test_trials_that_fall_behind_are_cut_short(task, tmp_path):
         tuning._value("cross-entropy", slow, study.ask(), [])
 
 
+def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def work(*rest):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tuning, "_value", work)
+    assert main(["data", "synthetic", "mine.npz", "--rows", "60"]) == 0
+    assert main(["tune", "mine.npz", "--method", "cross-entropy", "--trials", "1"]) == 130
+    assert "tuning.journal: the same command goes on" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "mine.npz", "--rows", "120"]) == 0

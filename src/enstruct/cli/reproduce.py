@@ -17,7 +17,7 @@ from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.errors import ConfigError, DataError
 from enstruct.reports.reproduced import reproduced_section
-from enstruct.reproduce.commands import finished, run_parts
+from enstruct.reproduce.commands import finished, run_parts, within
 from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
@@ -38,7 +38,10 @@ def parser() -> ArgumentParser:
         "--seeds", type=int, default=None, help=f"number of seeds, 0 .. N-1 (default: {SEEDS}), or of folds (default: all)"
     )
     p.add_argument(
-        "--budget", type=float, default=None, help="minutes; no run begins that would not end in time (a first one is not known)"
+        "--budget",
+        type=float,
+        default=None,
+        help="minutes; no run begins that would not end in time (a first one is not known); other commands are interrupted",
     )
     p.add_argument(
         "--again", type=bool, nargs="?", const=True, default=False, help="make runs anew that were made with other settings"
@@ -108,9 +111,9 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts."""
     from enstruct.cli.main import main  # this module is one of its commands
 
-    if options.protocol or options.budget is not None or options.adopt is not None or options.again:
-        raise ConfigError(f"{table.name} is made by other commands: --protocol, --budget, --adopt and --again are not for it.")
-    given = {"--seeds": options.seeds, "--methods": options.methods or None}
-    run_parts(
-        table, _names(options.datasets), options.results.parent, main, say, {k: str(v) for k, v in given.items() if v is not None}
-    )
+    if options.protocol or options.adopt is not None or options.again:
+        raise ConfigError(f"{table.name} is made by other commands: --protocol, --adopt and --again are not for it.")
+    asked = {"--seeds": options.seeds, "--methods": options.methods or None}
+    given = {name: str(value) for name, value in asked.items() if value is not None}
+    with within(options.budget, say):
+        run_parts(table, _names(options.datasets), options.results.parent, main, say, given)

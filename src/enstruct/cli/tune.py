@@ -64,7 +64,11 @@ def run(options: Namespace) -> None:
         for name in methods:
             title = f"{Path(options.data).name}/{name}/{task.metric}"
             studies[name] = open_study(title, options.storage, about | {"searched": dimensions[name]})
-            search(name, task, studies[name], options.trials, bar)
+            try:
+                search(name, task, studies[name], options.trials, bar)
+            except KeyboardInterrupt:
+                say(f"trials that ended are in {options.storage}: the same command goes on with them")
+                raise
             if options.json is not None and not any(at_work(each) for each in studies.values()):
                 _write(options, _summaries(task, studies, options.trials))
     found = _summaries(task, studies, options.trials)

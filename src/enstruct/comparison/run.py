@@ -66,6 +66,7 @@ def run_cell(method: str | Method, splits: Splits, seed: int, model: dict[str, A
         metric.replace("-", "_"): {name: float(rows.mean()) for name, rows in scores.items()},
         "metrics": every,
         "validation_f1": estimator.decision_scores_,
+        "validation_score": _score_of_epochs(estimator),
         **{each.replace("-", "_"): every["chosen"][each] for each in ("micro-f1", "macro-f1", "subset-accuracy")},
         "average_precision": average_precision(truth, p),
         "calibration_error": calibration_error(truth, p),
@@ -81,6 +82,12 @@ def run_cell(method: str | Method, splits: Splits, seed: int, model: dict[str, A
         answers = {name: rowwise_f1(truth, chosen) for name, chosen in estimator.predict_by_candidate(X).items()}
         record |= {"candidate_f1": {name: float(rows.mean()) for name, rows in answers.items()}, "judged": estimator.judged_rows_}
     return Cell(record, {name: scores[name] for name in RULES_SHOWN})
+
+
+def _score_of_epochs(estimator: Any) -> float | None:
+    """The highest score of the last stage's epochs on validation rows, by what ends training; None where there are no epochs."""
+    history = getattr(estimator, "history_", [])
+    return max((each["score"] for each in history if each["stage"] == history[-1]["stage"]), default=None)
 
 
 def _head(method: str | Method) -> str:

@@ -8,7 +8,11 @@ what parts need (``CommandTable.made``), journals         RESULTS/made/, not for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from _thread import interrupt_main
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from enstruct.data.catalogue import data_root
@@ -53,6 +57,36 @@ def run_parts(
             failed.append(part)
     if failed:
         raise DataError(f"{table.name}: not made: {', '.join(failed)} (why, see above); what is finished is kept.")
+
+
+@contextmanager
+def within(minutes: float | None, say: Callable[[str], None]) -> Iterator[None]:
+    """Once so many minutes are spent, what runs inside is interrupted as by Ctrl-C, and this ends with a word; None: never.
+
+    Commands keep what they have finished, and go on with it; but analyses begin anew.
+    """
+    if minutes is None:
+        yield
+        return
+    spent = threading.Event()
+
+    def end() -> None:
+        spent.set()
+        interrupt_main()
+
+    timer = threading.Timer(60 * minutes, end)
+    timer.daemon = True
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
+    timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not spent.is_set():
+            raise
+        say("the budget is spent; what is finished is kept: run the command again to go on")
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, former)
 
 
 def finished(results: Path, part: str) -> bool:

@@ -172,7 +172,7 @@ def _fits(store: Store, key: Key, left: float, minutes: float | None, say: Calla
             say(f"how long {key} takes is not known{_of_its_like(store, key)}: it is begun, and ends when it ends")
         return True
     if not begun:
-        took = f"{key} is expected to take {expected:.0f} s" if expected else f"{key} cannot even begin"
+        took = f"{key} is expected to take {_seconds(expected)} s" if expected else f"{key} cannot even begin"
         raise ConfigError(f"The budget of {minutes:g} minutes is too small for one run: {took}. Raise --budget; nothing is lost.")
     return False
 
@@ -287,9 +287,16 @@ def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None
 
 
 def _expected(store: Store, key: Key) -> float:
-    """Seconds that the same cell took with another seed; an automatic row's own budget; 0 where nothing is known."""
-    same = [run.line.get("seconds", 0.0) for other, run in store.runs.items() if other[:3] == key[:3]]
-    return max(same, default=60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0)
+    """Seconds that the same cell took with another seed, here or elsewhere; of an automatic row its budget; 0 if not known."""
+    for runs in (store.runs.values(), store.elsewhere):
+        if same := [run.line.get("seconds", 0.0) for run in runs if run.key[:3] == key[:3]]:
+            return max(same)
+    return 60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0
+
+
+def _seconds(number: float) -> str:
+    """Whole ones, but for a few."""
+    return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _row(key: Key) -> tuple[str, str]:

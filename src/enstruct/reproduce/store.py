@@ -94,6 +94,7 @@ class Store:
         self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
         self.table = table
         self.where = where or whereabouts(environment())
+        self._said: set[int] = set()  # lines cut short; not once for every time that the file is read
         self.refresh()
 
     def refresh(self) -> None:
@@ -140,10 +141,13 @@ class Store:
                     raise TypeError("settings are names and values")
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 if number == len(lines) and isinstance(error, ValueError):
-                    log.warning("%s, line %d was cut short: that run is made again", self.path, number)
+                    if number not in self._said:
+                        log.warning("%s, line %d was cut short: that run is made again", self.path, number)
+                    self._said.add(number)
                     continue
+                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
                 raise DataError(
-                    f"{self.path}, line {number} is no run of enstruct reproduce ({error!r}): put a copy of the file back, or "
+                    f"{self.path}, line {number} is no run of enstruct reproduce ({why}): put a copy of the file back, or "
                     "take that line out, and its run is made again."
                 ) from error
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
