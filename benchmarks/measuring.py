@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from enstruct.reports.costs import PRODUCT
+
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 Work = Callable[[], Any]
 
@@ -33,7 +35,7 @@ def flops(work: Work) -> float:
     return float(sum(event.flops for event in found.events() if event.name in PRODUCTS))
 
 
-def matmul_rate(size: int = 1024) -> float:
+def matmul_rate() -> float:
     """FLOP a second of a product of two square matrices."""
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    return 2 * size**3 / seconds(lambda: a @ b, 15)
+    a, b = torch.randn(2, PRODUCT, PRODUCT)
+    return 2 * PRODUCT**3 / seconds(lambda: a @ b, 15)

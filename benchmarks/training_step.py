@@ -1,4 +1,4 @@
-"""Seconds and FLOPs of a training step, seconds of an inference pass, ours against the published way, in one run.
+"""Seconds and FLOPs of a training step and of an inference pass, ours against the published way, in one run.
 
     python benchmarks/training_step.py [--out results/benchmark-step.json] [--steps 30]
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from as_published import PublishedStep
-from measuring import flops, seconds
+from measuring import flops, matmul_rate, seconds
 from scipy import sparse
 
 from enstruct.comparison.environment import environment
@@ -75,10 +75,11 @@ def measure(name: str, steps: int) -> dict[str, Any]:
         row |= {f"{who}_step": seconds(step, steps, warm=3), f"{who}_gflop": flops(step) / 1e9}
     fast, slow = copy.deepcopy(game.predictor).eval(), copy.deepcopy(published.predictor).eval()
     with torch.no_grad():
-        row["ours_inference"] = seconds(lambda: fast(csr.x), steps, warm=3)
-        row["published_inference"] = seconds(
-            lambda: published.score(dense.x, torch.sigmoid(slow(dense.x)).unsqueeze(1)), steps, warm=3
-        )
+        for who, infer in (
+            ("ours", lambda: fast(csr.x)),
+            ("published", lambda: published.score(dense.x, torch.sigmoid(slow(dense.x)).unsqueeze(1))),
+        ):
+            row |= {f"{who}_inference": seconds(infer, steps, warm=3), f"{who}_inference_gflop": flops(infer) / 1e9}
     row["step_ratio"] = row["published_step"] / row["ours_step"]
     row["inference_ratio"] = row["published_inference"] / row["ours_inference"]
     return row
@@ -90,6 +91,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     options = parser.parse_args()
     torch.manual_seed(0)
+    rate = matmul_rate()
     rows = [measure(name, options.steps) for name in SHAPES]
     for row in rows:
         print(
@@ -98,7 +100,7 @@ def main() -> None:
             f"inference ratio {row['inference_ratio']:4.1f}"
         )
     if options.out is not None:
-        write_json(options.out, {"environment": environment(), "rows": rows})
+        write_json(options.out, {"environment": environment(), "matmul_gflops": rate / 1e9, "rows": rows})
 
 
 if __name__ == "__main__":

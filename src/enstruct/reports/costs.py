@@ -14,6 +14,8 @@ TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
 Line = tuple[str, ...]
 ELSEWHERE = ("bilevel", "peers")
 """Files that have sections of their own on the page."""
+PRODUCT = 1024
+"""Rows and columns of the matrices whose product gives the rate that shares are of."""
 PUBLISHED_EPOCH = {
     "cross-entropy": 22.67,
     "spen": 28.04,
@@ -102,7 +104,8 @@ def _line(
 
 def _growth(content: Content) -> Iterator[Line]:
     """Each of our lines, then the published way's of the same shape."""
-    rate = content["matmul_gflops"]
+    rate, product = content["matmul_gflops"], 2 * PRODUCT**3 / 1e9
+    yield _line(f"product of two matrices of {PRODUCT:,} x {PRODUCT:,}", product / rate, None, product, None, 1.0)
 
     def shape(line: Content) -> str:
         return f"growing {line['changed']}: {line['labels']:,} labels, {line['rows']} rows, {line['samples']} samples"
@@ -111,18 +114,21 @@ def _growth(content: Content) -> Iterator[Line]:
     for line in content["lines"]:
         other = theirs.get(shape(line)) if line["way"] == "ours" else None
         times = None if other is None else other / line["seconds"]
-        share = line["gflop"] / line["seconds"] / rate
+        share = _share(content, line["seconds"], line["gflop"])
         what = f"step of seal-nce, {shape(line)}, {line['way']}"
         yield _line(what, line["seconds"], times, line["gflop"], line["peak_mib"], share)
 
 
 def _step(content: Content) -> Iterator[Line]:
     for row in content["rows"]:
-        for what, key in (("training step of seal-nce", "step"), ("inference pass", "inference")):
-            ours = row["ours_gflop"] if key == "step" else None
-            theirs = row["published_gflop"] if key == "step" else None
-            yield _line(f"{what}, {row['shape']}'s shape, ours", row[f"ours_{key}"], row[f"{key}_ratio"], ours)
-            yield _line(f"{what}, {row['shape']}'s shape, as published", row[f"published_{key}"], None, theirs)
+        for what, step, products in (
+            ("training step of seal-nce", "step", "gflop"),
+            ("inference pass", "inference", "inference_gflop"),
+        ):
+            for who, side, times in (("ours", "ours", row[f"{step}_ratio"]), ("as published", "published", None)):
+                seconds, gflop = row[f"{side}_{step}"], row.get(f"{side}_{products}")
+                share = _share(content, seconds, gflop)
+                yield _line(f"{what}, {row['shape']}'s shape, {who}", seconds, times, gflop, None, share)
 
 
 def _share(content: Content, seconds: float, gflop: float | None) -> float | None:
