@@ -1,5 +1,6 @@
 """Tables that other commands make: what is needed first, where figures go, what is passed over."""
 
+import json
 import signal
 import time
 from dataclasses import replace
@@ -7,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from enstruct.comparison.environment import environment
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reports.reproduced import command_section
-from enstruct.reproduce.commands import finished, run_parts, within
+from enstruct.reproduce.commands import finished, made_elsewhere, run_parts, within
 from enstruct.reproduce.table import CommandTable
 
 TABLE = CommandTable(
@@ -75,6 +77,19 @@ def test_finished_parts_are_made_once_but_comparisons_go_on(tmp_path):
     run(tmp_path, again, ["curve", "rows"], said=said)
     assert "curve is finished" in said[0]
     assert [command[0] for command in again.commands] == ["compare"]
+
+
+def test_figures_of_another_machine_are_told_from_those_of_this_one(tmp_path):
+    here, there = environment(), environment() | {"torch": "1.0"}
+    (tmp_path / "rows.json").write_text(json.dumps({"setting": {"environment": here}}))
+    (tmp_path / "speed.json").write_text(json.dumps({"environment": there}))
+    (tmp_path / "curve").mkdir()
+    assert [made_elsewhere(tmp_path, part) for part in ("rows", "speed", "curve", "nothing")] == [False, True, False, False]
+    (tmp_path / "curve" / "a.json").write_text("{")
+    (tmp_path / "curve" / "b.json").write_text(json.dumps({"environment": there}))
+    said = []
+    run(tmp_path, Recorder(), ["curve"], said=said)
+    assert "curve is finished, on another machine or version; delete it" in said[0]
 
 
 def test_training_that_was_interrupted_goes_on(tmp_path):

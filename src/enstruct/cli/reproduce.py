@@ -17,7 +17,7 @@ from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.errors import ConfigError, DataError
 from enstruct.reports.reproduced import reproduced_section
-from enstruct.reproduce.commands import finished, run_parts, within
+from enstruct.reproduce.commands import finished, made_elsewhere, run_parts, within
 from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
@@ -93,9 +93,13 @@ def _list(results: Path) -> None:
             done = _finished(results, table)
         else:
             parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)
-            done = ", ".join(p for p in table.parts if finished(results.parent, p)) or "–"
+            done = ", ".join(_told(results.parent, part) for part in table.parts if finished(results.parent, part)) or "–"
         grid.add_row(table.name, table.title, table.published_as, parts, done)
     Console(width=200).print(grid)
+
+
+def _told(results: Path, part: str) -> str:
+    return part + (" (kept apart)" if made_elsewhere(results, part) else "")
 
 
 def _finished(results: Path, table: LabelTable) -> str:

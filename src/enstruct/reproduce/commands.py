@@ -8,6 +8,7 @@ what parts need (``CommandTable.made``), journals         RESULTS/made/, not for
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from _thread import interrupt_main
@@ -15,8 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import data_root
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct.reproduce.store import whereabouts
 from enstruct.reproduce.table import CommandTable
 from enstruct.reproduce.tables import RESOURCES
 
@@ -94,6 +97,19 @@ def finished(results: Path, part: str) -> bool:
     return (results / f"{part}.json").is_file() or (results / part).is_dir()
 
 
+def made_elsewhere(results: Path, part: str) -> bool:
+    """Whether a part's figures say that they are of another version or machine; pictures alone say nothing."""
+    files = [results / f"{part}.json", *sorted((results / part).glob("*.json"))]
+    for path in files:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            env = content.get("environment") or content["setting"]["environment"]
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            continue  # damaged files are named by what reads them
+        return whereabouts(env) != whereabouts(environment())
+    return False
+
+
 def goes_on(words: tuple[str, ...]) -> bool:
     """Whether a command adds to its file what is missing there."""
     return words[0] in ("compare", "masks") or words[:2] in (("tags", "compare"), ("tags", "light"))
@@ -114,7 +130,8 @@ def _run_part(
     table: CommandTable, part: str, words: tuple[str, ...], results: Path, enstruct: Enstruct, say: Callable[[str], None]
 ) -> None:
     if finished(results, part) and not goes_on(words):
-        say(f"{part} is finished; delete it in {results} to make it again")
+        place = ", on another machine or version" if made_elsewhere(results, part) else ""
+        say(f"{part} is finished{place}; delete it in {results} to make it again")
         return
     if words[0] == "benchmark":
         raise DataError(f"{part} is made by `make bench`, on an idle machine.")
