@@ -189,7 +189,7 @@ LARGE = (
     "RCV mi/ma, AAPD mi/ma: BERT-CE 87.1/66.7, 74.1/57.2; LACO 88.2/69.1, 74.7/59.1; SeqTag 87.7/68.7, 73.1/58.5; Seq2Seq "
     "87.9/66.0, 69.0/54.1; SGM 86.9, 70.2; OCD -, 72.1/58.5; CD 88.5/68.9, 75.6/59.8"
 )
-TEXT = "the texts are not in the catalogue: vectorise them and use `enstruct compare FILE.npz`"
+TEXT = "the texts are not in the catalogue (its rcv1 is vectors of a part): vectorise them and use `enstruct compare FILE.npz`"
 
 TABLES: dict[str, Table] = {
     table.name: table
