@@ -182,6 +182,8 @@ def test_what_another_part_left_is_found_there_and_trials_only_when_all_have_end
 
 
 def test_trials_that_others_are_at_work_on_are_waited_for(tmp_path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "tune-x.json").write_text("{}")  # what an interruption left
     with pytest.raises(DataError, match="other processes are at work"):
         run(tmp_path, lambda command: 0, ["tune-x"], TRIALS)
     assert not finished(tmp_path, "tune-x")

@@ -143,6 +143,7 @@ def _run_part(
         say(f"{part} is whole: it lies in {results / part} now")
     elif words[0] == "tune":  # a file after every method: elsewhere until it has them all
         unfinished = results / "made" / f"{part}.json"
+        unfinished.unlink(missing_ok=True)  # of an interrupted one, which might pass for the whole
         _run(part, [*command, "--json", str(unfinished)], enstruct, say)
         if not unfinished.is_file():
             raise DataError(f"{part}: other processes are at work on its last trials; run it again when they have ended.")
