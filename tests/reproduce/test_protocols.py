@@ -100,6 +100,7 @@ def test_energy_only_rows_are_published_with_their_inference():
         assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
         assert given["energy_clip"] == 10
         assert not any(stage.transplant for stage in method.stages)
+        assert getattr(method.negatives, "dropout", None) is (None if row == "dvn" else True)
     assert method_of(table, "fair", "spen") == "spen"
 
 

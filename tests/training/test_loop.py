@@ -9,6 +9,7 @@ from scipy import sparse
 
 from enstruct.errors import ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 
@@ -175,3 +176,19 @@ def test_a_fresh_predictor_is_wholly_fresh_and_the_waiting_energy_keeps_its_rate
     for a, b in zip(first, later, strict=True):
         assert (a - b).abs().max() < 1.5e-3  # one AdamW step from the first weights
     assert set(rates) == {1e-3}
+
+
+@pytest.mark.parametrize("method", ["nce", "spen"])
+@pytest.mark.parametrize("dropout", [False, True])
+def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_for(method, dropout, blocks):
+    seen: dict[int, set[bool]] = {}
+
+    class Watch(Callback):
+        def on_batch_end(self, loop):
+            seen.setdefault(loop.progress.stage, set()).add(loop.game.predictor.training)
+
+    negatives = replace(METHODS[method].negatives, dropout=dropout)
+    clf = EnergyMultiLabelClassifier(method, negatives=negatives, max_iter=1, hidden=8, random_state=0, callbacks=[Watch()])
+    clf.fit(blocks.X, blocks.Y)
+    assert seen[0] == {True}
+    assert all(seen[stage] == {dropout} for stage in range(1, len(METHODS[method].stages)))

@@ -27,10 +27,14 @@ from enstruct.spaces.base import RelaxedSpace
 
 @dataclass(frozen=True)
 class InferencePoint:
-    """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor"."""
+    """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor".
+
+    ``dropout``: of a predictor that gives starts, as of :class:`~enstruct.negatives.predictor.PredictorSamples`.
+    """
 
     inference: Solver = field(default_factory=lambda: Inference(steps=20))
     augmented: bool = True
+    dropout: bool = False
     has_noise = False
     differentiable = False
 

@@ -41,12 +41,15 @@ class PredictorSamples:
     ``gradient``: how they pass a gradient to the logits (:mod:`enstruct.negatives.sample_gradients`); None passes none.
     ``temperature`` is that of "concrete" samples, which are relaxed. ``spread`` > 1 draws from P(y | F(x) / spread), and gives
     the log-probabilities of that: a nearly certain predictor draws the truth alone, and an energy learns nothing of it.
+    ``dropout``: whether a predictor that does not learn meanwhile keeps its dropout, and so is another network for every batch;
+    one that learns has it anyway.
     """
 
     n: int = 20
     gradient: SampleGradient | None = None
     temperature: float = 0.5
     spread: float = 1.0
+    dropout: bool = False
     has_noise = True
 
     def __post_init__(self) -> None:

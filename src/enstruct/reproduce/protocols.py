@@ -12,8 +12,7 @@ repeated.
 What differs still: the folds are ours (those of the papers are not public), updates a batch are capped on all but the small sets
 (``MOST_UPDATES``; the page says where, see :func:`reduced`), the energy's learning rate is halved on a plateau where the
 predictor's is (theirs is constant), label scores have a bias, SEAL-margin's candidates are the predictor's, dropout is drawn
-once a batch, off for the predictor that energy-only rows start from or sample; NCE's inference starts from sigma of normal
-numbers, not from uniform ones. spo_FUN has 84 of its 86 features here.
+once a batch; NCE's inference starts from sigma of normal numbers, not from uniform ones. spo_FUN has 84 of its 86 features here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -36,7 +35,7 @@ from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Inference, ProjectedAdam
 from enstruct.methods import METHODS, Method
-from enstruct.negatives import InferencePoint, PerturbedSamples, ValueTuples
+from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueTuples
 from enstruct.reproduce.seal_settings import EPOCHS, PATIENCE, SEAL_SETTINGS
 from enstruct.reproduce.table import BASELINES, LabelTable, Protocol
 
@@ -112,6 +111,8 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
         given |= {"energy_weight": found.energy_weight, "supervised_weight": found.supervised_weight, "warmup": 0}
     if method == "seal-regression-s":
         given["negatives"] = PerturbedSamples(found.samples or 10, found.std or 1.0)
+    elif method == "nce":
+        given["negatives"] = PredictorSamples(cast(int, found.samples), dropout=True)
     elif found.samples is not None:
         given["n_samples"] = found.samples
     if found.inference_rate is not None:
@@ -129,7 +130,7 @@ def _inference(method: str, rate: float) -> dict[str, Any]:
     if method == "nce":
         return {"inference": Inference(rule, ("random",) * 3, steps=20)}
     how = Inference(rule, ("predictor",), steps=20)
-    return {"negatives": InferencePoint(how), "inference": how}
+    return {"negatives": InferencePoint(how, dropout=True), "inference": how}
 
 
 def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Game:
     def play(self, batch: Batch, stage: Stage) -> dict[str, float]:
         """All moves of one batch; returns the last loss of each player that moved."""
         losses: dict[str, float] = {}
-        self.predictor.train(stage.predictor)
+        self.predictor.train(stage.predictor or getattr(self.method.negatives, "dropout", False))
         through = self.method.coupling.through_predictor and stage.predictor
         logits: Tensor | None = None
         for player in self._schedule(stage):
