@@ -57,9 +57,13 @@ def test_trials(tmp_path):
     energy = {"value": "EnergySpec", "fields": {"terms": ["local"], "units": 300}}
     settings = {"layers": 2, "learning_rate": 0.0012345, "negatives": perturbed, "energy_network": energy}
     best = {"method": "seal-regression-s", "value": 0.61234, "trials": {"complete": 4, "pruned": 1}, "settings": settings}
+    best["metric"] = "hamming"
     content = {"data": "yeast", "environment": WHERE, "best": [best]}
     (tmp_path / "tune-yeast.json").write_text(json.dumps(content))
     text = trials_section(tmp_path / "tune-yeast.json")
     found = "layers=2, learning_rate=0.00123, negatives=PerturbedSamples(n=5, std=0.123), units=300"
     assert f"| seal-regression-s | 61.23 | 4 complete, 1 pruned | {found} |" in text
-    assert "`compare-tuned-yeast.json`" in text
+    assert "The best hamming of each method" in text
+    assert "compare-tuned" not in text
+    (tmp_path / "compare-tuned-yeast.json").write_text("{}")
+    assert "`compare-tuned-yeast.json`" in trials_section(tmp_path / "tune-yeast.json")

@@ -1,8 +1,6 @@
 """Tables that other commands make: what is needed first, where figures go, what is passed over."""
 
 import json
-import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 from enstruct.comparison.environment import environment
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
 from enstruct.reports.reproduced import command_section
-from enstruct.reproduce.commands import finished, made_elsewhere, run_parts, within
+from enstruct.reproduce.commands import finished, made_elsewhere, run_parts
 from enstruct.reproduce.table import CommandTable
 
 TABLE = CommandTable(
@@ -156,56 +154,54 @@ TRIALS = CommandTable(
     "Trials",
     "nowhere",
     {
-        "tune-x": ("tune", "x", "--method", "dvn,spen", "--storage", "x.journal"),
+        "tune-x": ("tune", "x", "--method", "dvn,spen", "--trials", "3", "--storage", "x.journal"),
         "compare-x": ("compare", "x", "--tuned", "tune-x"),
     },
 )
 
 
-def test_what_another_part_left_is_found_there_and_trials_only_when_all_have_ended(tmp_path):
-    interrupted = Recorder(fails=("dvn,spen",))
-    with pytest.raises(DataError, match="the command of tune-x failed"):
-        run(tmp_path, interrupted, ["compare-x"], TRIALS)
-    assert not finished(tmp_path, "tune-x")
-    enstruct = Recorder()
+class Searcher(Recorder):
+    """Its searches have so many trials of each method."""
+
+    def __init__(self, **trials):
+        super().__init__()
+        self.trials = trials
+
+    def __call__(self, command):
+        status = super().__call__(command)
+        if command[0] == "tune":
+            best = [{"method": name, "trials": {"complete": n - 1, "pruned": 1}} for name, n in self.trials.items()]
+            Path(command[command.index("--json") + 1]).write_text(json.dumps({"best": best}))
+        return status
+
+
+def test_what_another_part_left_is_found_there(tmp_path):
     (tmp_path / "made").mkdir()
+    enstruct, made = Searcher(dvn=3, spen=3), tmp_path / "made"
     run(tmp_path, enstruct, ["compare-x"], TRIALS)
-    made = tmp_path / "made"
-    unfinished = ["--storage", str(made / "x.journal"), "--json", str(made / "tune-x.json")]
-    assert enstruct.commands == [
-        ["tune", "x", "--method", "dvn,spen", *unfinished],
-        ["compare", "x", "--tuned", str(tmp_path / "tune-x.json"), "--json", str(tmp_path / "compare-x.json")],
+    assert enstruct.commands[0][:-1] == [*TRIALS.parts["tune-x"][:-1], str(made / "x.journal"), "--json"]
+    assert enstruct.commands[1:] == [
+        ["compare", "x", "--tuned", str(tmp_path / "tune-x.json"), "--json", str(tmp_path / "compare-x.json")]
     ]
-    again = Recorder()
-    run(tmp_path, again, [], TRIALS)
+    again, said = Recorder(), []
+    run(tmp_path, again, [], TRIALS, said)
     assert [command[0] for command in again.commands] == ["compare"]
+    assert "delete it and made/x.journal" in said[0]
 
 
-def test_trials_that_others_are_at_work_on_are_waited_for(tmp_path):
+@pytest.mark.parametrize("trials", [{"dvn": 3}, {"dvn": 3, "spen": 2}, {}])
+def test_a_search_counts_when_all_its_trials_have_ended(trials, tmp_path):
+    """Others may be at work on them; the command writes its file after every method."""
     (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "tune-x.json").write_text("{}")  # what an interruption left
     with pytest.raises(DataError, match="other processes are at work"):
-        run(tmp_path, lambda command: 0, ["tune-x"], TRIALS)
+        run(tmp_path, Searcher(**trials), ["tune-x"], TRIALS)
     assert not finished(tmp_path, "tune-x")
+    assert not list((tmp_path / "made").iterdir())
 
 
-def test_a_budget_interrupts_what_runs_and_nothing_else():
-    said, handler = [], signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as for jobs in the background
-    try:
-        begin = time.monotonic()
-        with within(0.2 / 60, said.append):
-            while time.monotonic() - begin < 30:
-                pass
-        assert time.monotonic() - begin < 30
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    assert "the budget is spent" in said[0]
-    with within(60, said.append), pytest.raises(ValueError, match="of its own"):
-        raise ValueError("of its own")
-    with pytest.raises(KeyboardInterrupt), within(60, said.append):
-        raise KeyboardInterrupt
-    with within(None, said.append):
-        pass
-    assert len(said) == 1
+def test_what_needs_a_part_that_failed_is_not_begun(tmp_path):
+    enstruct, said = Recorder(fails=("dvn,spen",)), []
+    with pytest.raises(DataError, match="not made: tune-x, compare-x"):
+        run(tmp_path, enstruct, [], TRIALS, said)
+    assert len(enstruct.commands) == 1
+    assert any("compare-x needs tune-x, which failed" in text for text in said)

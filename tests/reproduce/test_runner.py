@@ -49,6 +49,8 @@ def test_how_long_a_run_takes_is_taken_from_its_like_or_said_to_be_unknown(copie
     elsewhere = Store(copied_runs, "small", where=("another machine",))
     assert not elsewhere.runs
     assert runner._expected(elsewhere, Key("synthetic-90", "fair", "seal-nce", 7)) == known
+    with pytest.raises(ConfigError, match="as on another machine"):
+        runner._fits(elsewhere, Key("synthetic-90", "fair", "seal-nce", 7), known / 2, 0.01, said.append, begun=False)
     assert [runner._seconds(number) for number in (0.31, 9.6, 600.4)] == ["0.31", "9.6", "600"]
 
 

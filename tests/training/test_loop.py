@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from enstruct.energies import EnergySpec
 from enstruct.errors import ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
@@ -181,14 +182,23 @@ def test_a_fresh_predictor_is_wholly_fresh_and_the_waiting_energy_keeps_its_rate
 @pytest.mark.parametrize("method", ["nce", "spen"])
 @pytest.mark.parametrize("dropout", [False, True])
 def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_for(method, dropout, blocks):
-    seen: dict[int, set[bool]] = {}
+    dropping: dict[int, set[bool]] = {}
+    means: dict[int, list[float]] = {}
 
     class Watch(Callback):
         def on_batch_end(self, loop):
-            seen.setdefault(loop.progress.stage, set()).add(loop.game.predictor.training)
+            norm, layer = loop.game.predictor.encoder[1:3]
+            dropping.setdefault(loop.progress.stage, set()).add(layer.training)
+            means.setdefault(loop.progress.stage, []).append(float(norm.running_mean.sum()))
 
+    encoder = torch.nn.Sequential(torch.nn.Linear(blocks.X.shape[1], 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5))
+    encoder.out_features = 8
     negatives = replace(METHODS[method].negatives, dropout=dropout)
-    clf = EnergyMultiLabelClassifier(method, negatives=negatives, max_iter=1, hidden=8, random_state=0, callbacks=[Watch()])
+    settings = {"encoder": encoder, "energy_network": EnergySpec(features="separate"), "max_iter": 1, "random_state": 0}
+    clf = EnergyMultiLabelClassifier(method, negatives=negatives, callbacks=[Watch()], **settings)
     clf.fit(blocks.X, blocks.Y)
-    assert seen[0] == {True}
-    assert all(seen[stage] == {dropout} for stage in range(1, len(METHODS[method].stages)))
+    later = range(1, len(METHODS[method].stages))
+    assert dropping[0] == {True}
+    assert all(dropping[stage] == {dropout} for stage in later)
+    assert len(set(means[0])) > 1
+    assert all(len(set(means[stage])) == 1 for stage in later)  # nothing else of it trains

@@ -17,7 +17,8 @@ from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.errors import ConfigError, DataError
 from enstruct.reports.reproduced import reproduced_section
-from enstruct.reproduce.commands import finished, made_elsewhere, run_parts, within
+from enstruct.reproduce.budget import within
+from enstruct.reproduce.commands import finished, made_elsewhere, run_parts
 from enstruct.reproduce.runner import SEEDS, adopt, check_choice, plan
 from enstruct.reproduce.runner import run as run_cells
 from enstruct.reproduce.store import Store
@@ -99,7 +100,7 @@ def _list(results: Path) -> None:
 
 
 def _told(results: Path, part: str) -> str:
-    return part + (" (kept apart)" if made_elsewhere(results, part) else "")
+    return part + (" (on another machine or version)" if made_elsewhere(results, part) else "")
 
 
 def _finished(results: Path, table: LabelTable) -> str:

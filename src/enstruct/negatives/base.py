@@ -59,7 +59,11 @@ class NegativeSource(nn.Module):
 
 
 class Negatives(Protocol):
-    """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss)."""
+    """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss).
+
+    A source may have ``dropout``: whether layers of dropout stay on in a predictor that does not learn meanwhile. The drop-in
+    loss, which has no hand in the predictor, lets it be.
+    """
 
     @property
     def has_noise(self) -> bool: ...

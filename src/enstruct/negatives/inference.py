@@ -29,7 +29,8 @@ from enstruct.spaces.base import RelaxedSpace
 class InferencePoint:
     """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor".
 
-    ``dropout``: of a predictor that gives starts, as of :class:`~enstruct.negatives.predictor.PredictorSamples`.
+    ``dropout``: of a predictor that gives starts, as of :class:`~enstruct.negatives.predictor.PredictorSamples`; for others
+    nothing.
     """
 
     inference: Solver = field(default_factory=lambda: Inference(steps=20))

@@ -13,7 +13,7 @@ from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import get_method
 from enstruct.reports.analyses import analysis_lines, description_lines
-from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
+from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, mark, runs_of, score
 from enstruct.reports.changes import changes_lines
 from enstruct.reports.markdown import markdown_table
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
@@ -135,17 +135,18 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
     less = [f"{method} {what}" for method in methods if (what := reduced(dataset, method))]
     if less and "published" in table.protocols:
         lines += [f"Published protocol, energy x predictor updates a batch reduced: {', '.join(less)}.", ""]
-    return lines + _picked(store, dataset, methods)
+    return lines + _picked(table, store, dataset, methods)
 
 
-def _picked(store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
-    """What each row's figure would be if one run of several were picked by its validation score, as a search does."""
-    picked = []
+def _picked(table: LabelTable, store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
+    """What each row's figure would be if one run of several were picked by its validation score, as a search does; of rows whose
+    runs all have one (those from before 2026-11-23 have none)."""
+    picked, metric = [], table.metric.replace("-", "_")
     for method in methods:
-        runs = [run for run in runs_of(store, dataset, "published", method) if run.line.get("validation_score") is not None]
-        if len(runs) > 1:
+        runs = runs_of(store, dataset, "published", method)
+        if len(runs) > 1 and all(run.line.get("validation_score") is not None for run in runs):
             best = max(runs, key=lambda run: float(run.line["validation_score"]))
-            picked.append(f"{method} {100 * best.line['example_f1']['fixed']:.2f} ({len(runs)})")
+            picked.append(f"{method} {100 * best.line[metric]['fixed']:.2f} ({len(runs)}){mark(table, runs)}")
     if not picked:
         return []
     return [

@@ -43,11 +43,13 @@ def search_section(path: Path) -> str:
 def trials_section(path: Path) -> str:
     """A file of ``enstruct tune --json``: the best of each method's trials."""
     content = json.loads(path.read_text(encoding="utf-8"))
+    compared = path.with_name(f"compare-tuned-{path.name.removeprefix('tune-')}")
+    tested = f" What they give on test rows: `{compared.name}`." if compared.is_file() else ""
     lines = [
         f"## Trials on {content['data']} (`{path.name}`)",
         "",
-        "The best validation score of each method under its best decision rule, with the settings that had it; what they give on "
-        f"test rows stands in `compare-{path.name.replace('tune-', 'tuned-')}`. {where_it_ran(content['environment'])}",
+        f"The best {content['best'][0]['metric']} of each method on validation rows, under its best decision rule, with the "
+        f"settings that had it.{tested} {where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, [summary_row(best) for best in content["best"]]),
     ]

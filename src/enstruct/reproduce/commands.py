@@ -9,11 +9,8 @@ what parts need (``CommandTable.made``), journals         RESULTS/made/, not for
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from _thread import interrupt_main
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from enstruct.comparison.environment import environment
@@ -49,9 +46,11 @@ def run_parts(
         if part not in table.parts:
             raise DataError(f"{table.name} has the parts {', '.join(table.parts)}, not {part}.")
     commands = {part: with_options(part, table.parts[part], given or {}) for part in wanted}
-    failed = []
+    failed: list[str] = []
     for part in wanted:
         try:
+            if needed := [word for word in commands[part] if word in failed]:
+                raise DataError(f"{part} needs {needed[0]}, which failed.")
             _run_part(table, part, commands[part], results, enstruct, say)
         except DataError as error:
             if len(wanted) == 1:
@@ -60,36 +59,6 @@ def run_parts(
             failed.append(part)
     if failed:
         raise DataError(f"{table.name}: not made: {', '.join(failed)} (why, see above); what is finished is kept.")
-
-
-@contextmanager
-def within(minutes: float | None, say: Callable[[str], None]) -> Iterator[None]:
-    """Once so many minutes are spent, what runs inside is interrupted as by Ctrl-C, and this ends with a word; None: never.
-
-    Commands keep what they have finished, and go on with it; but analyses begin anew.
-    """
-    if minutes is None:
-        yield
-        return
-    spent = threading.Event()
-
-    def end() -> None:
-        spent.set()
-        interrupt_main()
-
-    timer = threading.Timer(60 * minutes, end)
-    timer.daemon = True
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
-    timer.start()
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not spent.is_set():
-            raise
-        say("the budget is spent; what is finished is kept: run the command again to go on")
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, former)
 
 
 def finished(results: Path, part: str) -> bool:
@@ -103,10 +72,9 @@ def made_elsewhere(results: Path, part: str) -> bool:
     for path in files:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            env = content.get("environment") or content["setting"]["environment"]
+            return whereabouts(content.get("environment") or content["setting"]["environment"]) != whereabouts(environment())
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             continue  # damaged files are named by what reads them
-        return whereabouts(env) != whereabouts(environment())
     return False
 
 
@@ -119,7 +87,9 @@ def with_options(part: str, words: tuple[str, ...], given: Mapping[str, str]) ->
     """A command with other values of some options."""
     foreign = [option for option in given if option not in words and "compare" not in words[:2]]
     if foreign:
-        raise ConfigError(f"{', '.join(foreign)} is not for {part}: `{' '.join(words)}` has none such.")
+        raise ConfigError(
+            f"{', '.join(foreign)} is not for {part}: `{' '.join(words)}` has none such; name parts that have it in --datasets."
+        )
     for option, value in given.items():
         at = words.index(option) if option in words else len(words)
         words = (*words[:at], option, value, *words[at + 2 :])
@@ -131,7 +101,8 @@ def _run_part(
 ) -> None:
     if finished(results, part) and not goes_on(words):
         place = ", on another machine or version" if made_elsewhere(results, part) else ""
-        say(f"{part} is finished{place}; delete it in {results} to make it again")
+        journal = [f" and made/{word}" for word in words if word.endswith(JOURNAL)]
+        say(f"{part} is finished{place}; delete it{''.join(journal)} in {results} to make it again")
         return
     if words[0] == "benchmark":
         raise DataError(f"{part} is made by `make bench`, on an idle machine.")
@@ -141,15 +112,28 @@ def _run_part(
         _run(part, [*command, "--out", str(unfinished)], enstruct, say)
         unfinished.rename(results / part)
         say(f"{part} is whole: it lies in {results / part} now")
-    elif words[0] == "tune":  # a file after every method: elsewhere until it has them all
-        unfinished = results / "made" / f"{part}.json"
-        unfinished.unlink(missing_ok=True)  # of an interrupted one, which might pass for the whole
-        _run(part, [*command, "--json", str(unfinished)], enstruct, say)
-        if not unfinished.is_file():
-            raise DataError(f"{part}: other processes are at work on its last trials; run it again when they have ended.")
-        unfinished.rename(results / f"{part}.json")
+    elif words[0] == "tune":
+        _tune(part, command, results, enstruct, say)
     else:
         _run(part, [*command, "--json", str(results / f"{part}.json")], enstruct, say)
+
+
+def _tune(part: str, command: list[str], results: Path, enstruct: Enstruct, say: Callable[[str], None]) -> None:
+    """The command writes its file after every method: it stays a file of this process until all trials of all have ended."""
+    unfinished = results / "made" / f"{part}.{os.getpid()}.json"
+    try:
+        _run(part, [*command, "--json", str(unfinished)], enstruct, say)
+        if not _has_all_trials(unfinished, command):
+            raise DataError(f"{part}: other processes are at work on its last trials; run it again when they have ended.")
+        unfinished.replace(results / f"{part}.json")
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _has_all_trials(path: Path, command: list[str]) -> bool:
+    methods, trials = (command[command.index(option) + 1] for option in ("--method", "--trials"))
+    best = json.loads(path.read_text(encoding="utf-8"))["best"] if path.is_file() else []
+    return {found["method"]: sum(found["trials"].values()) for found in best} == dict.fromkeys(methods.split(","), int(trials))
 
 
 def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:

@@ -172,7 +172,8 @@ def _fits(store: Store, key: Key, left: float, minutes: float | None, say: Calla
             say(f"how long {key} takes is not known{_of_its_like(store, key)}: it is begun, and ends when it ends")
         return True
     if not begun:
-        took = f"{key} is expected to take {_seconds(expected)} s" if expected else f"{key} cannot even begin"
+        elsewhere = "" if _took(store.runs.values(), key) or _is_automatic(key) else ", as on another machine or version"
+        took = f"{key} is expected to take {_seconds(expected)} s{elsewhere}" if expected else f"{key} cannot even begin"
         raise ConfigError(f"The budget of {minutes:g} minutes is too small for one run: {took}. Raise --budget; nothing is lost.")
     return False
 
@@ -288,10 +289,15 @@ def check_settings(table: LabelTable, store: Store, keys: Iterable[Key]) -> None
 
 def _expected(store: Store, key: Key) -> float:
     """Seconds that the same cell took with another seed, here or elsewhere; of an automatic row its budget; 0 if not known."""
-    for runs in (store.runs.values(), store.elsewhere):
-        if same := [run.line.get("seconds", 0.0) for run in runs if run.key[:3] == key[:3]]:
-            return max(same)
-    return 60 * AUTO_MINUTES if key.method.partition(":")[0] in AUTOMATIC else 0.0
+    return _took(store.runs.values(), key) or _took(store.elsewhere, key) or (60 * AUTO_MINUTES if _is_automatic(key) else 0.0)
+
+
+def _took(runs: Iterable[Run], key: Key) -> float:
+    return max((run.line.get("seconds", 0.0) for run in runs if run.key[:3] == key[:3]), default=0.0)
+
+
+def _is_automatic(key: Key) -> bool:
+    return key.method.partition(":")[0] in AUTOMATIC
 
 
 def _seconds(number: float) -> str:

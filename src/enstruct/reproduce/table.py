@@ -52,6 +52,7 @@ class LabelTable:
 @dataclass(frozen=True)
 class CommandTable:
     """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
+    A word that is another part's name stands for its file, which is made first; "NAME.journal" for one of trials, kept here.
 
     ``against``: part that compares -> data set and method of seal-2's fair runs that its rows are held against.
     ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.

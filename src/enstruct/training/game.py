@@ -20,6 +20,8 @@ from enstruct.training.learned_loss import LearnedLoss, check_finite, descend, w
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
 
+DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+
 
 class Game:
     """A predictor and its learned loss. Counts the predictor's updates."""
@@ -67,7 +69,11 @@ class Game:
     def play(self, batch: Batch, stage: Stage) -> dict[str, float]:
         """All moves of one batch; returns the last loss of each player that moved."""
         losses: dict[str, float] = {}
-        self.predictor.train(stage.predictor or getattr(self.method.negatives, "dropout", False))
+        self.predictor.train(stage.predictor)
+        if getattr(self.method.negatives, "dropout", False):
+            for layer in self.predictor.modules():
+                if isinstance(layer, DROPOUT):  # these alone: statistics of batches belong to who learns
+                    layer.train()
         through = self.method.coupling.through_predictor and stage.predictor
         logits: Tensor | None = None
         for player in self._schedule(stage):
