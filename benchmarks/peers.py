@@ -1,7 +1,8 @@
 """The linear peers that are installed, on one data set: seconds and example-F1. `python benchmarks/peers.py [--data D] [--out F]`
 
 All fit the training rows; where a peer gives scores, our decision rules are fitted on the validation rows for them too, so that a
-library is not held to its threshold. Peers not installed (group "peers" of pyproject.toml) are named as such.
+library is not held to its threshold. Peers not installed (group "peers" of pyproject.toml) are named as such. All have as many
+threads as torch (`OMP_NUM_THREADS`), but for LibMultiLabel's one-vs-rest, which takes every core of the machine.
 """
 
 import argparse
@@ -10,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import torch
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -18,6 +20,7 @@ from enstruct.comparison.environment import environment
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
+from enstruct.errors import EnstructError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.files import write_json
@@ -48,7 +51,7 @@ def libmultilabel(trainer):
 
         train = {"one-vs-rest": linear.train_1vsrest, "cost-sensitive": linear.train_cost_sensitive}[trainer]
         X, Y = (sparse.csr_matrix(part, dtype=np.float64) for part in (splits.train.X, splits.train.Y))
-        model = train(Y, X, options="-s 0 -B 1 -q", verbose=False)
+        model = train(Y, X, options=f"-s 0 -B 1 -m {torch.get_num_threads()} -q", verbose=False)
 
         def scores(X):
             return np.asarray(linear.predict_values(model, sparse.csr_matrix(X, dtype=np.float64)))
@@ -107,7 +110,11 @@ def main():
     wanted = options.only.split(",") if options.only else list(PEERS)
     if unknown := sorted(set(wanted) - set(PEERS)):
         parser.error(f"unknown peers {unknown}; known: {', '.join(PEERS)}")
-    splits = imputed(load_splits(options.data, 0, None, []))
+    measured_on = environment()
+    try:
+        splits = imputed(load_splits(options.data, 0, None, []))
+    except EnstructError as problem:
+        raise SystemExit(f"peers: {problem}") from None
     lines = {}
     for name, (package, fit) in PEERS.items():
         if name not in wanted:
@@ -115,11 +122,12 @@ def main():
         if find_spec(package) is None:
             print(f"{name:40s} not installed: pip install --group peers")
             continue
+        torch.set_num_threads(measured_on["threads"])  # a peer that uses OpenMP too may leave another number
         lines[name] = found = measure(fit, splits)
         scores = f"F1 {100 * found['f1_own_decision']:.1f}, best rule {100 * found['f1_best_rule']:.1f} ({found['rule']})"
         print(f"{name:40s} fit {found['fit_seconds']:7.1f} s  predict {found['predict_seconds']:6.2f} s  {scores}", flush=True)
     if options.out is not None:
-        content = {"data": options.data, "environment": environment(), "lines": lines}
+        content = {"data": options.data, "environment": measured_on, "lines": lines}
         write_json(options.out, content)
 
 
