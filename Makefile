@@ -25,7 +25,7 @@ docs: $(READY)
 	$(BIN)/pip install --quiet --group docs
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
-# about twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
+# ten to twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
 BENCH := OMP_NUM_THREADS=1 $(BIN)/python benchmarks
 bench: $(READY)
 	$(BENCH)/training_step.py --out results/benchmark-step.json
