@@ -8,8 +8,6 @@ from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.reports.reproduced import command_section, reproduced_page, reproduced_section, table_sections
 from enstruct.reproduce import store as store_module
-from enstruct.reproduce.protocols import settings
-from enstruct.reproduce.runner import encoded
 from enstruct.reproduce.store import Key, Store
 from enstruct.reproduce.table import CommandTable, LabelTable
 from enstruct.reproduce.tables import TABLES
@@ -46,19 +44,6 @@ def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path
         "dvn so changed against cross-entropy as it is, 2 seeds, best rules: +10.00 [+10.00, +10.00]; "
         "at 0.5: -10.00 [-10.00, -10.00]" in text
     )
-
-
-def test_the_run_that_a_search_would_pick_stands_beside_the_mean(tmp_path):
-    store, rows = Store(tmp_path, "seal-2"), np.full(20, 0.5)
-    runs = {"spen": [(0.3, 0.9), (0.5, 0.41239), (0.4, 0.8)], "nce": [(0.3, 0.9)], "dvn": [(0.3, 0.9), (None, 0.99)]}
-    for method, scores in runs.items():
-        for seed, (validation, test) in enumerate(scores):
-            record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), test), "decision": "fixed"}
-            cell = Cell(record | {"validation_score": validation}, {"chosen": rows, "fixed": rows})
-            given = encoded(settings(TABLES["seal-2"], "cal500", "published", method))
-            store.add(Key("cal500", "published", method, seed), cell, given, environment(), None)
-    text = reproduced_section(TABLES["seal-2"], store, ["cal500"])
-    assert "best score on validation rows: spen 41.24 (3)." in text
 
 
 def test_the_section_names_what_is_lacking(tmp_path):

@@ -13,9 +13,10 @@ from enstruct.comparison.summary import paired
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import get_method
 from enstruct.reports.analyses import analysis_lines, description_lines
-from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, mark, runs_of, score
+from enstruct.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
 from enstruct.reports.changes import changes_lines
 from enstruct.reports.markdown import markdown_table
+from enstruct.reports.published_figures import published_lines
 from enstruct.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct.reproduce.runner import has_settings, outdated
 from enstruct.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
@@ -135,24 +136,7 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
     less = [f"{method} {what}" for method in methods if (what := reduced(dataset, method))]
     if less and "published" in table.protocols:
         lines += [f"Published protocol, energy x predictor updates a batch reduced: {', '.join(less)}.", ""]
-    return lines + _picked(table, store, dataset, methods)
-
-
-def _picked(table: LabelTable, store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
-    """What each row's figure would be if one run of several were picked by its validation score, as a search does; of rows whose
-    runs all have one (those from before 2026-11-23 have none)."""
-    picked, metric = [], table.metric.replace("-", "_")
-    for method in methods:
-        runs = runs_of(store, dataset, "published", method)
-        if len(runs) > 1 and all(run.line.get("validation_score") is not None for run in runs):
-            best = max(runs, key=lambda run: float(run.line["validation_score"]))
-            picked.append(f"{method} {100 * best.line[metric]['fixed']:.2f} ({len(runs)}){mark(table, runs)}")
-    if not picked:
-        return []
-    return [
-        "Published protocol, at 0.5, of so many runs the one with the best score on validation rows: " + ", ".join(picked) + ".",
-        "",
-    ]
+    return lines + published_lines(table, store, dataset, methods)
 
 
 def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol, methods: Sequence[str]) -> list[str]:

@@ -1,0 +1,60 @@
+"""Distances to published figures, and what chance makes of them."""
+
+import numpy as np
+import pytest
+
+from enstruct.comparison.environment import environment
+from enstruct.comparison.results_file import Cell
+from enstruct.reports.published_figures import PUBLISHED_SEEDS, chance
+from enstruct.reports.reproduced import reproduced_section
+from enstruct.reproduce.protocols import settings
+from enstruct.reproduce.runner import encoded
+from enstruct.reproduce.store import Key, Store
+from enstruct.reproduce.tables import TABLES
+
+SEAL_2 = TABLES["seal-2"]
+
+
+def add(store, method, seed, figure, rows, validation=None):
+    record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), figure), "decision": "fixed"}
+    cell = Cell(record | {"validation_score": validation}, {"chosen": rows, "fixed": rows})
+    given = encoded(settings(SEAL_2, "cal500", "published", method))
+    store.add(Key("cal500", "published", method, seed), cell, given, environment(), None)
+
+
+@pytest.mark.parametrize("runs", [1, 5])
+def test_two_figures_of_one_method_differ_by_less_than_chance_in_95_of_100_cases(runs):
+    """Drawn anew: scores have a part of the row and a part of the row in this run, and runs differ as wholes. Of one run the
+    spread of runs is not known, and is none here."""
+    rng, n = np.random.default_rng(0), 200
+
+    def scores(number):
+        of_runs = rng.normal(0, 0.02 if runs > 1 else 0, (number, 1))
+        return rng.normal(0.4, 0.2, n) + of_runs + rng.normal(0, 0.05, (number, n))
+
+    def within():
+        ours, theirs = scores(runs), scores(PUBLISHED_SEEDS)
+        return abs(ours.mean() - theirs.mean()) <= chance([*ours])
+
+    # the spread of five runs is known from four degrees of freedom alone: a little fewer than 95
+    assert 0.92 < np.mean([within() for _ in range(2000)]) < 0.98
+
+
+def test_figures_are_sorted_by_whether_chance_explains_their_distance(tmp_path):
+    store, spread = Store(tmp_path, "seal-2"), np.linspace(0, 0.8, 101)
+    published = {method: SEAL_2.rows[method]["cal500"] / 100 for method in ("cross-entropy", "dvn")}
+    add(store, "cross-entropy", 0, published["cross-entropy"] + 0.01, spread)
+    add(store, "dvn", 0, published["dvn"] - 0.1, spread)
+    text = reproduced_section(SEAL_2, store, ["cal500"])
+    expected = 100 * 1.96 * np.sqrt(2 * spread.var(ddof=1) / len(spread))
+    assert f"Within: cross-entropy +1.00 ±{expected:.2f}. Beyond: dvn -10.00 ±{expected:.2f}." in text
+
+
+def test_the_run_that_a_search_would_pick_stands_beside_the_mean(tmp_path):
+    store, rows = Store(tmp_path, "seal-2"), np.full(20, 0.5)
+    runs = {"spen": [(0.3, 0.9), (0.5, 0.41239), (0.4, 0.8)], "nce": [(0.3, 0.9)], "dvn": [(0.3, 0.9), (None, 0.99)]}
+    for method, scores in runs.items():
+        for seed, (validation, test) in enumerate(scores):
+            add(store, method, seed, test, rows, validation)
+    text = reproduced_section(SEAL_2, store, ["cal500"])
+    assert "best score on validation rows: spen 41.24 (3)." in text
