@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sklearn.metrics
 from sklearn.datasets import dump_svmlight_file
 
 from enstruct.cli import compare, predict
@@ -17,6 +18,7 @@ from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.metrics import calibration_error
 from enstruct.training.callbacks import Callback
 
 FAST = ["--model.max_iter", "3", "--model.hidden", "8", "--model.layers", "1"]
@@ -36,9 +38,10 @@ def test_train_predict_evaluate(files, capsys):
     assert sorted(p.name for p in files.iterdir()) == ["model", "test.npz", "train.npz"]
     assert main(["predict", "model", "test.npz", "--out", "answers.txt"]) == 0
     lines = (files / "answers.txt").read_text().splitlines()
-    names = read_npz("test.npz").label_names
-    assert len(lines) == 60
-    assert all(set(line.split("\t")) <= {*names, ""} for line in lines)
+    model, truth = EnergyMultiLabelClassifier.load("model"), read_npz("test.npz")
+    names, predicted = truth.label_names, model.predict(truth.X).toarray()
+    assert lines == ["\t".join(np.array(names)[row == 1]) for row in predicted]
+    assert len(set(lines)) > 5
     assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
     whole = (files / "answers.jsonl").read_text()
     with pytest.MonkeyPatch.context() as patch:  # written some rows at a time
@@ -49,13 +52,26 @@ def test_train_predict_evaluate(files, capsys):
     ]
     records = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
     assert all(len(record["labels"]) == 2 for record in records)
-    model = EnergyMultiLabelClassifier.load("model")
-    p = model.predict_proba(read_npz("test.npz").X)
+    p = model.predict_proba(truth.X)
+    most = np.argsort(-p, axis=1)[:, :2]
+    assert [{*record["labels"]} for record in records] == [{names[i], names[j]} for i, j in most]
     assert records[3]["probabilities"][names[5]] == pytest.approx(p[3, 5], abs=1e-6)
     assert main(["evaluate", "model", "test.npz", "--json", "figures.json"]) == 0
     figures = json.loads((files / "figures.json").read_text())
-    truth = read_npz("test.npz")
+    assert figures["decision"] == model.decision_
     assert figures["rules"][model.decision_]["example F1"] == pytest.approx(model.score(truth.X, truth.Y))
+    y, by_rule = truth.Y.toarray(), model.predict_by_rule(truth.X)
+    assert figures["rules"].keys() == by_rule.keys()
+    for rule, answers in by_rule.items():  # by scikit-learn's metrics
+        found, z = figures["rules"][rule], answers.toarray()
+        for average, name in (("samples", "example F1"), ("micro", "micro F1"), ("macro", "macro F1")):
+            assert found[name] == pytest.approx(sklearn.metrics.f1_score(y, z, average=average, zero_division=1))
+        assert found["Hamming loss"] == pytest.approx(sklearn.metrics.hamming_loss(y, z))
+        assert found["subset accuracy"] == pytest.approx(sklearn.metrics.accuracy_score(y, z))
+    occurring = np.flatnonzero(y.any(axis=0))
+    areas = [sklearn.metrics.average_precision_score(y[:, j], p[:, j]) for j in occurring]
+    assert figures["average precision"] == pytest.approx(np.mean(areas))
+    assert figures["calibration error"] == pytest.approx(calibration_error(y, p))
     capsys.readouterr()
     assert main(["predict", "model", "test.npz"]) == 0
     assert capsys.readouterr().out.splitlines() == lines

@@ -14,9 +14,12 @@ from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.run import run_cell
 from enstruct.comparison.summary import spread, summarise, titles
 from enstruct.data.splits import Folds, split_60_20_20
+from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DataError, SaveError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.metrics import METRICS, average_precision, calibration_error, example_f1
 from enstruct.training.callbacks import Callback
+from tests.damage import with_wrong_bytes
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
 DEFAULTS = EnergyMultiLabelClassifier().get_params()
@@ -128,6 +131,13 @@ def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     with pytest.raises(DataError, match=r"another data \('a' there, 'b' here\); torch"):
         ResultsFile(path, {"data": "b", "torch": "2"}, DEFAULTS)
+    said = 0
+    for _ in with_wrong_bytes(store.rows_path, times=100):
+        try:
+            ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
+        except DataError:
+            said += 1
+    assert said > 20
     path.write_text(path.read_text()[:40])
     with pytest.raises(DataError, match="not a results file"):
         ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
@@ -260,3 +270,24 @@ def test_a_file_from_before_processors_were_recorded_goes_on(tmp_path):
     old.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     with pytest.raises(DataError, match="'another' here"):  # what does not say where it was made was not made just anywhere
         ResultsFile(tmp_path / "b.json", elsewhere, DEFAULTS)
+
+
+def test_a_cell_records_the_metrics_of_its_answers():
+    splits = split_60_20_20(block_exclusive(150, seed=0), 0)
+    record = run_cell("cross-entropy", splits, 3, {**SMALL, "max_iter": 5}).record
+    model = EnergyMultiLabelClassifier("cross-entropy", random_state=3, **{**SMALL, "max_iter": 5})
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    truth, answers = splits.test.Y, {**model.predict_by_rule(splits.test.X), "chosen": model.predict(splits.test.X)}
+    p = model.predict_proba(splits.test.X)
+    assert record["metrics"].keys() == answers.keys()
+    for rule, predicted in answers.items():
+        assert record["metrics"][rule] == {name: metric(truth, predicted) for name, metric in METRICS.items()}
+        assert record["example_f1"][rule] == example_f1(truth, predicted)
+    for name in ("micro-f1", "macro-f1", "subset-accuracy"):
+        assert record[name.replace("-", "_")] == record["metrics"]["chosen"][name]
+    assert record["metrics"]["chosen"] != record["metrics"]["fixed"]  # or the lines above say little
+    assert (record["average_precision"], record["calibration_error"]) == (
+        average_precision(truth, p),
+        calibration_error(truth, p),
+    )
+    assert (record["decision"], record["epochs"]) == (model.decision_, model.n_iter_)

@@ -141,7 +141,7 @@ def test_cyclic_hierarchy_is_refused():
             r"line 6, column 'flag'.*needs its classes",
         ),
         (lambda t: t.replace("@attribute flag {0,1}", "@attribute flag string"), r"line 6, column 'flag'.*drop=\['flag'\]"),
-        (lambda t: t.replace("-C -2", "-C -9"), "6 attributes"),
+        (lambda t: t.replace("-C -2", "-C -9"), "6 columns"),
     ],
 )
 def test_damage_is_located(tmp_path, change, where):
@@ -172,6 +172,8 @@ def test_identifiers_and_text_are_dropped_by_name(tmp_path):
     with pytest.raises(ParseError, match="looks like an identifier"):
         read_arff(write(tmp_path, text))
     assert read_arff(write(tmp_path, text), drop=["key"]).feature_names == ("x",)
+    learnt = [f"key=id{i}" for i in range(60)]  # the model has seen more rows than these
+    assert read_arff(write(tmp_path, text), feature_names=learnt).feature_names[:2] == ("key=id0", "key=id1")
     with pytest.raises(ParseError, match="no attribute 'kye'"):
         read_arff(write(tmp_path, text), drop=["kye"])
 

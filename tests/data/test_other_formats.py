@@ -1,6 +1,8 @@
 """svmlight, XMC headers and npz."""
 
+import bz2
 import gzip
+import lzma
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from enstruct.data.load import load, read_file
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+from tests.damage import with_wrong_bytes
 
 
 def write(tmp_path, text, name="file.svm"):
@@ -61,11 +64,32 @@ def test_xmc_header_sets_the_shape_and_features_from_zero(tmp_path):
         ("0 1:nan\n", "line 1"),
         ("0 1:1\n99999999999 2:1\n", "line 2: the number 99999999999 means as many columns"),
         ("0 1:1\n0 99999999999:1\n", "line 2: the number 99999999999 means as many columns"),
+        ("0 1:1 ²:3\n", "line 1: expected feature:value"),  # a digit, but not of a number
+        ("² 3 4\n0 1:1\n", "line 1: expected feature:value, found '3'"),
+        ("1 1:1\n-1,0 1:1\n", "line 2: label -1 is outside"),
     ],
 )
 def test_damaged_svmlight_is_located(tmp_path, text, message):
     with pytest.raises(ParseError, match=message):
         read_svmlight(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["d.npz", "d.svm.gz", "d.svm.xz", "d.svm.bz2"])
+def test_wrong_bytes_are_parse_errors(tmp_path, name):
+    path, rng = tmp_path / name, np.random.default_rng(0)
+    if name == "d.npz":
+        write_npz(path, Dataset(rng.random((40, 5)), sparse.csr_matrix(rng.random((40, 3)) < 0.5), tuple("abcde"), tuple("pqr")))
+    else:
+        text = "".join(f"{i % 3} 1:{x:.5f} 2:{1 - x:.5f}\n" for i, x in enumerate(rng.random(40)))
+        path.write_bytes({"gz": gzip, "xz": lzma, "bz2": bz2}[name[6:]].compress(text.encode()))
+    said = 0
+    for _ in with_wrong_bytes(path):
+        try:
+            read_file(path)
+        except ParseError:
+            said += 1
+    assert said > 20
+    assert len(read_file(path)) == 40
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])

@@ -230,6 +230,8 @@ def test_saving(fitted, rows, tmp_path):
         ({"methods": ()}, "distinct"),
         ({"methods": ("mlp", "mlp")}, "distinct"),
         ({"members": 0}, "members"),
+        ({"members": 1.5}, "members must be a whole number"),
+        ({"folds": 2.5}, "folds must be a whole number"),
         ({"minutes": 0}, "minutes"),
         ({"metric": "f1"}, "example-f1"),
         ({"folds": 1}, "folds"),
@@ -291,3 +293,9 @@ def test_no_copy_of_a_training_row_is_held_out(rows, monkeypatch):
         known = {row.tobytes() for row in train.X}
         assert not any(row.tobytes() in known for row in held.X)
         assert len(train) + len(held) == len(rows)
+
+
+def test_seeds_of_members_go_round(rows):
+    """The second member's would be beyond what scikit-learn takes."""
+    model = AutoMultiLabelClassifier(("cross-entropy",), members=2, settings=FAST, random_state=2**32 - 1).fit(rows.X, rows.Y)
+    assert [member.random_state for _, member in model.members_] == [2**32 - 1, 0]

@@ -54,10 +54,12 @@ def run(tmp_path, enstruct, parts, table=TABLE, said=None):
 
 def test_what_a_part_needs_is_made_first_and_once(tmp_path):
     enstruct, said = Recorder(), []
+    (tmp_path / ".curve.part").mkdir()
+    (tmp_path / ".curve.part" / "old.png").write_text("")  # of a command that was interrupted
     run(tmp_path, enstruct, ["curve", "rows"], said=said)
     assert f"curve is whole: it lies in {tmp_path / 'curve'} now" in said
     rows, net = str(tmp_path / "made" / "rows.npz"), str(tmp_path / "made" / "net")
-    assert (tmp_path / "curve" / "some.png").exists()
+    assert [path.name for path in (tmp_path / "curve").iterdir()] == ["some.png"]
     assert not list(tmp_path.glob(".*"))
     assert enstruct.commands == [
         ["data", "synthetic", rows, "--rows", "150"],

@@ -316,6 +316,15 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     assert all(found.line["parameters"]["max_iter"] == 2 for found in store.runs.values())
     assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
     runner.check_settings(SMALL, store, list(store.runs))
+    others = json.loads((tmp_path / "c.json").read_text())
+    others["setting"]["content"] = "0" * 16
+    (tmp_path / "o.json").write_text(json.dumps(others))
+    with pytest.raises(DataError, match="on other rows than small's synthetic-90"):
+        adopt(SMALL, Store(tmp_path / "new", "small"), tmp_path / "o.json")
+    named = {**others, "setting": {**others["setting"], "data": "genbase.npz"}}  # a file of that name is not the set
+    (tmp_path / "n.json").write_text(json.dumps(named))
+    with pytest.raises(DataError, match="other data or another split"):
+        adopt(replace(SMALL, datasets=("genbase",)), Store(tmp_path / "new", "small"), tmp_path / "n.json")
     tuned = json.loads((tmp_path / "c.json").read_text())
     tuned["setting"]["tuned"] = {"cross-entropy": {"learning_rate": 0.5}}
     (tmp_path / "t.json").write_text(json.dumps(tuned))

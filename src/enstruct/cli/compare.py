@@ -23,7 +23,7 @@ from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.run import check_method, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
-from enstruct.data.fingerprint import fingerprint
+from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.load import load_protocol
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.tuning.results import Tuned
@@ -56,9 +56,8 @@ def run(options: Namespace) -> None:
     models = {name: model if tuned is None else tuned.of(name, model) for name in methods}
     protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
     setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
-    parts = protocol[0].parts()
-    setting["rows"] = {name: len(part) for name, part in parts.items()}
-    setting["content"] = fingerprint(*(matrix for part in parts.values() for matrix in (part.X, part.Y)))
+    setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
+    setting["content"] = fingerprint_of(protocol[0])
     if tuned is not None:
         setting["tuned"] = tuned.written
     if options.split != "auto":

@@ -36,6 +36,7 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
     if Path(source).is_file():
         shape: dict[str, Any] = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
         shape |= {"first_feature": known.get("first_feature"), "label_names": known["label_names"]}
+        shape["feature_names"] = known["feature_names"]
         data = read_file(source, labels if labelled else (), drop, **shape)
     else:
         data = load(source, labels=labels, drop=drop)

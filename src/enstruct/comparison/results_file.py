@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.comparison.environment import FORMER_PROCESSOR
 from enstruct.errors import DataError
-from enstruct.files import locked, replace_file, write_json
+from enstruct.files import load_arrays, locked, replace_file, write_json
 
 
 @dataclass
@@ -64,10 +63,10 @@ class ResultsFile:
     def _read(self) -> None:
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
-            arrays = dict(np.load(self.rows_path, allow_pickle=False))
+            arrays = load_arrays(self.rows_path)
             found = self._as_now(content["setting"])
             records = {(record["method"], record["seed"]): record for record in content["runs"]}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
         if found != self.setting:
             raise DataError(

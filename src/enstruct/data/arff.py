@@ -23,6 +23,7 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
+from enstruct.data.label_columns import counted
 from enstruct.data.numbers import is_number
 from enstruct.data.opening import open_text, read_lines
 from enstruct.errors import ParseError
@@ -66,23 +67,25 @@ def read_arff(
     path: Path | str,
     labels: Path | str | Sequence[str] | int | None = None,
     drop: Sequence[str] = (),
+    feature_names: Sequence[str] | None = None,
 ) -> Dataset:
     """Read one file.
 
     ``labels``: a Mulan XML file, a list of attribute names (empty: no labels), or a number as in MEKA's ``-C``;
     None looks into the relation name, for a hierarchical attribute, and for an XML file of the same name beside
-    the file.
+    the file. ``feature_names``: what a model has learnt from; of other nominal inputs, those with a value for most rows are
+    refused as identifiers.
     Raises ParseError (file, line, column).
     """
     file = _read(Path(path))
     dropped = set(_attribute_indices(file, drop))
-    targets = [i for i in _label_columns(file, labels) if i not in dropped]
+    targets = [i for i in _label_columns(file, labels, drop) if i not in dropped]
     left_out = {*targets, *dropped}
     inputs = [i for i in range(len(file.attributes)) if i not in left_out]
     if not inputs:
         raise ParseError("no input attribute is left", file.path)
     for i in inputs:
-        _refuse_text(file, file.attributes[i])
+        _refuse_text(file, file.attributes[i], {*(feature_names or ())})
     is_sparse = any(body.startswith("{") for _, body in file.lines[:1])
     wanted = sorted([*inputs, *targets])
     cells = _sparse_cells(file, wanted) if is_sparse else _dense_cells(file, wanted)
@@ -162,14 +165,11 @@ def _split(body: str) -> list[str]:
 # -- which columns --------------------------------------------------------------------------------
 
 
-def _label_columns(file: _File, labels: Any) -> list[int]:
-    n = len(file.attributes)
+def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
     if labels is None:
-        labels = _implied_labels(file)
+        labels, drop = _implied_labels(file), ()  # a number of the file's own counts what is left out too
     if isinstance(labels, int):
-        if labels == 0 or abs(labels) >= n:
-            raise ParseError(f"{labels} labels asked for, but the file has {n} attributes", file.path)
-        return list(range(labels)) if labels > 0 else list(range(n + labels, n))
+        return [*counted(file.path, [a.name for a in file.attributes], labels, drop)]
     if isinstance(labels, (str, Path)):
         labels = read_label_names(labels)
     return sorted(_attribute_indices(file, labels))
@@ -218,10 +218,10 @@ def _attribute_indices(file: _File, names: Sequence[str]) -> list[int]:
     return [number[name] for name in names]
 
 
-def _refuse_text(file: _File, attribute: Attribute) -> None:
+def _refuse_text(file: _File, attribute: Attribute, learnt: set[str]) -> None:
     if attribute.kind == "text":
         what = "holds text or dates"
-    elif len(attribute.values) > max(50, IDENTIFIER_SHARE * len(file.lines)):
+    elif len(attribute.values) > max(50, IDENTIFIER_SHARE * len(file.lines)) and not learnt & {*_columns(attribute)}:
         what = f"has {len(attribute.values)} values in {len(file.lines)} rows: it looks like an identifier"
     else:
         return
@@ -256,7 +256,7 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
             raise ParseError("a sparse row must be enclosed in { }; the line may be truncated", file.path, number)
         for token in _split(body[1:-1]) if body[1:-1].strip() else ():
             index, _, value = token.partition(" ")
-            if not index.isdigit() or int(index) >= n or not value:
+            if not index.isdecimal() or int(index) >= n or not value:
                 raise ParseError(f"bad entry {token!r}: expected 'index value' with index < {n}", file.path, number)
             if rows[int(index)][-1:] == [row]:
                 raise ParseError(f"attribute {index} stands twice in this row", file.path, number)
@@ -297,8 +297,8 @@ def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> 
             blocks.append((rows, values, attribute.codes[attribute.values[0]] if attribute.codes else 0.0))
             continue
         text = np.asarray(values, dtype=object)
-        for position, value in enumerate(attribute.values):  # one column a value
-            names.append(f"{attribute.name}={value}")
+        names += _columns(attribute)
+        for position, value in enumerate(attribute.values):
             column = np.where(text == "?", np.nan, (text == value).astype(float)) if len(text) else np.zeros(0)
             blocks.append((rows, column, float(position == 0)))
     n = len(file.lines)
@@ -312,6 +312,11 @@ def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> 
     X = sparse.csr_matrix((data, (row, column)), shape=(n, len(blocks)))
     X.eliminate_zeros()
     return X, names
+
+
+def _columns(attribute: Attribute) -> list[str]:
+    """Of a nominal input: one a value."""
+    return [f"{attribute.name}={value}" for value in attribute.values]
 
 
 def _fill(n: int, rows: np.ndarray, values: np.ndarray, default: float) -> tuple[np.ndarray, np.ndarray, float]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
+from enstruct.data.label_columns import counted
 from enstruct.data.numbers import is_number
 from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
@@ -59,7 +60,7 @@ def read_csv(
     """
     table = _read(Path(path))
     dropped = table.check(drop)
-    targets = [name for name in _targets(table, labels) if name not in dropped]
+    targets = _targets(table, labels, dropped)
     left_out = {*targets, *dropped}
     inputs = [name for name in table.columns if name not in left_out]
     if not inputs:
@@ -118,21 +119,18 @@ def _header(path: Path, names: list[str]) -> list[str]:
     return names
 
 
-def _targets(table: _Table, labels: Any) -> list[str]:
+def _targets(table: _Table, labels: Any, dropped: Sequence[str]) -> list[str]:
     names = list(table.columns)
     if labels is None:
         raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", table.path)
     if isinstance(labels, (int, np.integer)):
-        labels = int(labels)
-        if labels == 0 or abs(labels) >= len(names):
-            raise ParseError(f"{labels} labels asked for, but the file has {len(names)} columns", table.path)
-        return names[:labels] if labels > 0 else names[labels:]
+        return [names[i] for i in counted(table.path, names, int(labels), dropped)]
     if isinstance(labels, (str, Path)):
         whole = str(labels)
         labels = [whole] if whole in names else [name.strip() for name in whole.split(",")]
     if len(set(labels)) < len(labels):
         raise ParseError(f"a label is named twice: {', '.join(labels)}", table.path)
-    return table.check(labels)
+    return [name for name in table.check(labels) if name not in dropped]
 
 
 def _numbers(table: _Table, name: str) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ def read_vectors(path: Path | str) -> WordVectors:
     """Any such file. A first line of two whole numbers (word2vec's header) is left out; words may hold blanks. ParseError."""
     lines = read_lines(path)
     first = lines[0].rstrip().split(" ") if lines else []  # words may hold rarer blanks
-    begin = 1 if len(first) == 2 and all(cell.isdigit() for cell in first) else 0
+    begin = 1 if len(first) == 2 and all(cell.isdecimal() for cell in first) else 0
     if len(lines) <= begin:
         raise ParseError("there are no vectors in it", path)
     width = int(first[1]) if begin else len(first) - 1

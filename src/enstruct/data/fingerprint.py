@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from enstruct.data.splits import Splits
+
 
 def fingerprint(*contents: Any) -> str:
     """16 hexadecimal digits of arrays, CSR matrices, and nested lists of texts and numbers, byte by byte; shapes do not count."""
@@ -17,6 +19,10 @@ def fingerprint(*contents: Any) -> str:
         for array in _arrays(content):
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
+
+
+def fingerprint_of(splits: Splits) -> str:
+    return fingerprint(*(matrix for part in splits.parts().values() for matrix in (part.X, part.Y)))
 
 
 def _arrays(content: Any) -> list[Any]:

@@ -27,17 +27,19 @@ def read_file(
     n_labels: int | None = None,
     first_feature: int | None = None,
     label_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
     ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file,
-    ``first_feature`` what its features count from; ``label_names`` what a CSV file's column of names may hold.
+    ``first_feature`` what its features count from; ``label_names`` what a CSV file's column of names may hold;
+    ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
     """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
-        return read_arff(path, labels, drop)
+        return read_arff(path, labels, drop, feature_names)
     if kind in (".csv", ".tsv"):
         return read_csv(path, labels, drop, label_names)
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
@@ -96,7 +98,7 @@ def load_protocol(
         train, test = (_read_part(entry, part) for part in ("train", "test"))
         return [imputed(held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed))]
     number, dash, fold = split.partition("-")
-    if fold != "fold" or not dash or not number.isdigit():
+    if fold != "fold" or not dash or not number.isdecimal():
         raise unknown_name("split", split, ("auto", "published", "10-fold"))
     return Folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
 

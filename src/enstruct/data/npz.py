@@ -5,8 +5,6 @@ Optional string arrays ``feature_names`` and ``label_names``. Loaded without pic
 
 from __future__ import annotations
 
-import lzma
-import zipfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,16 +15,17 @@ from enstruct.data.dataset import MOST_COLUMNS, Dataset
 from enstruct.data.opening import open_binary
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DatasetNotFoundError, ParseError
+from enstruct.files import load_arrays
 
 
 def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
     """``labelled=False`` does not look for Y."""
     try:
-        with open_binary(path) as file, np.load(file, allow_pickle=False) as archive:
-            arrays = dict(archive)
+        with open_binary(path) as file:
+            arrays = load_arrays(file)
     except DatasetNotFoundError:
         raise
-    except (ValueError, TypeError, OSError, zipfile.BadZipFile, EOFError, lzma.LZMAError) as error:
+    except (ValueError, OSError) as error:
         why = "it holds pickled objects, or is no such archive at all" if "allow_pickle" in str(error) else error
         raise ParseError(f"not a readable .npz archive without pickled objects ({why})", path) from error
     X = _matrix(path, arrays, "X")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -39,7 +40,7 @@ def read_lines(path: Path | str) -> list[str]:
         with open_text(path) as file:
             text = file.read().removeprefix("\ufeff").removesuffix("\n")
             return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, DatasetNotFoundError):
             raise
         raise ParseError(f"the file cannot be decompressed or read ({error}); fetch it again", path) from error

@@ -67,7 +67,7 @@ def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:
 
 def _header(line: str) -> tuple[int, int, int] | None:
     parts = line.split()
-    if len(parts) == 3 and all(p.isdigit() for p in parts):
+    if len(parts) == 3 and all(p.isdecimal() for p in parts):
         return int(parts[0]), int(parts[1]), int(parts[2])
     return None
 
@@ -78,7 +78,7 @@ def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
     previous = -1
     for token in tokens:
         index, colon, value = token.partition(":")
-        if not colon or not index.isdigit() or not _finite(value):
+        if not colon or not index.isdecimal() or not _finite(value):
             raise ParseError(f"expected feature:value, found {token!r}", path, number)
         if int(index) <= previous:
             raise ParseError(f"feature {index} is repeated or out of order", path, number)
@@ -117,8 +117,8 @@ def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_label
         raise ParseError("no row has a label", path)
     width = max(flat) + 1 if n_labels is None else n_labels
     for (number, _), labels in zip(body, label_sets, strict=True):
-        if any(label < 0 or label >= width for label in labels):
-            raise ParseError(f"label {max(labels)} is outside 0..{width - 1}", path, number)
+        if outside := [label for label in labels if not 0 <= label < width]:
+            raise ParseError(f"label {outside[0]} is outside 0..{width - 1}", path, number)
     row = np.repeat(np.arange(len(label_sets)), [len(labels) for labels in label_sets])
     Y = sparse.csr_matrix((np.ones(len(flat), np.uint8), (row, flat)), shape=(len(label_sets), width))
     Y.data[:] = 1  # a label listed twice is one label

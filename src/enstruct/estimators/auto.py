@@ -30,7 +30,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.checks import check_numbers
+from enstruct.checks import check_numbers, check_whole
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
@@ -166,10 +166,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         check_numbers(minutes=self.minutes)
         if not self.minutes > 0:
             raise ConfigError(f"The budget in minutes must be above 0, not {self.minutes}.")
-        if self.members < 1:
-            raise ConfigError(f"members must be at least 1, not {self.members}.")
-        if self.folds < 2:
-            raise ConfigError(f"folds must be at least 2, not {self.folds}.")
+        check_whole(1, members=self.members)
+        check_whole(2, folds=self.folds)
         known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
         for name in self.settings or {}:
             if name not in known:
@@ -189,7 +187,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 begin = time.monotonic()
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                model = self._member(name, seed + number, share, pace(len(train)) | self._energy_weight(name, held_out))
+                model = self._member(name, (seed + number) % 2**32, share, pace(len(train)) | self._energy_weight(name, held_out))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConstantLabelWarning)
                     model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)

@@ -113,7 +113,8 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
     having = {name: runs for name, runs in found.items() if runs.of(headline.automatic)}
     if not having:
         return ["Not run.", ""]
-    titles = list(dict.fromkeys(c for runs in having.values() for c in runs.of(headline.automatic)[0]["candidate_f1"]))
+    records = [record for runs in having.values() for record in runs.of(headline.automatic)]
+    titles = list(dict.fromkeys(candidate for record in records for candidate in record["candidate_f1"]))
     candidates = [[name, *_candidates(runs.of(headline.automatic), titles)] for name, runs in having.items()]
     return [
         *markdown_table(headline.titles(), [_row(headline, name, runs) for name, runs in having.items()]),

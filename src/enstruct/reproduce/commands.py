@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -109,6 +110,7 @@ def _run_part(
     command = [_found(table, word, results, enstruct, say) for word in words]
     if words[0] == "analyse" or words[:2] == ("tags", "picture"):  # several files: under another name until all are there
         unfinished = results / f".{part}.part"
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a command that was interrupted, and begins anew
         _run(part, [*command, "--out", str(unfinished)], enstruct, say)
         unfinished.rename(results / part)
         say(f"{part} is whole: it lies in {results / part} now")

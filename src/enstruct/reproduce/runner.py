@@ -11,6 +11,7 @@ from typing import Any, cast
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import ResultsFile
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, make_estimator, run_cell
+from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -327,7 +328,8 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
         raise DataError(f"{path} is no results file of enstruct compare ({error}).") from error
     if setting.get("tuned"):
         raise DataError(f"{path} was run with tuned settings; {table.name}'s fair protocol has the library's defaults.")
-    dataset = str(setting["data"]).removesuffix(".npz")
+    dataset = str(setting["data"])
+    dataset = dataset.removesuffix(".npz") if dataset.startswith("synthetic-") else dataset  # `enstruct data synthetic` wrote it
     if dataset not in table.datasets or setting.get("split", "auto") != table.split or setting["split_seed"] != 0:
         raise DataError(f"{path} has other data or another split than {table.name}: {dataset}, {setting.get('split', 'auto')}.")
     defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
@@ -335,6 +337,9 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     differs = [k for k, v in setting["model"].items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
     if differs:
         raise DataError(f"{path} was run with another {', '.join(differs)} than {table.name}'s fair protocol.")
+    content = setting.get("content")  # older files have none, and their name has to do
+    if content is not None and content != fingerprint_of(load_rows(table, dataset, "fair")[0]):
+        raise DataError(f"{path} was run on other rows than {table.name}'s {dataset}.")
     stated = {k: v for k, v in setting["model"].items() if k not in ("method", "random_state", "device")}
     runs = []
     for (method, seed), cell in ResultsFile(path, setting, setting["model"]).cells.items():

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, save_arrays
 from enstruct.errors import DataError
-from enstruct.files import locked, replace_file, write_text
+from enstruct.files import load_arrays, locked, replace_file, write_text
 from enstruct.reproduce.table import Protocol
 
 log = logging.getLogger("enstruct")
@@ -119,8 +118,8 @@ class Store:
         if not self.rows_path.exists():
             raise DataError(f"{self.path.name} is there without {self.rows_path.name}, the scores of its test rows: put it back.")
         try:
-            return dict(np.load(self.rows_path, allow_pickle=False))
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            return load_arrays(self.rows_path)
+        except (OSError, ValueError) as error:
             raise DataError(
                 f"{self.rows_path} is damaged ({error}): put a copy of it back (git checkout, where git has it). Without "
                 f"one move it and {self.path.name} away; their runs are made again."
