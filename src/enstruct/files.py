@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and reading archives that may be damaged."""
 
 from __future__ import annotations
 
