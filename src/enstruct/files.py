@@ -116,7 +116,11 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
-    """``fill`` a temporary folder beside ``path``, then swap it in; an existing folder survives a failure, Ctrl-C too."""
+    """``fill`` a temporary folder beside ``path``, then swap it in; an existing folder survives a failure, Ctrl-C too.
+
+    A link stays: what it leads to is replaced.
+    """
+    path = path.resolve()
     new, old = (path.with_name(f".{path.name}.{os.getpid()}.{word}") for word in ("part", "old"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,10 @@ def test_train_predict_evaluate(files, capsys):
     names, predicted = truth.label_names, model.predict(truth.X).toarray()
     assert lines == ["\t".join(np.array(names)[row == 1]) for row in predicted]
     assert len(set(lines)) > 5
+    held = (files / "test.npz").read_bytes()
+    assert main(["predict", "model", "test.npz", "--out", "./test.npz"]) == 2
+    assert "is the file to be answered" in capsys.readouterr().err
+    assert (files / "test.npz").read_bytes() == held
     assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
     whole = (files / "answers.jsonl").read_text()
     with pytest.MonkeyPatch.context() as patch:  # written some rows at a time

@@ -37,6 +37,9 @@ def test_train_predict_evaluate_picture(files, capsys):
     assert main(["masks", "train", "set", "--out", "model", *FAST]) == 0
     assert sorted(p.name for p in files.iterdir()) == ["model", "set"]
     model, test = EnergySegmenter.load("model"), read_pictures("set/test")
+    for own in ("set/test/masks", "set/test/images"):
+        assert main(["masks", "predict", "model", "set/test/images", "--out", own]) == 2
+        assert "over the images or masks themselves" in capsys.readouterr().err
     assert main(["masks", "predict", "model", "set/test/images", "--out", "found", "--probabilities"]) == 0
     assert sorted(p.suffix for p in (files / "found").iterdir()) == [".npy"] * 8 + [".png"] * 8
     for name, mask, p in zip(test.names, model.predict(test.images), model.predict_proba(test.images), strict=True):

@@ -69,6 +69,10 @@ def test_images_become_rgb(tmp_path):
     assert (read_image(tmp_path / "clear.png")[1:] == 255).all()  # laid over white
     Image.fromarray((grey * 257).astype(np.uint16)).save(tmp_path / "deep.png")
     assert np.array_equal(read_image(tmp_path / "deep.png")[..., 0], grey)
+    for kind in (np.float32, np.int32):
+        Image.fromarray(grey.astype(kind)).save(tmp_path / "odd.tiff")
+        with pytest.raises(ParseError, match="fractions, or of numbers of 32 bits"):
+            read_image(tmp_path / "odd.tiff")
 
 
 def test_masks_are_numbers(tmp_path):

@@ -10,7 +10,7 @@ from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load_protocol, load_splits
 from enstruct.data.npz import write_npz
-from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20
+from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20, stratified_folds
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, EnstructError
 
@@ -167,3 +167,12 @@ def test_impossible_protocols_are_refused(split, message, tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(30, seed=3))
     with pytest.raises(EnstructError, match=message):
         load_protocol(tmp_path / "mine.npz", split)
+
+
+def test_a_single_label_is_dealt_out_to_all_folds():
+    Y = sparse.csr_matrix((np.arange(50) < 7).astype(int)[:, None])
+    folds = stratified_folds(Y, 5, 0)
+    assert sorted(np.concatenate(folds)) == list(range(50))
+    assert sorted(int(Y[fold].sum()) for fold in folds) == [1, 1, 1, 2, 2]
+    assert {len(fold) for fold in folds} == {10}
+    assert any(not np.array_equal(a, b) for a, b in zip(folds, stratified_folds(Y, 5, 1), strict=True))

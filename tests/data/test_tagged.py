@@ -43,6 +43,12 @@ def test_tabs_keep_blanks_in_words_and_archives_open(tmp_path):
     assert read_conll(path) == ([["New York", "is"]], [["N", "V"]])
 
 
+def test_rare_blanks_are_parts_of_words(tmp_path):
+    path = write(tmp_path / "a.conll", "10\u00a0000 N \n\u3000 X\r\n\nfoo Y\n")
+    assert read_conll(path) == ([["10\u00a0000", "\u3000"], ["foo"]], [["N", "X"], ["Y"]])
+    assert read_conll(write(path, "10\u00a0000\n"), labelled=False)[0] == [["10\u00a0000"]]
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "what"),
     [
@@ -50,11 +56,14 @@ def test_tabs_keep_blanks_in_words_and_archives_open(tmp_path):
         ("a\nb\n", {}, r"line 1: one column"),
         ("a N X\n", {"columns": [2]}, r"no column 2"),
         ("\n\n", {}, "no tokens"),
+        ("M\u00fcller X\n".encode("latin-1"), {}, "not in UTF-8 .*save it as UTF-8"),
     ],
 )
 def test_bad_columns(tmp_path, text, arguments, what):
+    path = tmp_path / "a.conll"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ParseError, match=what):
-        read_conll(write(tmp_path / "a.conll", text), **arguments)
+        read_conll(path, **arguments)
 
 
 def test_unlabelled_columns_and_writing_them(tmp_path):

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.baselines.extra_trees import TREES_A_PROJECTION
@@ -299,3 +300,17 @@ def test_seeds_of_members_go_round(rows):
     """The second member's would be beyond what scikit-learn takes."""
     model = AutoMultiLabelClassifier(("cross-entropy",), members=2, settings=FAST, random_state=2**32 - 1).fit(rows.X, rows.Y)
     assert [member.random_state for _, member in model.members_] == [2**32 - 1, 0]
+
+
+def test_one_label_that_is_rare(rows):
+    for positives in (1, 2, 3):
+        Y = np.zeros((len(rows), 1), dtype=int)
+        Y[:positives] = 1
+        model = AutoMultiLabelClassifier(("binary-relevance",), members=5, random_state=0).fit(rows.X, sparse.csr_matrix(Y))
+        assert model.predict(rows.X).shape == Y.shape
+        assert len(model.members_) == (4 if positives == 1 else 5)  # without the fold that has the only one
+
+
+def test_score_before_fit(rows):
+    with pytest.raises(NotFittedError):
+        AutoMultiLabelClassifier().score(rows.X, rows.Y)

@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, DivergenceError
 from enstruct.methods import Method
@@ -585,3 +586,86 @@ def test_a_gpu_that_is_not_there(blocks):
 def test_parameters_of_another_type_are_named(blocks, parameters, message):
     with pytest.raises(ConfigError, match=message):
         EnergyMultiLabelClassifier(**parameters).fit(blocks.X, blocks.Y)
+
+
+def test_the_k_most_probable_labels_may_be_ones_that_never_varied(blocks):
+    Y = blocks.Y.toarray()
+    Y[:, 2], Y[:, 5] = 1, 0
+    with pytest.warns(ConstantLabelWarning):
+        model = small("cross-entropy").fit(blocks.X, sparse.csr_matrix(Y))
+    p = model.predict_proba(blocks.X)
+    for k in (1, 3):
+        found = model.predict(blocks.X, top_k=k).toarray()
+        assert (found.sum(1) == k).all()
+        assert found[:, 2].all()
+        assert not found[:, 5].any()
+        assert all(p[i][row == 1].min() >= p[i][row == 0].max() for i, row in enumerate(found))
+    with pytest.raises(ConfigError, match="top_k must be a whole number"):
+        model.predict(blocks.X, top_k=2.5)
+
+
+@pytest.mark.parametrize("method", ["binary-relevance", "extra-trees", "cross-entropy"])
+def test_csr_rows_with_indices_of_64_bits(method, blocks):
+    X = sparse.csr_matrix(np.where(blocks.X > 0, blocks.X, 0))
+    wide = sparse.csr_matrix(X.shape)
+    wide.data, wide.indices, wide.indptr = X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    found = small(method).fit(wide, blocks.Y).predict_proba(wide)
+    assert np.array_equal(found, small(method).fit(X, blocks.Y).predict_proba(X))
+    assert wide.indices.dtype == np.int64
+
+
+def test_whole_numbers_as_names(blocks):
+    named = [np.flatnonzero(row).tolist() for row in blocks.Y.toarray()]
+    model = small().fit(blocks.X, named)
+    low = [[0], [1]]  # of these rows alone it could be a matrix
+    by_matrix = small().fit(blocks.X, blocks.Y).energy(blocks.X[:2], sparse.csr_matrix(np.eye(16, dtype=int)[:2]))
+    assert np.allclose(model.energy(blocks.X[:2], low), by_matrix)
+    assert model.score(blocks.X[:2], low) == example_f1(np.eye(16)[:2], model.labels_.encode(model.predict(blocks.X[:2])))
+    with pytest.raises(DataError, match="not tuples"):
+        small().fit(blocks.X, [[("a", j) for j in row] for row in named])
+
+
+@pytest.mark.parametrize("method", ["seal-nce", "seal-ranking", "implicit-cd", "cross-entropy"])
+def test_numbers_beyond_single_precision_and_answers_that_are_none(method, blocks):
+    with pytest.raises(DataError, match=r"beyond 3e\+38"):
+        small(method, standardize=False).fit(blocks.X * 1e39, blocks.Y)
+    with pytest.raises(DivergenceError, match="smaller learning rate"):
+        small(method, learning_rate=1e30, clip=None, warmup=0 if method != "cross-entropy" else None).fit(blocks.X, blocks.Y)
+
+
+def test_what_cannot_be_is_said_before_training(blocks):
+    class Never:
+        def __getattr__(self, name):
+            raise AssertionError("training has begun")
+
+    for changes, what in [
+        ({"decision": "threshold", "early_stopping": False}, "no validation rows"),
+        ({"hierarchy": Hierarchy(3, ((0, 1),))}, "of 3 labels, and there are 16"),
+        ({"random_state": np.random.default_rng(0)}, "random_state"),
+    ]:
+        with pytest.raises(ConfigError, match=what):
+            small(**changes, callbacks=[Never()]).fit(blocks.X, blocks.Y)
+
+
+def test_rules_of_an_earlier_fit_are_forgotten(blocks):
+    model = small().fit(blocks.X, blocks.Y)
+    assert len(model.thresholds_) == 16
+    assert not hasattr(model.set_params(early_stopping=False).fit(blocks.X, blocks.Y), "thresholds_")
+
+
+@pytest.mark.filterwarnings("ignore::enstruct.errors.ConstantLabelWarning")  # of the class without weight
+def test_rows_without_weight_judge_nothing(blocks):
+    y = np.arange(300) % 3
+    model = small("cross-entropy", class_weight={2: 0.0})
+    with pytest.raises(DataError, match="No validation row has a weight"):
+        model.fit(blocks.X, y, X_val=blocks.X[2:9:3], Y_val=y[2:9:3])
+    model.fit(blocks.X, y, X_val=blocks.X[:30], Y_val=y[:30])
+    with pytest.raises(DataError, match="Every sample weight is zero"):
+        model.score(blocks.X, y, sample_weight=np.zeros(300))
+
+
+def test_draws_by_a_seed_or_a_random_state(blocks):
+    model = small("cross-entropy").fit(blocks.X, blocks.Y)
+    assert np.array_equal(model.sample(blocks.X, 2, 7), model.sample(blocks.X, 2, 7))
+    found = [model.sample(blocks.X, 2, np.random.RandomState(7)) for _ in range(2)]
+    assert np.array_equal(*found)

@@ -245,3 +245,15 @@ def test_a_device_that_is_not_here_is_no_damage(model, tmp_path):
     with pytest.raises(ConfigError, match="none that torch knows"):
         EnergyMultiLabelClassifier.load(tmp_path / "m")
     assert EnergyMultiLabelClassifier.load(tmp_path / "m", device="cpu").device == "cpu"
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(model, tmp_path, monkeypatch):
+    model.save(tmp_path / "m-7")
+    (tmp_path / "current").symlink_to("m-7")
+    written = (tmp_path / "m-7" / "model.json").stat().st_mtime_ns
+    model.save(tmp_path / "current")
+    assert (tmp_path / "current").is_symlink()
+    assert (tmp_path / "m-7" / "model.json").stat().st_mtime_ns > written
+    monkeypatch.chdir(tmp_path / "m-7")
+    model.save(".")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["current", "m-7"]

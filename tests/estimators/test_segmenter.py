@@ -265,3 +265,11 @@ def test_some_masks_may_be_all_background(pictures):
     model = EnergySegmenter("seal-regression", max_iter=1, **FAST).fit(images, some, images[:4], some[:4])
     assert np.isfinite(model.history_[-1]["energy_loss"])
     assert 0 <= model.score(images[:4], some[:4]) <= 1
+
+
+def test_classes_as_an_array_and_validation_without_a_pixel(pictures):
+    images, masks = pictures
+    model = EnergySegmenter("cross-entropy", max_iter=1, classes=np.arange(3), **FAST).fit(images, masks)
+    assert model.predict_proba(images[:1]).shape[-1] == 3
+    with pytest.raises(DataError, match="Every pixel of the validation masks is ignored"):
+        model.set_params(ignore=255).fit(images, masks, images[:2], np.full_like(masks[:2], 255))

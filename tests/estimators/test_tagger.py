@@ -299,7 +299,7 @@ def test_bad_input(baseline, sentences):
         (([["a"]], ["O"]), "one string"),
         (([[]], [[]]), "no sentence has a token"),
         (([["a"]], [["O"]]), "too few to hold out"),
-        (([["a"]] * 20, [[None]] * 20), "too few|no tag"),
+        (([["a"]] * 20, [[None]] * 20), "no sentence has a tag"),
     ]:
         with pytest.raises(DataError, match=what):
             EnergySequenceTagger(**SMALL).fit(*arguments)
@@ -364,3 +364,23 @@ def test_training_is_resumed_where_it_stopped(tmp_path, sentences):
     resumed = EnergySequenceTagger("seal-margin", **settings, callbacks=[Checkpoint(path, resume=True)]).fit(*sentences)
     for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_validation_sentences_without_a_span(sentences, caplog):
+    """F1 of spans would be 0 for every answer, the right one too, and the first epoch the best."""
+    words, tags = sentences
+    plain = [["is", "here", "."]] * 3
+    with caplog.at_level("WARNING", "enstruct"):
+        tagger = EnergySequenceTagger("cross-entropy", **SMALL).fit(words, tags, plain, [["O"] * 3] * 3)
+    assert "no validation sentence has a span" in caplog.text
+    assert tagger.decision_scores_ == {}
+    assert tagger.n_iter_ == SMALL["max_iter"]
+    assert span_f1(tags, tagger.predict(words)) > 0.9
+
+
+def test_classes_and_holes_in_other_forms(baseline, sentences):
+    words, tags = sentences
+    more = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, classes=np.append(baseline.classes_, "B-NEW"))
+    assert "S-NEW" in more.fit(words, tags).classes_
+    with pytest.raises(DataError, match="no sentence has a tag"):
+        EnergySequenceTagger("cross-entropy", **SMALL).fit([["a"]], [[None]], words, tags)

@@ -250,3 +250,10 @@ def test_what_is_missing_is_asked_for(light):
     holed = [[None, *row[1:]] for row in tags]
     with pytest.raises(ConfigError, match="holes"):
         EnergySequenceTagger("seal-nce", **SMALL).fit(sentences, holed, unlabelled=unlabelled, reward=citation_reward())
+
+
+def test_places_beyond_the_sentence_and_no_words():
+    beyond = Expectation("x", lambda words: [len(words)], {"author": 1.0})
+    with pytest.raises(ConfigError, match=r"names the tokens \[2\] of a sentence of 2"):
+        read_expectations([beyond], [["a", "b"]], ["author", "title"])
+    assert citation_reward().explain([], []) == {}

@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 import torch
 
-from enstruct import EnergyLoss
+from enstruct import EnergyLoss, EnergySpec
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.tag_methods import TAG_METHODS
 
@@ -379,6 +379,8 @@ def test_slips_are_explained():
     still.requires_grad_(False)
     with pytest.raises(ConfigError, match="No parameter of the energy learns"):
         still.update()
+    with pytest.raises(ConfigError, match='"tag-lm" learns from all tags first'):
+        EnergyLoss(6, 3, outputs="tags", energy=EnergySpec(("local", "chain", "tag-lm")))
     for wrong in (Mine, "mlp"):
         with pytest.raises(ConfigError, match="not its class"):
             EnergyLoss(5, 3, energy=wrong)

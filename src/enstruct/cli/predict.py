@@ -18,6 +18,7 @@ from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
+from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 from enstruct.training.batches import row_blocks
 
@@ -35,6 +36,8 @@ def parser() -> ArgumentParser:
 
 def run(options: Namespace) -> None:
     model = load_model(options.model)
+    if options.out is not None and options.out.resolve() == Path(options.data).resolve():
+        raise ConfigError(f"--out {options.out} is the file to be answered: name another.")
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
     lines = _lines(model, X, predicted, options.out is not None and options.out.suffix == ".jsonl")

@@ -60,7 +60,7 @@ def run(options: Namespace) -> None:
     for name in methods:
         if name != RULES:
             get_method(name, TAG_METHODS)
-    if not methods or len(set(methods)) < len(methods) or options.draws < 1 or not all(n > 0 for n in options.labelled):
+    if not methods or len(set(methods)) < len(methods) or options.draws < 1 or min(options.labelled, default=0) < 1:
         raise ConfigError("Give distinct methods, joined by commas, at least one draw and positive numbers of labels.")
     data = load_tagged(options.data, "full")
     if len(data) < TEST + max(options.labelled):

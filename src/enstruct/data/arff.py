@@ -25,7 +25,7 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
 from enstruct.data.label_columns import counted
 from enstruct.data.numbers import is_number
-from enstruct.data.opening import open_text, read_lines
+from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
 MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
@@ -197,8 +197,7 @@ def _implied_labels(file: _File) -> Any:
 def read_label_names(path: Path | str) -> list[str]:
     """Label names of a Mulan XML file."""
     try:
-        with open_text(path) as text:
-            root = ElementTree.fromstring(text.read())
+        root = ElementTree.fromstring("\n".join(read_lines(path)))
     except ElementTree.ParseError as error:
         raise ParseError(f"not a well-formed label file ({error})", path) from error
     names = [e.get("name", "") for e in root.iter() if e.tag.rsplit("}", 1)[-1] == "label"]

@@ -16,6 +16,9 @@ from pathlib import Path
 from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError
 
+BLANKS = " \t\r"
+"""What separates columns; others, as the no-break space of 10 000, are parts of words."""
+
 
 def read_conll(
     path: Path | str, columns: Sequence[int] = (), labelled: bool = True
@@ -25,7 +28,7 @@ def read_conll(
     tags: list[list[str]] = [[]]
     width, universal = 0, is_universal(path)
     for number, line in enumerate(read_lines(path), 1):
-        if not line.strip() or line.startswith("-DOCSTART-"):
+        if not line.strip(BLANKS) or line.startswith("-DOCSTART-"):
             if sentences[-1]:
                 sentences.append([])
                 tags.append([])
@@ -37,7 +40,7 @@ def read_conll(
             if not cells:
                 continue
         else:
-            cells = line.rstrip().split("\t") if "\t" in line else line.split()
+            cells = line.rstrip(BLANKS).split("\t") if "\t" in line else [cell for cell in line.rstrip(BLANKS).split(" ") if cell]
         if width == 0:
             width = len(cells)
             _check_columns(path, number, width, columns, labelled)

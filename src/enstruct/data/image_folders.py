@@ -119,7 +119,8 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     if not images:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
     beside = folder / "masks"
-    files = (*images.values(), *(beside.iterdir() if beside.is_dir() else ()))
+    theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
+    files = (*images.values(), *(path for place in {beside, theirs} if place.is_dir() for path in place.iterdir()))
     masks = _files(beside) if labelled and beside.is_dir() else None
     if masks is not None:
         masks = _without_suffix(masks, images, folder)
@@ -139,6 +140,8 @@ def read_image(path: Path) -> NDArray[np.uint8]:
     """(height, width, 3)."""
     with _opened(path) as file:
         image: Image.Image = ImageOps.exif_transpose(file)
+        if image.mode == "F" or (image.mode == "I" and file.format != "PNG"):  # which has 16 bits at most
+            raise ParseError("is an image of fractions, or of numbers of 32 bits. Save it with 8 or 16 bits a channel.", path)
         if image.mode.startswith("I;16") or image.mode == "I":
             grid = np.asarray(image, dtype=np.float64) / 257
             image = Image.fromarray(grid.round().clip(0, 255).astype(np.uint8))

@@ -16,9 +16,9 @@ OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".
 
 
 def open_text(path: Path | str) -> IO[str]:
-    """Text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
+    """UTF-8 text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
     path = _there(path)
-    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8", errors="replace")
+    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8")
 
 
 def open_binary(path: Path | str) -> IO[bytes]:
@@ -35,11 +35,13 @@ def _there(path: Path | str) -> Path:
 
 
 def read_lines(path: Path | str) -> list[str]:
-    """All lines; a damaged archive is a ParseError, not a crash of the decompressor."""
+    """All lines; a damaged archive, or another encoding than UTF-8, is a ParseError."""
     try:
         with open_text(path) as file:
             text = file.read().removeprefix("\ufeff").removesuffix("\n")
             return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
+    except UnicodeDecodeError as error:
+        raise ParseError(f"the file is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", path) from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, DatasetNotFoundError):
             raise

@@ -95,6 +95,10 @@ def stratifiable(Y: sparse.csr_matrix) -> bool:
 def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[Any]]:
     """Row numbers of k folds, stratified by label sets."""
     n = Y.shape[0]
+    if Y.shape[1] == 1:  # its rows are dealt out in turn, so that a rare label is in as many folds as can be
+        drawn = np.random.default_rng(seed).permutation(n)
+        sorted_by_label = drawn[np.argsort(Y[drawn].toarray().ravel(), kind="stable")]
+        return [sorted_by_label[i::k] for i in range(k)]
     if not stratifiable(Y):
         return np.array_split(np.random.default_rng(seed).permutation(n), k)
     splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)

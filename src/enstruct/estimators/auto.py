@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from enstruct.checks import check_numbers, check_whole
@@ -36,6 +35,7 @@ from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
+from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
@@ -142,7 +142,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError("One label a row is decided by argmax: use EnergyMultiLabelClassifier.")
         self._deadline = time.monotonic() + 60 * self.minutes
         whole = isinstance(self.random_state, (int, np.integer))
-        seed = int(self.random_state) if whole else int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = int(self.random_state) if whole else seed_of(self.random_state)
         rows = Rows(validated(self, X, reset=True), self.labels_.encode(y))
         if rows.X.shape[0] != len(rows):
             raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
@@ -304,6 +304,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """``metric`` of :meth:`predict`."""
+        check_is_fitted(self, "chosen_")
         return get_metric(self.metric)(self.labels_.encode(y), self._predicted(X, None, None, None))
 
     def __sklearn_tags__(self) -> Any:

@@ -48,6 +48,14 @@ CODE = ("encoder", "energy_network", "method", "inference")
 """Parameters that may be somebody's code, which no model folder holds."""
 
 
+def seed_of(random_state: Any) -> int:
+    """A number drawn from it. ConfigError for what is no seed and no RandomState."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise ConfigError(f"random_state: {error}") from error
+
+
 class EnergyEstimator(BaseEstimator):
     """Common machinery; not used on its own."""
 
@@ -128,7 +136,7 @@ class EnergyEstimator(BaseEstimator):
         return int(given)
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return seed_of(self.random_state)
 
     def _device(self) -> torch.device:
         name = self.device

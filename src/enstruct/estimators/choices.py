@@ -7,6 +7,7 @@ from typing import Any
 from enstruct.checks import check_dropout, check_whole
 from enstruct.decisions.choose import RULES
 from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators.label_format import LabelFormat
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 
@@ -30,3 +31,14 @@ def check_choices(estimator: Any) -> None:
         raise ConfigError(
             f"Minimum-Bayes-risk decoding needs an energy that estimates a density (NCE, ranking); {method.name!r} has none."
         )
+
+
+def check_decision(estimator: Any, labels: LabelFormat, validates: bool) -> None:
+    """ConfigError for a rule that cannot be fitted, or a hierarchy of other labels, before anything is trained."""
+    if estimator.hierarchy is not None and estimator.hierarchy.n_labels != labels.n_labels:
+        raise ConfigError(f"hierarchy= is one of {estimator.hierarchy.n_labels} labels, and there are {labels.n_labels}.")
+    if estimator.decision in ("auto", "fixed") or (validates and labels.kind != "single"):
+        return
+    single = labels.kind == "single"
+    why = "one label a row is decided by argmax" if single else "there are no validation rows to fit it on"
+    raise ConfigError(f"decision={estimator.decision!r} cannot be used: {why}.")

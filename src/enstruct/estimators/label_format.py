@@ -97,7 +97,7 @@ class LabelFormat:
         return as_indicator(Y)
 
     def _encode_names(self, Y: Any) -> sparse.csr_matrix:
-        if not _is_name_lists(Y, allow_empty=True):
+        if not _is_collections(Y):
             raise DataError("Y was given as lists of label names in fit; give it in the same form.")
         number = {name: i for i, name in enumerate(self.classes.tolist())}
         rows, columns = [], []
@@ -143,20 +143,27 @@ def _sorted(names: set[Any]) -> NDArray[Any]:
     if any(map(_is_missing, names)):
         raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
     try:
-        return np.array(sorted(names))
+        found = np.array(sorted(names))
     except TypeError as error:
         kinds = ", ".join(sorted({type(name).__name__ for name in names}))
         raise DataError(f"Label names must be of one kind that can be sorted; here are {kinds}.") from error
+    if found.ndim > 1:
+        raise DataError("Label names must be texts or numbers, not tuples of them: join these to one name.")
+    return found
 
 
-def _is_name_lists(Y: Any, allow_empty: bool = False) -> bool:
+def _is_collections(Y: Any) -> bool:
+    return isinstance(Y, (list, tuple)) and all(isinstance(row, (list, tuple, set, frozenset)) for row in Y)
+
+
+def _is_name_lists(Y: Any) -> bool:
     """A list of lists, tuples or sets of names, and not a nested list of 0/1 rows."""
-    if not isinstance(Y, (list, tuple)) or not Y or not all(isinstance(r, (list, tuple, set, frozenset)) for r in Y):
+    if not _is_collections(Y) or not len(Y):
         return False
     if all(isinstance(row, (list, tuple)) and len(row) == len(Y[0]) for row in Y):
         flat: Iterable[Any] = (v for row in Y for v in row)
         if all(isinstance(v, (int, float, np.number, np.bool_)) and v in (0, 1) for v in flat):
-            return allow_empty and not Y[0]
+            return False
     return True
 
 

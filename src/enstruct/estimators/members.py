@@ -55,7 +55,15 @@ def parts_of(rows: Rows, folds: int, seed: int) -> list[Part]:
     held = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
     if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
         raise DataError(f"{len(rows)} distinct rows are too few for {folds} folds of two rows at least.")
-    return [partial(without, rows, np.sort(fold)) for fold in held]
+    learnable = [fold for fold in held if _leaves_something(rows, fold)]
+    return [partial(without, rows, np.sort(fold)) for fold in learnable or held]
+
+
+def _leaves_something(rows: Rows, held: NDArray[np.intp]) -> bool:
+    """Whether a label varies in the other rows: the only row of the only label may be among those held out."""
+    kept = np.setdiff1d(np.arange(len(rows)), held)
+    counts = np.asarray(rows.Y[kept].sum(0)).ravel()
+    return bool(((counts > 0) & (counts < len(kept))).any())
 
 
 def without(rows: Rows, held: NDArray[np.intp]) -> tuple[Rows, Rows]:

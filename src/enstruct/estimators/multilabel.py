@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,20 @@ from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
 from enstruct.decisions.judge import LabelSetJudge
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.choices import check_choices
+from enstruct.estimators.choices import check_choices, check_decision
 from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.going_on import check_goes_on, check_width, goes_on
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import (
     class_weights,
+    in_single_precision,
     make_scaler,
     merge_duplicates,
     positive_weights,
     seen_columns,
     validated,
+    with_weight,
 )
 from enstruct.methods import Method, get_method
 from enstruct.objectives import Density
@@ -200,6 +204,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     ) -> None:
         self._store(locals())
 
+    partial_game_: Game
+
     # -- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
@@ -211,7 +217,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         check_choices(self)
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
-        self._check_width(X)
+        check_width(self, X)
         X = validated(self, X, reset=True)
         labels = LabelFormat.infer(y)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
@@ -220,7 +226,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         seed = self._seed()
         validation: Rows | None
         if X_val is not None:
-            train, validation = rows, self._rows(validated(self, X_val, reset=False), Y_val, None, labels)
+            train, validation = rows, with_weight(self._rows(validated(self, X_val, reset=False), Y_val, None, labels))
         else:
             train, validation = self._hold_out(rows, seed)
         if self.validation_epochs and validation is None:
@@ -229,14 +235,17 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise DataError(
                 "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
             )
+        check_decision(self, labels, validation is not None)
         scaler = self._make_scaler(train.X)
-        if not (self.warm_start and hasattr(self, "columns_")):  # a network that goes on keeps its inputs
+        check_goes_on(self, labels, constants, train.X)
+        if not goes_on(self):  # networks that go on keep their inputs
             self.columns_ = seen_columns(train.X) if self._builds_networks() else None
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
         train = self._modelled(train)
         validation = None if validation is None else self._modelled(validation)
-        self.__dict__.pop("partial_game_", None)  # partial_fit goes on with what is fitted now
+        for name in ("partial_game_", "weight_scale_", "thresholds_"):  # partial_fit goes on with what is fitted now
+            self.__dict__.pop(name, None)
         self.history_ = self._train(train, validation, self._judge(), self._label_weights(rows.Y), seed)
         self.n_iter_ = max(1, len(self.history_))
         game = self.__dict__.pop("_game_", None)
@@ -245,15 +254,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self._refine_on(validation, game, self._judge(), seed)
         self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
         return self
-
-    def _check_width(self, X: Any) -> None:
-        """A warm start goes on with networks of so many features; a sparse layer would take fewer without a word."""
-        width: tuple[int, ...] = tuple(getattr(X, "shape", ()))[1:]
-        if self.warm_start and hasattr(self, "predictor_") and width not in ((), (self.n_features_in_,)):
-            raise ConfigError(
-                f"warm_start=True goes on with networks fitted to {self.n_features_in_} features; X has {width[0]}. "
-                "Set warm_start=False or make a new estimator."
-            )
 
     @available_if(_passes)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
@@ -274,7 +274,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             self.constants_ = ConstantLabels.none(self.labels_.n_labels)
             self.scaler_, self.columns_ = self._make_scaler(X), None  # later calls may bring features that this one lacks
             self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
-        rows = merge_duplicates(self._rows(X, y, sample_weight, self.labels_))
+        rows = merge_duplicates(self._in_proportion(self._rows(X, y, sample_weight, self.labels_)), even=False)
         self.constants_.warn_if_they_vary(rows.Y)
         rows = self._modelled(rows)
         self._partial_epoch(rows, new)
@@ -315,9 +315,15 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
         return rows.take(train), rows.take(held)
 
+    def _in_proportion(self, rows: Rows) -> Rows:
+        """Weights over their mean in the first call of ``partial_fit``, so that those of its calls can be compared."""
+        if not hasattr(self, "weight_scale_"):
+            self.weight_scale_ = 1.0 if rows.weight is None else float(rows.weight.mean())
+        return rows if rows.weight is None else replace(rows, weight=rows.weight / (self.weight_scale_ or 1.0))
+
     def _modelled(self, rows: Rows) -> Rows:
         """Scaled features, in the precision of training; only labels that vary."""
-        return Rows(self._scaled(rows.X).astype(np.float32), rows.Y[:, self.constants_.varying], rows.weight)
+        return Rows(in_single_precision(self._scaled(rows.X)), rows.Y[:, self.constants_.varying], rows.weight)
 
     def _make_scaler(self, X: Any) -> Any:
         return make_scaler(self._method().scaling if self.standardize == "auto" else self.standardize, X)
@@ -342,8 +348,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self.decision_scores_: dict[str, float] = {}
         self.decision_ = "fixed"
         if validation is None or self.labels_.kind == "single":
-            if self.decision not in ("auto", "fixed"):
-                self._refuse_decision()
             return
         p = self._marginals(validation.X)
         names = [name for name in RULES if name != "bayes-risk" or self.density_ is not Density.NONE]
@@ -358,14 +362,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                 make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X, validation.weight
             )
         self.thresholds_ = self.constants_.expand_numbers(np.broadcast_to(self.rules_["per-label"].thresholds, p.shape[1]), 0.5)
-
-    def _refuse_decision(self) -> None:
-        why = (
-            "one label a row is decided by argmax"
-            if self.labels_.kind == "single"
-            else "there are no validation rows to fit it on"
-        )
-        raise ConfigError(f"decision={self.decision!r} cannot be used: {why}.")
 
     def _partial_game(self, method: Method, rows: Rows, new: bool) -> Game:
         weights = self._label_weights(rows.Y)
@@ -384,6 +380,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         with forked(device):
             if hasattr(self, "partial_game_"):
                 set_states(self.generator_states_, device)
+                if not self.partial_game_.has(method, self._settings(len(rows))):  # set_params between two calls
+                    self.partial_game_ = self._partial_game(method, rows, new=False)
             else:
                 torch.manual_seed(self._seed())
                 self.partial_game_ = self._partial_game(method, rows, new)

@@ -93,6 +93,7 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, to
 
 def check_place(path: Path, holds: str = "model.json") -> None:
     """Whether a model may be written there: ModelFileError for something else in its place, SaveError where nothing can be."""
+    path = path.resolve()
     if path.exists() and not (path / holds).is_file():
         raise ModelFileError(f"{path} exists and is not an enstruct model of this kind (no {holds}); choose another place.")
     trial = path.with_name(f".{path.name}.{os.getpid()}.trial")

@@ -14,14 +14,16 @@ from sklearn.base import ClassifierMixin
 from torch import nn
 
 from enstruct.baselines import SOLVED
+from enstruct.checks import check_whole
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
-from enstruct.estimators.base import EnergyEstimator
+from enstruct.estimators.base import EnergyEstimator, seed_of
 from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.going_on import built_with
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
@@ -50,6 +52,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return tags
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        self.built_with_ = built_with(self)
         return build_networks(method, train.Y.shape[1], train.X[:1], self.encoder, self.energy_network, self._architecture())
 
     def _architecture(self) -> dict[str, Any]:
@@ -151,15 +154,21 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         inputs = self._inputs(X)
         check_one_rule(decision, top_k)
         k = 1 if self.labels_.kind == "single" else top_k
-        if k is not None and k < 1:
-            raise ConfigError(f"top_k must be at least 1, not {k}.")
+        if k is not None:
+            check_whole(1, top_k=k)
         parts = []
         for some in self._blocks(inputs):
-            if k is not None:  # by logits: marginals near 1 tie
-                parts.append(self._completed(sets_of_size(self._logits(inputs[some], refine), k)))
+            if k is not None:
+                parts.append(self._most_probable(self._logits(inputs[some], refine), k))
             else:
                 parts.append(self._decided(inputs[some], self._marginals(inputs[some], refine), decision))
         return sparse.vstack(parts, format="csr")
+
+    def _most_probable(self, logits: NDArray[Any], k: int) -> sparse.csr_matrix:
+        """By logits, as marginals near 1 tie; of all labels, those that never varied too."""
+        always = np.where(self.constants_.values == 1, np.inf, -np.inf)
+        chosen = sets_of_size(self.constants_.expand_numbers(logits, always), k)
+        return chosen if self.hierarchy is None or self.labels_.kind == "single" else self.hierarchy.close(chosen)
 
     def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
         """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
@@ -230,19 +239,24 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """
         return self._minimised(self._inputs(X).astype(np.float32), settings, changes)
 
-    def sample(self, X: Any, n: int = 1, random_state: int | None = None) -> NDArray[np.uint8]:
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""
         if n < 1:
             raise ConfigError(f"n must be at least 1, not {n}.")
         logits = torch.from_numpy(self._logits(self._inputs(X)))
         space = LabelSpace(logits.shape[1])
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed() if random_state is None else random_state)
+            whole = isinstance(random_state, (int, np.integer))
+            torch.manual_seed(
+                int(random_state) if whole else seed_of(self.random_state if random_state is None else random_state)
+            )
             drawn = space.sample(logits, n).to_dense().numpy()
         return self.constants_.expand_numbers(drawn).astype(np.uint8)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        if sample_weight is not None and not np.sum(sample_weight) > 0:
+            raise DataError("Every sample weight is zero.")
         predicted = self._predicted(X, None, None, None)
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
         return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
@@ -301,6 +315,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             return
         row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)
         example = sparse.csr_matrix(row) if takes_sparse else row
+        self.built_with_ = built_with(self)
         with torch.random.fork_rng(devices=[]):
             self.predictor_, self.energy_ = build_networks(
                 method, n_labels, example, self.encoder, self.energy_network, self._architecture()

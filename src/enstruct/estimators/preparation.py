@@ -26,13 +26,34 @@ from enstruct.errors import ConfigError, DataError
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
     try:
-        return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     except ValueError as error:
         raise DataError(str(error)) from error
+    if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
+        return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
+    return X
 
 
-def merge_duplicates(rows: Rows) -> Rows:
-    """Rows of weight 0 leave; equal rows become one; the weights that remain average 1 (None if all equal)."""
+def in_single_precision(X: Any) -> Any:
+    """DataError for numbers beyond it, which would be infinite."""
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    if not np.isfinite(single.data if sparse.issparse(single) else single).all():
+        raise DataError(f"X holds numbers beyond {np.finfo(np.float32).max:.1g}, which networks cannot take: scale it.")
+    return single
+
+
+def with_weight(rows: Rows) -> Rows:
+    """Without those of weight 0. DataError if none is left."""
+    if rows.weight is None or (rows.weight > 0).all():
+        return rows
+    if not (rows.weight > 0).any():
+        raise DataError("No validation row has a weight: class_weight is 0 for all their classes.")
+    return rows.take(np.flatnonzero(rows.weight > 0))
+
+
+def merge_duplicates(rows: Rows, even: bool = True) -> Rows:
+    """Rows of weight 0 leave; equal rows become one; the weights that remain average 1 if ``even`` (None if all are 1)."""
     weight = np.ones(len(rows)) if rows.weight is None else np.asarray(rows.weight, dtype=float)
     keys = _row_digests(rows)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -41,7 +62,7 @@ def merge_duplicates(rows: Rows) -> Rows:
     if not keep.any():
         raise DataError("Every sample weight is zero.")
     merged = rows.take(first[keep])
-    total = total[keep] / total[keep].mean()
+    total = total[keep] / (total[keep].mean() if even else 1.0)
     return Rows(merged.X, merged.Y, None if np.allclose(total, 1) else total)
 
 

@@ -15,7 +15,7 @@ from enstruct.decisions.judge import MaskJudge
 from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
 from enstruct.encoders import FCN, UNet
 from enstruct.energies.build import MASK_TERMS
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
@@ -175,6 +175,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         self.masks_ = MaskFormat.fit([*given, *kept[1]], self.classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
         self.masks_.check_training(given)
+        if self.ignore is not None and all((mask == self.ignore).all() for mask in kept[1]):
+            raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
             raise ConfigError(f"decision='threshold' needs two classes; there are {len(self.classes_)}.")
         self._n_images = len(grids)
@@ -204,7 +206,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         check_whole(1, width=self.width, **({} if self.crop is None else {"crop": self.crop}))
         check_whole(0, levels=self.levels)
         check_dropout(self.dropout)
-        for value in self.classes or ():
+        for value in () if self.classes is None else self.classes:
             check_whole(-(2**31), **{"every value of classes=": value})
         check_share(validation_fraction=self.validation_fraction)
 

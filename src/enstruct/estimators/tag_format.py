@@ -29,7 +29,8 @@ class TagFormat:
     def fit(cls, tags: Tags, scheme: str | None = "auto", classes: Sequence[str] | None = None) -> TagFormat:
         """``scheme``: "auto" looks at the tags, None takes them as they are; ``classes``: further tags. ConfigError."""
         rows = [[tag for tag in row if tag is not None] for row in tags]
-        known = {tag for row in rows for tag in row} | set(classes or ())
+        further = [] if classes is None else list(classes)
+        known = {tag for row in rows for tag in row} | {*further}
         if not known:
             raise DataError("There is no tag in these sentences.")
         if scheme not in (None, "auto", *SCHEMES):
@@ -48,7 +49,7 @@ class TagFormat:
         if mended:
             text = "%d of %d sentences have tags that %s does not allow; they are read as the standard scorer reads them"
             log.warning(text, mended, len(rows), given)
-        types = {span.type for row in rows for span in find_spans(row)} | {tag[2:] for tag in classes or () if tag != "O"}
+        types = {span.type for row in rows for span in find_spans(row)} | {tag[2:] for tag in further if tag != "O"}
         return cls(tuple(tags_of_scheme(types, "BIOES")), given)
 
     @property

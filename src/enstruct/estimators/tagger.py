@@ -16,6 +16,7 @@ from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
 from enstruct.data.splits import holdout_places
+from enstruct.data.tag_schemes import find_spans
 from enstruct.decisions.judge import RewardJudge, TagJudge
 from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders import BiLSTM, TokenEmbedding
@@ -194,6 +195,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         self._warm = bool(self.warm_start) and hasattr(self, "predictor_")
         pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
         light = LightData(unlabelled or [], reward, tuple(expectations or ()))
+        if not pairs and not light:
+            raise DataError("There is nothing to train on: no sentence has a tag.")
         if light and sentences_val is None:
             held: list[Any] = []
         elif tags_val is None or sentences_val is None:
@@ -202,6 +205,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         else:
             held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
         self._fit_formats(pairs, [*pairs, *held], light.unlabelled)
+        if held and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in tags]) for _, tags in held):
+            log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
+            held = []
         light.check(self._method(), pairs, self.tags_.given is not None)
         train, validation = self._rows(pairs), self._rows(held) if held else None
         judge: Judge = TagJudge(self.metric_, self.tags_.names)

@@ -68,7 +68,9 @@ class RuleReward:
         return total / weight if weight else 0.0
 
     def explain(self, words: Sequence[str], tags: Sequence[str]) -> dict[str, float]:
-        """The score of every rule that applies."""
+        """The score of every rule that applies; none to no words."""
+        if not tags:
+            return {}
         read = self.read(words)
         found = {rule.name: rule.score(read, tags) for rule in self.rules}
         return {name: score for name, score in found.items() if score is not None}

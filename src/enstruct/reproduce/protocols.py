@@ -28,7 +28,7 @@ from scipy import sparse
 from enstruct.data.catalogue import CATALOGUE, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows
 from enstruct.data.load import load, load_protocol
-from enstruct.data.opening import open_text
+from enstruct.data.opening import read_lines
 from enstruct.data.splits import Splits, imputed, split_60_20_20
 from enstruct.data.synthetic import block_exclusive, sparse_topics
 from enstruct.energies import EnergySpec
@@ -177,8 +177,7 @@ def _declared_order(dataset: str) -> Splits:
 
 
 def _check_declarations(path: Path) -> None:
-    with open_text(path) as file:
-        declared = [line for line in file if line.lower().startswith("@attribute ps")]
+    declared = [line for line in read_lines(path) if line.lower().startswith("@attribute ps")]
     if not declared or any("{YES,NO}" not in line.replace(" ", "").upper() for line in declared):
         raise DataError(f"{path} does not declare its attributes as {{YES, NO}}: the published fault cannot be repeated on it.")
 

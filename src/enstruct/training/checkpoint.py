@@ -126,17 +126,23 @@ def _split(tensors: dict[str, Tensor]) -> list[tuple[str, dict[str, Tensor]]]:
 
 
 def _fingerprint(loop: Loop) -> str:
-    """What must agree for a checkpoint to be this run's: method, networks, what is watched, settings, shapes, some rows."""
+    """What must agree for a checkpoint to be this run's: method, networks and their first weights, which stand for the seed, what
+    is watched, settings, shapes, weights of labels, some rows of training and validation and their weights."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
     game = loop.game
-    parts = (described(game.method), game.predictor, game.loss.energy, loop.judge, game.settings, shapes, _digest(loop.train))
+    first = zlib.crc32(b"".join(map(_bytes, loop.first_weights.values())))
+    of_labels = getattr(game.loss.space, "positive_weight", None)
+    weights = first, None if of_labels is None else of_labels.tolist()
+    rows = _digest(loop.train), None if loop.validation is None else _digest(loop.validation)
+    parts = (described(game.method), game.predictor, game.loss.energy, loop.judge, game.settings, shapes, weights, rows)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
 
 
 def _digest(rows: Rows) -> int:
     """Of inputs and targets of some rows from all over the data: rows of one shape are told from others."""
     index = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
-    return zlib.crc32(_bytes(to_inputs(rows.X[index]).x) + _bytes(to_targets(rows.Y[index])))
+    of_rows = b"" if rows.weight is None else np.asarray(rows.weight[index]).tobytes()
+    return zlib.crc32(_bytes(to_inputs(rows.X[index]).x) + _bytes(to_targets(rows.Y[index])) + of_rows)
 
 
 def _bytes(given: Any) -> bytes:
@@ -144,4 +150,4 @@ def _bytes(given: Any) -> bytes:
     if isinstance(given, tuple):
         return b"".join(map(_bytes, given))
     dense = given if given.layout is torch.strided else given.to_dense()
-    return bytes(dense.numpy().tobytes())
+    return bytes(dense.cpu().numpy().tobytes())

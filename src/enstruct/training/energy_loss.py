@@ -122,6 +122,8 @@ class EnergyLoss(nn.Module):
                 "does. Pass hypergradient='alternating', or hand your network to EnergyMultiLabelClassifier, "
                 "EnergySequenceTagger or EnergySegmenter (encoder=...)."
             )
+        if isinstance(energy, EnergySpec) and "tag-lm" in energy.terms:
+            raise ConfigError('The term "tag-lm" learns from all tags first, which EnergyLoss does not see: leave it out.')
         features = _Given(features_dim)
         self.energy = build_energy(kind.energy if energy is None else energy, features, features, n_labels, kind.terms)
         settings = Settings(energy_learning_rate=learning_rate, weight_decay=weight_decay, energy_clip=clip)

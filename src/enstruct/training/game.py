@@ -16,7 +16,7 @@ from enstruct.hypergradients import Player
 from enstruct.methods import Method, Stage
 from enstruct.training.batches import Batch
 from enstruct.training.bilevel import batch_problem, differentiating, drift
-from enstruct.training.learned_loss import LearnedLoss, check_finite, descend, weighted_mean
+from enstruct.training.learned_loss import LearnedLoss, check_finite, check_logits, descend, weighted_mean
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
 
@@ -39,6 +39,11 @@ class Game:
     def reset_optimizer(self) -> None:
         settings = self.settings
         self.optimizer = make_optimizer(settings.optimizer, self.predictor, settings.learning_rate, settings.weight_decay)
+
+    def has(self, method: Method, settings: Settings) -> bool:
+        """Whether it is played by these; how many epochs there are is the loop's."""
+        mine = {**vars(self.settings), **{name: getattr(settings, name) for name in ("max_epochs", "patience", "plateau")}}
+        return method == self.method and vars(settings) == mine
 
     def clamp(self, stage: Stage) -> None:
         """Hold the parts of the energy that the stage does not train."""
@@ -83,6 +88,7 @@ class Game:
             if logits is None:
                 with torch.set_grad_enabled(stage.predictor):
                     logits = self.predictor(batch.x)
+                check_logits(logits, self.predictor_updates, self.optimizer.param_groups[0]["lr"])
             if player == "energy":
                 losses[player] = self.loss.update(batch, logits)
             else:

@@ -67,6 +67,15 @@ def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
         )
 
 
+def check_logits(logits: Tensor, updates: int, rate: float) -> None:
+    """Before anything is drawn from them."""
+    if logits.isnan().any():
+        raise DivergenceError(
+            f"The predictor answers NaN after its update {updates}. Try a smaller learning rate for it (now {rate:g}), gradient "
+            "clipping (clip=), a smaller energy_weight, or standardised features."
+        )
+
+
 class LearnedLoss:
     """``energy=None`` is the plain supervised loss. Optimisers are its own; ``updates`` counts the energy's."""
 
