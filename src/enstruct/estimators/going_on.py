@@ -47,7 +47,8 @@ def check_goes_on(estimator: Any, labels: LabelFormat, constants: ConstantLabels
             "warm_start=True goes on with networks fitted to other labels, or to rows in which other labels vary; its outputs "
             f"would stand for others. {ANEW}"
         )
-    made, asked = estimator.built_with_, built_with(estimator)
+    asked = built_with(estimator)
+    made = getattr(estimator, "built_with_", asked)  # a solver was at work before: what it fitted is refused as no network
     if changed := [name for name, value in asked.items() if made[name] != value]:
         raise ConfigError(f"warm_start=True goes on with networks made with another {', '.join(changed)}. {ANEW}")
     if estimator.columns_ is not None and (seen := seen_columns(X)) is not None:
