@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.data.catalogue import CATALOGUE, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.impute import fill_missing, training_means
@@ -12,7 +11,7 @@ from enstruct.data.load import load_protocol, load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20, stratified_folds
 from enstruct.data.synthetic import block_exclusive, sparse_topics
-from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, EnstructError
+from enstruct.errors import ConfigError, DataError, EnstructError
 
 
 def test_split_is_60_20_20_stratified_disjoint_and_repeatable(blocks):
@@ -110,27 +109,6 @@ def test_a_users_file_is_split_and_empty_rows_leave(tmp_path, blocks):
     write_npz(tmp_path / "mine.npz", data)
     splits = load_splits(tmp_path / "mine.npz")
     assert sum(len(part) for part in splits.parts().values()) == 270 == len(drop_empty_rows(data))
-
-
-def test_catalogue_says_what_would_provide_a_file(monkeypatch, tmp_path):
-    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
-    with pytest.raises(DatasetNotFoundError, match=r"no public copy.*spo_FUN.train.arff.xz below the folder ENSTRUCT_DATA"):
-        load_splits("spo_FUN")
-    with pytest.raises(DataError, match="raw text"):
-        load_splits("goemotions")
-    import pooch
-
-    asked = []
-
-    def retrieve(url, known_hash, fname, path):
-        asked.append((url, known_hash))
-        raise OSError("no network")
-
-    monkeypatch.setattr(pooch, "retrieve", retrieve)
-    with pytest.raises(DatasetNotFoundError, match="could not be fetched"):
-        locate(CATALOGUE["bibtex"], "full")
-    assert asked[0][0].startswith("https://")
-    assert len(asked[0][1]) == len("sha256:") + 64
 
 
 def test_k_folds_test_every_row_once(tmp_path):

@@ -17,6 +17,8 @@ from rich.console import Console
 
 from enstruct import __version__
 from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, reproduce, tags, train, tune
+from enstruct.cli.progress import DownloadBar
+from enstruct.data.catalogue import show_downloads
 from enstruct.errors import EnstructError
 
 COMMANDS: dict[str, Any] = {
@@ -49,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit codes: 0 done, 2 bad input (one line on stderr), 130 interrupted, 141 nobody reads what is printed any more."""
     options = build_parser().parse_args(list(arguments) if arguments is not None else None)
     run: Callable[[Namespace], None] = COMMANDS[options.command].run
+    show_downloads(DownloadBar)
     try:
         run(options[options.command])
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A progress bar over epochs, fed by training callbacks."""
+"""Progress bars: over epochs, fed by training callbacks, and of downloads, fed by pooch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from enstruct.training.callbacks import Callback
 
@@ -41,6 +42,27 @@ class EpochBar(Callback):
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
+
+
+class DownloadBar:
+    """On stderr, as what is fetched on the way is no part of a command's answer."""
+
+    def __init__(self, name: str) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        self.bar = Progress(*columns, transient=True, console=Console(stderr=True))
+        self.task = self.bar.add_task(f"fetching {name}", total=None)
+        self.bar.start()
+        self.total = 0
+
+    def update(self, n: int) -> None:
+        self.bar.update(self.task, advance=n, total=self.total or None)
+
+    def reset(self) -> None:
+        """Before pooch's last update, which tells of the whole."""
+        self.bar.reset(self.task)
+
+    def close(self) -> None:
+        self.bar.stop()
 
 
 @contextmanager

@@ -6,12 +6,17 @@ state the SHA-256). Nothing is fetched at import, and files without a public cop
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from enstruct.errors import DatasetNotFoundError
+
+log = logging.getLogger("enstruct")
 
 LFS = "https://media.githubusercontent.com/media/mrapp-ke/Boomer-Datasets"
 
@@ -127,16 +132,56 @@ def locate(entry: Entry, part: str) -> Path:
     return _fetch(entry, wanted)
 
 
+class DownloadBar(Protocol):
+    """What pooch tells of a download: ``total`` bytes first, so many more with every ``update``."""
+
+    total: int
+
+    def update(self, n: int) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+_bar_of: Callable[[str], DownloadBar] | None = None
+
+
+def show_downloads(bar_of: Callable[[str], DownloadBar] | None) -> None:
+    """From now on ``bar_of(name)`` is asked for a bar before every download; None: nothing is shown, as at first."""
+    global _bar_of
+    _bar_of = bar_of
+
+
 def _fetch(entry: Entry, wanted: str) -> Path:
     import pooch  # only here: nobody who brings a file needs it
 
+    def download(url: str, output_file: Any, mediator: Any) -> None:
+        """Called where the cache has no such file."""
+        log.info("fetching %s from %s", entry.name, url)
+        bar = None if _bar_of is None else _bar_of(entry.name)
+        try:
+            pooch.HTTPDownloader(progressbar=bar or False, chunk_size=2**16)(url, output_file, mediator)
+        finally:
+            if bar is not None:
+                bar.close()
+
+    checksum, name, cache = f"sha256:{entry.sha256}", f"{entry.name}.arff", pooch.os_cache("enstruct")
     try:
-        return Path(
-            pooch.retrieve(
-                str(entry.url), known_hash=f"sha256:{entry.sha256}", fname=f"{entry.name}.arff", path=pooch.os_cache("enstruct")
-            )
-        )
+        with _quiet(pooch.get_logger()):
+            return Path(pooch.retrieve(str(entry.url), known_hash=checksum, fname=name, path=cache, downloader=download))
     except Exception as error:
         raise DatasetNotFoundError(
             f"{entry.name} could not be fetched from {entry.url} ({error}). Fetch it by other means, or put it at {wanted}."
-        ) from error
+        ) from None  # its frames are pages of the network libraries' own
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """pooch's logger prints on its own."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
