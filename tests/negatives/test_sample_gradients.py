@@ -95,6 +95,25 @@ def test_straight_through_is_exact_for_a_loss_linear_in_y():
     torch.testing.assert_close(found, (weights * p * (1 - p)).expand(50, L))
 
 
+@pytest.mark.parametrize("cost", ["hamming-sum", "hamming-mean"])
+def test_straight_through_is_unbiased_for_a_cost_linear_in_y(cost):
+    """Samples lie where |y - t| has a kink: its two sides would cancel."""
+    space, draws = LabelSpace(L, cost), 50
+    logits = LOGITS.repeat(draws, 1).requires_grad_()
+    y = PredictorSamples(4, "straight-through").build(space, L).draw(Situation(logits, TRUTH.repeat(draws, 1))).y
+    found = torch.autograd.grad(space.cost(y, TRUTH.repeat(draws, 1)).mean(1).sum(), logits)[0]
+    at = LOGITS.clone().requires_grad_()
+    enumerated = (space.log_prob(CORNERS.unsqueeze(0), at).exp() * space.cost(CORNERS.unsqueeze(0), TRUTH)).sum()
+    torch.testing.assert_close(found, torch.autograd.grad(enumerated, at)[0].expand(draws, L))
+
+
+def test_straight_through_values_are_exactly_binary_in_single_precision():
+    torch.manual_seed(0)
+    logits = torch.randn(50, 40).requires_grad_()
+    y = PredictorSamples(5, "straight-through").build(LabelSpace(40), 40).draw(Situation(logits, torch.zeros(50, 40))).y
+    assert set(y.unique().tolist()) == {0.0, 1.0}
+
+
 def test_straight_through_values_are_binary_and_concrete_ones_have_the_samples_signs():
     torch.manual_seed(0)
     logits = LOGITS.repeat(4000, 1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell
@@ -22,22 +23,28 @@ def add(store, method, seed, figure, rows, validation=None):
     store.add(Key("cal500", "published", method, seed), cell, given, environment(), None)
 
 
-@pytest.mark.parametrize("runs", [1, 5])
-def test_two_figures_of_one_method_differ_by_less_than_chance_in_95_of_100_cases(runs):
-    """Drawn anew: scores have a part of the row and a part of the row in this run, and runs differ as wholes. Of one run the
-    spread of runs is not known, and is none here."""
+@pytest.mark.parametrize(("runs", "same_rows"), [(1, False), (2, False), (5, False), (5, True), (3, True)])
+def test_two_figures_of_one_method_differ_by_less_than_chance_in_95_of_100_cases(runs, same_rows):
+    """Fifths of a thousand rows drawn twice, or once; scores have a part of the row and one of the row in this run, and runs
+    differ as wholes. Of one run the spread of runs is not known, and is none here."""
     rng, n = np.random.default_rng(0), 200
+    of_rows = rng.normal(0.4, 0.2, 5 * n)
 
-    def scores(number):
+    def scores(number, some):
         of_runs = rng.normal(0, 0.02 if runs > 1 else 0, (number, 1))
-        return rng.normal(0.4, 0.2, n) + of_runs + rng.normal(0, 0.05, (number, n))
+        return of_rows[some] + of_runs + rng.normal(0, 0.05, (number, n))
 
     def within():
-        ours, theirs = scores(runs), scores(PUBLISHED_SEEDS)
-        return abs(ours.mean() - theirs.mean()) <= chance([*ours])
+        some = rng.permutation(5 * n)[:n]
+        others = some if same_rows else rng.permutation(5 * n)[:n]
+        ours, theirs = scores(runs, some), scores(PUBLISHED_SEEDS, others)
+        return abs(ours.mean() - theirs.mean()) <= chance([*ours], same_rows)
 
-    # the spread of five runs is known from four degrees of freedom alone: a little fewer than 95
-    assert 0.92 < np.mean([within() for _ in range(2000)]) < 0.98
+    assert 0.925 < np.mean([within() for _ in range(1500)]) < 0.98
+
+
+def test_one_run_on_the_same_rows_tells_nothing_of_chance():
+    assert chance([np.linspace(0, 1, 11)], same_rows=True) is None
 
 
 def test_figures_are_sorted_by_whether_chance_explains_their_distance(tmp_path):
@@ -46,7 +53,7 @@ def test_figures_are_sorted_by_whether_chance_explains_their_distance(tmp_path):
     add(store, "cross-entropy", 0, published["cross-entropy"] + 0.01, spread)
     add(store, "dvn", 0, published["dvn"] - 0.1, spread)
     text = reproduced_section(SEAL_2, store, ["cal500"])
-    expected = 100 * 1.96 * np.sqrt(2 * spread.var(ddof=1) / len(spread))
+    expected = 100 * student.ppf(0.975, 100) * np.sqrt(2 * 0.8 * spread.var(ddof=1) / len(spread))
     assert f"Within: cross-entropy +1.00 ±{expected:.2f}. Beyond: dvn -10.00 ±{expected:.2f}." in text
 
 

@@ -8,7 +8,7 @@ import torch
 
 from enstruct.errors import ConfigError
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.spaces.costs import soft_f1
+from enstruct.spaces.costs import COSTS, soft_f1
 
 
 def every_vector(n: int) -> torch.Tensor:
@@ -85,6 +85,15 @@ def test_soft_f1_of_relaxed_outputs_is_dvns():
     y, truth = torch.tensor([[[0.5, 0.2]]]), torch.tensor([[1.0, 0.0]])
     # 2 sum min / (sum min + sum max), with sum min + sum max = sum of both
     torch.testing.assert_close(soft_f1(y, truth), torch.tensor([[2 * 0.5 / (0.5 + 0.0 + 1.0 + 0.2)]]))
+
+
+@pytest.mark.parametrize("name", [name for name in COSTS if name != "log"])  # which is clipped at the corners
+def test_derivatives_at_corners_are_the_closed_forms(name):
+    """Discrete samples lie there, and straight-through gradients are taken there."""
+    space, y = LabelSpace(4, name), every_vector(4).repeat(2, 1, 1).requires_grad_()
+    truth = torch.tensor([[1.0, 0, 0, 1], [0, 1, 1, 1]], dtype=torch.float64)
+    (found,) = torch.autograd.grad(space.cost(y, truth).sum(), y)
+    torch.testing.assert_close(found, space.cost_gradient(y.detach(), truth))
 
 
 def test_costs_respect_the_mask():

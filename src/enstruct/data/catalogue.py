@@ -36,6 +36,11 @@ class Entry:
     sha256: str | None = None
     needs_text: bool = False
 
+    @property
+    def published_parts(self) -> bool:
+        """Whether it was published as train, validation and test rows."""
+        return {"train", "valid", "test"} <= set(self.parts)
+
 
 def _mulan(name: str, n_labels: int, commit: str, sha256: str, drop: tuple[str, ...] = (), local: bool = True) -> Entry:
     folder = f"multilabel/{name}/{name}"

@@ -72,7 +72,7 @@ def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Seq
     entry = CATALOGUE.get(str(source))
     if entry is not None:
         _check_named(source, labels, drop)
-    if entry is not None and {"train", "valid", "test"} <= set(entry.parts):
+    if entry is not None and entry.published_parts:
         train, valid, test = (_read_part(entry, part) for part in ("train", "valid", "test"))
         return Splits(*(drop_empty_rows(same_columns(train, d)) for d in (train, valid, test)))
     return split_60_20_20(drop_empty_rows(load(source, "full", labels, drop)), seed)

@@ -39,7 +39,7 @@ def check_sample_gradient(name: str | None, temperature: float) -> None:
 def straight_through(samples: Tensor, relaxed: Tensor) -> Tensor:
     """(batch, K, ...) the samples' values with the gradient of ``relaxed`` (batch, ...)."""
     p = relaxed.unsqueeze(1)
-    return samples + p - p.detach()
+    return samples + (p - p.detach())  # the difference is zero, so that the values stay what they are
 
 
 def score_function(loss: Callable[[Scores], Tensor], scores: Scores, value: Tensor, log_prob: Tensor) -> Tensor:

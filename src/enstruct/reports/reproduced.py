@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from enstruct.comparison.environment import FORMER_PROCESSOR
 from enstruct.comparison.results_file import ResultsFile
 from enstruct.comparison.run import FOLDED
 from enstruct.comparison.summary import paired
@@ -36,6 +37,8 @@ average of nets, against an average of cross-entropy nets, `auto:cross-entropy`;
 too, against baselines given these, as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
 updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor (see
 `enstruct.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them anew).
+Machines are told apart by what they call their processor: hosts of one general name ("{FORMER_PROCESSOR}", which lines that
+name none are taken for too) may differ, and methods that sample then do not come out alike to the digit.
 """
 ALIKE = {"auto": ("cross-entropy",), FOLDED: BASELINES}
 """Baselines that there are averages of, or that were given the same rows, under an automatic row's own name."""
@@ -105,10 +108,21 @@ def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] 
 def _where(store: Store) -> str:
     if not store.runs:
         return ""
-    run = next(iter(store.runs.values()))
-    versions = ", ".join(f"{name} {run.line['environment'][name]}" for name in ("enstruct", "torch", "machine"))
-    threads = sorted({str(r.line["environment"].get("threads")) for r in store.runs.values()})
-    return f"Runs of {versions}, {' or '.join(threads)} threads."
+    lines = [run.line for run in store.runs.values()]
+    versions = ", ".join(f"{name} {lines[0]['environment'][name]}" for name in ("enstruct", "torch", "machine"))
+    threads = sorted({str(line["environment"].get("threads")) for line in lines})
+    commits = {line.get("commit") for line in lines} - {None}
+    lacking = {
+        "processor": sum("processor" not in line["environment"] for line in lines),
+        "commit": sum(line.get("commit") is None for line in lines),
+        "parameters and all metrics": sum("metrics" not in line for line in lines),
+    }
+    former = ", ".join(f"{n} without {what}" for what, n in lacking.items() if n)
+    return (
+        f"{len(lines)} runs of {versions}, {' or '.join(threads)} threads, {len(commits)} commits"
+        + (f"; from before these were written down: {former}" if former else "")
+        + "."
+    )
 
 
 def _set(table: LabelTable) -> str:

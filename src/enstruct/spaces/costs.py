@@ -1,12 +1,13 @@
 """Task costs of a relaxed label set y in [0,1]^L against a true one t in {0,1}^L, with their gradients in y.
 
-    soft-f1        1 - 2 sum_l min(y_l, t_l) / (sum_l y_l + sum_l t_l)     (DVN, Gygli et al. 2017; 0 if both are empty)
-    hamming-sum    sum_l |y_l - t_l|                                       hamming-mean: divided by the number of labels
+    soft-f1        1 - 2 sum_l y_l t_l / (sum_l y_l + sum_l t_l)           (DVN, Gygli et al. 2017; 0 if both are empty)
+    hamming-sum    sum_l y_l (1 - t_l) + (1 - y_l) t_l                     hamming-mean: divided by the number of labels
     squared        sum_l (y_l - t_l)^2                                     (SPEN's loss-augmented inference)
     log            -sum_l t_l log y_l + (1 - t_l) log(1 - y_l)             (the same with log loss; y clipped inwards by EPS)
 
 Shapes: y (batch, samples, labels) or :class:`LabelVectors`, t (batch, labels); costs (batch, samples). The gradients
-are closed forms, which rely on t being binary; so loss-augmented inference needs no automatic differentiation.
+are closed forms, which rely on t being binary; so loss-augmented inference needs no automatic differentiation. For binary t
+the products are min(y_l, t_l) and |y_l - t_l| in [0,1], but smooth: these have no derivative where discrete samples are.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ EPS = 1e-6
 
 def soft_f1(y: Labels, truth: Tensor) -> Tensor:
     """(batch, samples) F1 of relaxed label vectors. Two empty vectors agree: 1."""
-    shared = inner(y, truth) if isinstance(y, LabelVectors) else torch.minimum(y, truth.unsqueeze(1)).sum(-1)
+    shared = inner(y, truth) if isinstance(y, LabelVectors) else (y * truth.unsqueeze(1)).sum(-1)
     total = sizes(y) + truth.sum(-1, keepdim=True)
     return torch.where(total > 0, 2 * shared / total.clamp(min=1e-12), torch.ones_like(shared))
 
@@ -35,7 +36,7 @@ def _soft_f1_cost(y: Labels, truth: Tensor) -> Tensor:
 
 def _soft_f1_gradient(y: Tensor, truth: Tensor) -> Tensor:
     t = truth.unsqueeze(1)
-    shared = torch.minimum(y, t).sum(-1, keepdim=True)
+    shared = (y * t).sum(-1, keepdim=True)
     total = (y.sum(-1, keepdim=True) + t.sum(-1, keepdim=True)).clamp(min=1e-12)
     return 2 * (shared - t * total) / total.square()
 
@@ -43,7 +44,7 @@ def _soft_f1_gradient(y: Tensor, truth: Tensor) -> Tensor:
 def _hamming(y: Labels, truth: Tensor) -> Tensor:
     if isinstance(y, LabelVectors):
         return y.sizes + truth.sum(-1, keepdim=True) - 2 * inner(y, truth)
-    return (y - truth.unsqueeze(1)).abs().sum(-1)
+    return torch.where(truth.unsqueeze(1) > 0, 1 - y, y).sum(-1)
 
 
 def _hamming_gradient(y: Tensor, truth: Tensor) -> Tensor:
