@@ -8,7 +8,7 @@ import pytest
 
 from enstruct.errors import ConfigError
 from enstruct.methods import METHODS, TOGETHER, Method, get_method
-from enstruct.negatives import PredictorPoint, PredictorSamples
+from enstruct.negatives import CostAugmentedNet, PerturbedSamples, PredictorPoint, PredictorSamples, UnrolledIterates
 from enstruct.objectives import NCE, Density
 
 
@@ -21,6 +21,35 @@ def test_the_readme_names_every_row():
 def test_densities_for_decoding():
     dense = {name for name, method in METHODS.items() if method.density is not Density.NONE}
     assert dense == {"nce", "seal-nce", "seal-ranking", "seal-static-nce"}
+
+
+@pytest.mark.parametrize(
+    "negatives", [PredictorPoint(), PerturbedSamples(), PredictorSamples(5, spread=3.0), PredictorSamples(5, "concrete")]
+)
+def test_ranking_other_candidates_than_the_predictors_own_estimates_no_density_to_decode_by(negatives):
+    """What exp(-E) is relative to is what the candidates are drawn from."""
+    assert replace(METHODS["seal-ranking"], negatives=negatives).density is Density.NONE
+    assert replace(METHODS["seal-ranking"], negatives=PredictorSamples(5, "straight-through")).relative
+
+
+@pytest.mark.parametrize(
+    ("method", "negatives"),
+    [
+        ("infnet+", PredictorPoint()),
+        ("infnet+", PredictorSamples()),
+        ("infnet+", CostAugmentedNet("shared")),
+        ("spen-e2e", PredictorSamples()),
+        ("spen-e2e", UnrolledIterates(detached=True)),
+    ],
+)
+def test_objectives_about_answers_refuse_other_candidates(method, negatives):
+    with pytest.raises(ConfigError, match=r"it needs (CostAugmentedNet\(with_predictor=True\)|UnrolledIterates)"):
+        replace(METHODS[method], negatives=negatives)
+
+
+def test_entropy_without_an_energy_is_refused():
+    with pytest.raises(ConfigError, match="entropy_weight belongs to the game"):
+        replace(METHODS["seal-nce"].predictor_loss, energy_weight=0.0, entropy_weight=0.1)
 
 
 def test_a_row_nobody_published_works_and_an_impossible_one_is_refused():

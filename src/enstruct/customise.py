@@ -24,7 +24,7 @@ from enstruct.objectives import Density
 
 LOSS_SETTINGS = ("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight")
 COUPLING_SETTINGS = ("energy_steps", "predictor_steps", "first", "repeats")
-OF_PLAY = ("energy_weight", "warmup", "anchor_weight")
+OF_PLAY = ("energy_weight", "warmup", "entropy_weight", "anchor_weight")
 """Settings of a predictor that an energy teaches."""
 OF_ENERGY = (
     *("energy_network", "energy_learning_rate", "energy_clip", "energy_steps", "first"),
@@ -91,8 +91,9 @@ def customise(
     steps = {k: given.pop(k) for k in COUPLING_SETTINGS if k in given}
     if given:
         raise unknown_name("method setting", next(iter(given)), (*LOSS_SETTINGS, *COUPLING_SETTINGS))
+    if not any(stage.predictor and stage.energy_in_loss for stage in method.stages):
+        loss = {k: v for k, v in loss.items() if k not in OF_PLAY}  # nothing to weigh
     if not method.has_energy:
-        loss = {k: v for k, v in loss.items() if k != "energy_weight"}  # nothing to weigh
         negatives = n_samples = hypergradient = sample_gradient = None
     source = make_negatives(negatives) if isinstance(negatives, str) else negatives or method.negatives
     if n_samples is not None:

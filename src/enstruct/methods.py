@@ -63,8 +63,9 @@ class PredictorLoss:
     the predictor, with its own log-probability as the score (the SEAL paper's ablation).
 
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
-    place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms:
-    ``entropy_weight H(F(x)) / L`` minimised, and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative
+    place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms, wherever the
+    energy is in the loss: ``entropy_weight H(F(x)) / L`` minimised, which rises with the energy's weight during the warm-up,
+    and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative
     entropy weight softens answers: with ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are
     w KL(F(x) || exp(-E)/Z) up to a constant, its expectation taken at the mean.
     ``expectation_weight`` weighs what a person expects of words (:mod:`enstruct.light.expectations`).
@@ -92,6 +93,8 @@ class PredictorLoss:
             raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
         if not (self.energy_weight >= 0 and self.supervised_weight >= 0 and self.energy_weight + self.supervised_weight > 0):
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
+        if self.entropy_weight and not self.energy_weight:
+            raise ConfigError("entropy_weight belongs to the game with an energy: with energy_weight=0 leave it out.")
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,7 @@ class Method:
                 f"The {self.objective.name!r} objective needs negatives with log-probabilities "
                 f"(PredictorSamples), not {type(self.negatives).__name__}."
             )
+        self._check_answers()
         if self.has_energy and self.coupling.through_predictor and not any(s.predictor and s.energy for s in self.stages):
             raise ConfigError(
                 f"{type(self.coupling).__name__} counts how the predictor reacts to the energy, but no stage of {self.name!r} "
@@ -176,13 +180,29 @@ class Method:
                 f"PredictorSamples(gradient='{SAMPLE_GRADIENT}'), or Alternating()."
             )
 
+    def _check_answers(self) -> None:
+        """Objectives that are about answers of a kind."""
+        if self.objective is MARGIN_PERCEPTRON and not getattr(self.negatives, "with_predictor", False):
+            raise ConfigError(
+                "The 'margin-perceptron' objective compares a cost-augmented net's answer with the predictor's: it needs "
+                f"CostAugmentedNet(with_predictor=True), not {self.negatives}."
+            )
+        if self.objective is END_TO_END and not (isinstance(self.negatives, UnrolledIterates) and not self.negatives.detached):
+            raise ConfigError(
+                "The 'end-to-end' objective trains the energy through the answers that inference gives: it needs "
+                f"UnrolledIterates(), not detached, not {self.negatives}."
+            )
+
     @property
     def has_energy(self) -> bool:
         return any(stage.energy for stage in self.stages)
 
     @property
     def density(self) -> Density:
-        return self.objective.density if self.objective is not None and self.has_energy else Density.NONE
+        """What the energy estimates. Ranking's is relative to whatever the candidates are drawn from: none to speak of, unless
+        that is the predictor's own distribution."""
+        found = self.objective.density if self.objective is not None and self.has_energy else Density.NONE
+        return Density.NONE if found is Density.RELATIVE and not getattr(self.negatives, "exact", False) else found
 
     @property
     def relative(self) -> bool:

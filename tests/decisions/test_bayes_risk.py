@@ -40,6 +40,15 @@ def test_decision_maximises_the_weighted_gain_over_all_answers(kind, seed):
         assert mine == pytest.approx(values.max(), abs=1e-6)
 
 
+@pytest.mark.parametrize("labels", [10, 30])
+def test_samples_that_share_nothing_are_best_answered_by_all_of_them(labels):
+    """n samples of one label each: k of the labels are worth k / n * 2 / (k + 1), which rises with k."""
+    samples = np.eye(labels, dtype=np.uint8)
+    heavy = np.eye(labels, dtype=np.uint8)[np.zeros(labels, int)]  # the same label in every sample
+    chosen = minimum_risk(sparse.csr_matrix(np.vstack([samples, heavy])), np.zeros((2, labels)), allow_empty=False)
+    assert chosen.sum(1).ravel().tolist() == [[labels, 1]]
+
+
 def test_a_custom_gain_picks_the_best_sample():
     samples = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], dtype=np.uint8)
 

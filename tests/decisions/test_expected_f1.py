@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from enstruct.decisions import expected_f1
 from enstruct.decisions.expected_f1 import ExpectedF1, decode, expected_f1_by_size, recalibrate
@@ -22,13 +23,13 @@ def enumerated(p):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
-def test_decoded_set_is_the_best_of_all_sets(p):
+@given(st.lists(st.floats(0.0, 1.0) | st.floats(0.0, 0.05), min_size=1, max_size=10), st.booleans())
+def test_decoded_set_is_the_best_of_all_sets(p, allow_empty):
     p = np.array(p)
     values, sets = enumerated(p)
-    chosen = decode(p[None]).toarray()[0]
+    chosen = decode(p[None], allow_empty).toarray()[0]
     value = values[np.flatnonzero((sets == chosen).all(1))[0]]
-    assert value == pytest.approx(values.max(), abs=1e-9)
+    assert value == pytest.approx(values[0 if allow_empty else 1 :].max(), abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -36,9 +37,23 @@ def test_decoded_set_is_the_best_of_all_sets(p):
 def test_expectations_by_size(p):
     p = np.sort(np.array(p))[::-1]
     values, sets = enumerated(p)
-    for k, value in enumerate(expected_f1_by_size(p[None], np.zeros(1))[0]):
+    for k, value in enumerate(expected_f1_by_size(p[None], np.zeros(1), len(p))[0]):
         answer = (np.arange(len(p)) < k).astype(int)
         assert value == pytest.approx(values[np.flatnonzero((sets == answer).all(1))[0]], abs=1e-9)
+
+
+@pytest.mark.parametrize(("probability", "labels"), [(0.05, 16), (0.03, 200), (0.02, 60), (0.2, 90)])
+@pytest.mark.parametrize("allow_empty", [False, True])
+def test_many_unlikely_labels_can_be_the_best_answer(probability, labels, allow_empty):
+    """Of n labels of one probability k true ones come with C(n, k) p^k (1 - p)^(n - k); whole answers are compared."""
+    count, sizes = np.arange(labels + 1), np.arange(labels + 1)[:, None]
+    hits = np.where(sizes > 0, 2 * sizes * count / labels / np.maximum(sizes + count, 1), count == 0)  # of k labels, by symmetry
+    value = hits @ stats.binom.pmf(count, labels, probability)
+    best = value[1:].argmax() + 1 if not allow_empty or value[1:].max() > value[0] else 0
+    p = np.full((1, labels), probability)
+    heavier = np.full((1, labels), 0.9)
+    assert decode(p, allow_empty).nnz == best
+    assert decode(np.vstack([heavier, p]), allow_empty)[1].nnz == best
 
 
 def test_rows_of_all_sizes_come_back_in_their_order(monkeypatch):
@@ -62,11 +77,10 @@ def test_poisson_tail_is_close_to_exact(monkeypatch):
     """Le Cam: at most 2 sum p_i^2 over the tail."""
     rng = np.random.default_rng(0)
     p = np.sort(rng.random((5, 60)) ** 4 * 0.5, axis=1)[:, ::-1]
-    exact = expected_f1_by_size(p.copy(), np.zeros(5))
-    head = expected_f1_by_size(p[:, :20].copy(), p[:, 20:].sum(1))
+    exact = expected_f1_by_size(p.copy(), np.zeros(5), 20)
+    head = expected_f1_by_size(p[:, :20].copy(), p[:, 20:].sum(1), 20)
     bound = 2 * (p[:, 20:] ** 2).sum(1, keepdims=True)
-    sizes = min(exact.shape[1], head.shape[1])
-    assert (np.abs(exact[:, :sizes] - head[:, :sizes]) <= bound + 1e-9).all()
+    assert (np.abs(exact - head) <= bound + 1e-9).all()
     whole = decode(p)
     monkeypatch.setattr(expected_f1, "HEAD", 20)
     assert abs(decode(p) - whole).sum() <= 5  # at most a label a row

@@ -39,6 +39,17 @@ def test_global_threshold_is_the_best_of_the_grid(marginals, metric):
     assert METRICS[metric](y, rule.predict(p)) == pytest.approx(best)
 
 
+def test_single_precision_on_the_grid_is_cut_as_it_was_fitted():
+    """0.01 in single precision lies below 0.01: fitted in double precision, it is to be cut in double precision."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        p = (rng.integers(0, 20, (12, 4)) / 20).astype(np.float32)
+        y = (rng.random((12, 4)) < 0.3).astype(int)
+        rule = GlobalThreshold().fit(p, y)
+        best = max(example_f1(y, p.astype(np.float64) >= t) for t in GRID)
+        assert example_f1(y, rule.predict(p)) == pytest.approx(best)
+
+
 def test_per_label_thresholds_maximise_each_labels_f1(marginals):
     p, y = marginals
     rule = PerLabelThresholds(min_positives=1).fit(p, y)

@@ -11,6 +11,7 @@ from enstruct import METHODS, EnergyMultiLabelClassifier, example_f1
 from enstruct.data.dataset import Dataset
 from enstruct.errors import ConfigError
 from enstruct.methods import Method
+from enstruct.training.callbacks import Callback
 
 
 def separable(n: int = 300) -> Dataset:
@@ -132,6 +133,18 @@ def test_the_anchor_holds_an_inference_network_to_its_start():
         game = fitted("infnet", **settings)
         moved[anchor] = (game.predictor_.head.weight - alone.predictor_.head.weight).norm().item()
     assert moved[1e4] < 0.3 * moved[0.0]
+
+
+def test_the_anchor_is_where_each_stage_with_the_energy_began():
+    """A predictor that learns anew beside a finished energy is held to its own start, and none where the energy is out."""
+    held = {}
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            held[record["stage"]] = bool(loop.game.anchor)
+
+    fitted("seal-static-nce", anchor_weight=1e4, early_stopping=False, max_iter=2, callbacks=[Watch()])
+    assert held == {0: False, 1: False, 2: True}
 
 
 def test_entropy_term_sharpens():

@@ -165,7 +165,7 @@ def test_a_row_does_not_depend_on_its_batch():
 
 
 def test_decisions_are_counted_from_the_start_on():
-    """``stable=2``: the start's decision and the next iterate's, so one step at least."""
+    """``stable=2``: the start, which counts, and the next iterate, so one step at least."""
     energy, x = an_energy(), torch.randn(50, F, dtype=torch.float64)
     for stable in (2, 4):
         found = minimise(energy, energy.prepare(x), LabelSpace(L), steps=200, stable=stable)

@@ -8,7 +8,7 @@ import torch
 from enstruct.customise import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.errors import DivergenceError
+from enstruct.errors import ConfigError, DivergenceError
 from enstruct.inference.exact import all_label_sets
 from enstruct.methods import METHODS, PredictorLoss
 from enstruct.spaces import LabelSpace
@@ -150,6 +150,24 @@ def test_an_inference_network_pays_energy_minus_cost_where_the_hinge_is_open(bat
     gain = answer - (torch.sigmoid(logits) - batch.y).square().sum(1)
     torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0), 2 * gain * (truth > gain))
     torch.testing.assert_close(loss.predictor_loss(batch, logits, 2.0, retune=True), 2 * answer)
+
+
+def test_the_entropy_rises_with_the_energy(batch):
+    loss, predictor = learned(energy_weight=2.0, entropy_weight=5.0, supervised_weight=0.0, warmup=4)
+    logits = predictor(batch.x).detach()
+    full, quarter = (loss.predictor_loss(batch, logits, weight, learning=False) for weight in (2.0, 0.5))
+    torch.testing.assert_close(quarter, full / 4)
+
+
+def test_class_weights_are_of_cross_entropy():
+    with pytest.raises(ConfigError, match="class_weight weighs the labels of cross-entropy"):
+        LearnedLoss(
+            customise(METHODS["cross-entropy"], supervised="ranking"),
+            LabelSpace(4, positive_weight=torch.ones(4)),
+            None,
+            4,
+            Settings(),
+        )
 
 
 def test_a_negative_entropy_weight_makes_the_terms_a_divergence():

@@ -116,9 +116,25 @@ def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDA
 
 
 def _f1_maximiser(y: NDArray[np.float32], weight: NDArray[Any], allow_empty: bool) -> NDArray[np.bool_]:
-    rows, _, T = y.shape
-    size = y.sum(2)  # (rows, S)
+    """k labels have value(k) <= 2 m / (k + m), m the mean size (Jensen's inequality), so that none beyond m (2 / v - 1) can beat
+    v: rows that this does not hold for at first are looked at again, for as many as they need."""
+    T, size = y.shape[2], y.sum(2)  # (rows, S)
     limit = int(min(T, 2 * size.max() + 1))
+    chosen, value = _best_of_sizes(y, weight, size, limit)
+    mean = (weight * size).sum(1)
+    needed = np.minimum(np.ceil(mean * (2 / np.maximum(value, 1e-12) - 1)), T)
+    if (short := np.flatnonzero(needed > limit)).size:
+        chosen[short], value[short] = _best_of_sizes(y[short], weight[short], size[short], int(needed[short].max()))
+    if allow_empty:
+        chosen[(weight * (size == 0)).sum(1) > value] = False
+    return chosen
+
+
+def _best_of_sizes(
+    y: NDArray[np.float32], weight: NDArray[Any], size: NDArray[np.float32], limit: int
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """The best sets (rows, T) of 1 to ``limit`` labels, and what they are worth."""
+    rows, _, T = y.shape
     k = np.arange(1, limit + 1)
     factor = (-2 * weight[:, None, :] / (k[None, :, None] + size[:, None, :])).astype(np.float32)  # (rows, K, S)
     losses = factor @ y  # (rows, K, T): -G_k[i]
@@ -128,9 +144,7 @@ def _f1_maximiser(y: NDArray[np.float32], weight: NDArray[Any], allow_empty: boo
     order = np.argsort(losses[np.arange(rows), best], axis=1, kind="stable")
     chosen = np.zeros((rows, T), dtype=bool)
     np.put_along_axis(chosen, order, np.arange(T) <= best[:, None], axis=1)
-    if allow_empty:
-        chosen[(weight * (size == 0)).sum(1) > value.max(1)] = False
-    return chosen
+    return chosen, value.max(1)
 
 
 def _best_sample(y: NDArray[np.float32], weight: NDArray[Any], gain: Gain) -> NDArray[np.bool_]:

@@ -83,19 +83,32 @@ def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
     head = min(n_labels, HEAD)
     order, ranked = ranked_labels(p, head)
     tail = np.maximum(p.sum(1) - ranked.sum(1), 0.0)
-    expected = expected_f1_by_size(ranked.astype(np.float64), tail.astype(np.float64))
+    return take_labels(order, _best_sizes(ranked.astype(np.float64), tail.astype(np.float64), allow_empty), n_labels)
+
+
+def _best_sizes(p: NDArray[np.float64], tail: NDArray[np.float64], allow_empty: bool) -> NDArray[np.intp]:
+    """(rows,) how many of the most probable labels, ``HEAD`` at most. p (rows, T) sorted, ``tail`` (rows,) the others' mean.
+
+    k labels have E[F1] <= E[2|Y| / (k + |Y|)] <= 2 m / (k + m), m = E|Y| (Jensen's inequality), so that none beyond
+    m (2 / v - 1) can beat a value of v. Few rows need more than 4 m of them.
+    """
+    mean = p.sum(1) + tail
+    limit = int(min(p.shape[1], np.ceil(4 * mean.max()) + 8))
+    expected = expected_f1_by_size(p, tail, limit)
     if not allow_empty:
         expected[:, 0] = -1.0
-    return take_labels(order, expected.argmax(1), n_labels)
+    size, value = expected.argmax(1), expected.max(1)
+    needed = np.minimum(np.ceil(mean * (2 / np.maximum(value, 1e-12) - 1)), p.shape[1])
+    if (short := np.flatnonzero(needed > limit)).size:
+        more = expected_f1_by_size(p[short], tail[short], int(needed[short].max()))
+        more[:, 0] = expected[short, 0]
+        size[short] = more.argmax(1)
+    return size
 
 
-def expected_f1_by_size(p: NDArray[np.float64], tail: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(rows, K + 1) E[F1] of the k most probable labels, k = 0..K; ``p`` (rows, T) sorted, ``tail`` (rows,) mean.
-
-    K is T, or fewer where larger sets cannot win: a set of k labels has E[F1] <= 2 min(1, E|Y| / k).
-    """
-    rows, T = p.shape
-    limit = int(min(T, np.ceil(4 * (p.sum(1) + tail).max()) + 8))
+def expected_f1_by_size(p: NDArray[np.float64], tail: NDArray[np.float64], limit: int) -> NDArray[np.float64]:
+    """(rows, ``limit`` + 1) E[F1] of the k most probable labels, k = 0..limit <= T; p (rows, T) sorted, ``tail`` as above."""
+    rows = len(p)
     by_rank = np.ascontiguousarray(p.T)  # rows last: every step below works on whole contiguous pieces, in place
     inverse = _inverse_moments(by_rank, tail, limit)
     expected = np.empty((rows, limit + 1))

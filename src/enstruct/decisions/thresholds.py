@@ -23,7 +23,8 @@ GRID = np.concatenate([np.arange(0.01, 0.10, 0.01), np.arange(0.10, 0.91, 0.02),
 
 
 def at_threshold(p: NDArray[Any], threshold: Any) -> sparse.csr_matrix:
-    return as_indicator(p >= threshold)
+    """Compared in double precision, as when the threshold was fitted: 0.01 in single precision is below 0.01."""
+    return as_indicator(p >= np.asarray(threshold, dtype=np.float64))
 
 
 @dataclass

@@ -124,8 +124,8 @@ class Neumann:
         below = (growth - 1) * scale
         return (
             f"its terms grow {growth:.3g}-fold at scale {scale:.3g} while the spectral radius is about {radius:.3g}, so "
-            f"there are eigenvalues of {-below:.3g} or lower; its terms before they grew are used. Set damping to {below:.3g} or "
-            "more, take fewer terms or more predictor steps"
+            f"there are eigenvalues of {-below:.3g} or lower; its terms before they grew are used. Set damping to "
+            f"{curvature.damping + below:.3g} or more, take fewer terms or more predictor steps"
         )
 
 

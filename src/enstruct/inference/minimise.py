@@ -4,9 +4,9 @@
 
 Each start's best iterate counts, the start and the final one included; a row's answer is its best start's. A row
 has converged when every criterion asked for holds for all its starts: the objective's relative change is below
-``tolerance``, and the decision (rounding) is that of the last ``stable`` iterates. Its answer is then final, whatever the
-rest of the batch does, so that rows do not depend on each other; with ``share`` below 1 the batch ends when that share of
-rows has converged (SPEN waits for 90%). Converged rows are dropped from the computation once they are half of it.
+``tolerance``, and each of the last ``stable`` iterates has decided (rounded) as the one before it. Its answer is then final,
+whatever the rest of the batch does, so that rows do not depend on each other; with ``share`` below 1 the batch ends when that
+share of rows has converged (SPEN waits for 90%). Converged rows are dropped from the computation once they are half of it.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ class Solver(Protocol):
 class Inference:
     """How to minimise, as data: the arguments of :func:`minimise` that are not the problem.
 
-    A row has converged once its objective changes by at most ``tolerance`` of itself, and its decision is the same at the last
-    ``stable`` iterates, the start among them (2 or more); None: that is not asked. ``share``: of the rows, when a batch ends.
+    A row has converged once its objective changes by at most ``tolerance`` of itself, and ``stable`` (2 or more) iterates in
+    succession have decided as the one before, as which the start counts too; None: that is not asked. ``share``: of the rows,
+    when a batch ends.
     ``as_value`` minimises -sigma(-E), the form regression energies are trained in. The start "predictor" stands for a
     predictor's output, which :meth:`resolve` fills in.
     """

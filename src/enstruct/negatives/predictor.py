@@ -62,6 +62,11 @@ class PredictorSamples:
     def differentiable(self) -> bool:
         return self.gradient is not None
 
+    @property
+    def exact(self) -> bool:
+        """Whether they are draws from the predictor's own distribution."""
+        return self.spread == 1.0 and self.gradient != "concrete"
+
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
         return _Samples(space, self)
 

@@ -60,8 +60,8 @@ class Game:
         for name, optimizer in self.optimizers.items():
             for group in optimizer.param_groups:
                 group["lr"] = self._rates[name] * stage.rate * (stage.predictor_rate if name == "predictor" else 1.0)
-        if self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy:
-            self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()}
+        held = self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy_in_loss
+        self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()} if held else {}
 
     @property
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:

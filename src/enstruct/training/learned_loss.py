@@ -89,6 +89,8 @@ class LearnedLoss:
         predictor: nn.Module | None = None,
     ) -> None:
         self.method, self.space, self.energy, self.settings = method, space, energy, settings
+        if method.predictor_loss.supervised == "ranking" and getattr(space, "positive_weight", None) is not None:
+            raise ConfigError('class_weight weighs the labels of cross-entropy: with supervised="ranking" leave it out.')
         self.source: NegativeSource | None = None
         self.optimizers: dict[str, torch.optim.Optimizer] = {}
         self.updates = 0
@@ -237,10 +239,8 @@ class LearnedLoss:
         relaxed = self.space.relax(logits).unsqueeze(1)
         loss = loss + energy_weight * self._energy_term(batch, relaxed, state, retune)
         if recipe.entropy_weight:
-            loss = (
-                loss
-                + recipe.entropy_weight * self.space.entropy(dense(masked(relaxed, batch.mask))).squeeze(1) / logits.shape[-1]
-            )
+            entropy = self.space.entropy(dense(masked(relaxed, batch.mask))).squeeze(1) / logits.shape[-1]
+            loss = loss + recipe.entropy_weight * (energy_weight / recipe.energy_weight) * entropy  # it rises with the energy
         return loss
 
     def _energy_term(self, batch: Batch, relaxed: Tensor, state: State, retune: bool) -> Tensor:
