@@ -1,6 +1,7 @@
 """The commands as a user types them."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ import sklearn.metrics
 from sklearn.datasets import dump_svmlight_file
 
 from enstruct.cli import compare, predict
-from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.inputs import load_model, read_rows
 from enstruct.cli.main import main
 from enstruct.comparison.run import run_cell
 from enstruct.data.npz import read_npz, write_npz
@@ -212,15 +213,27 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
         (["tune", "train.npz", "--method", "cross-entropy", "--json", "."], "name it FILE.json"),
         (["compare", "train.npz", "--split_seed", "-1"], "split_seed"),
         (["train", "train.npz", "--out", "m", "--seed", "-1"], "seed"),
+        (["train", "train.npz"], "these are required: --out\n"),
+        (["tags", "compare"], "these are required: DATA\n"),
+        (["train", "train.npz", "--out", "m", "--model.max_itr=3"], "Did you mean --model.max_iter?\n"),
+        (["train", "train.npz", "--out", "m", "--model.hidden", "many"], "--model.hidden: Expected"),
     ],
 )
-def test_options_out_of_range_are_usage_errors(files, capsys, arguments, message):
+def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, arguments, message):
     before = (files / "train.npz").read_bytes()
     with pytest.raises(SystemExit) as left:
         main(arguments)
     assert left.value.code == 2
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert re.fullmatch(r"error: .*\nall options: enstruct( \w+)+ --help\n", said, re.DOTALL)
     assert (files / "train.npz").read_bytes() == before
+
+
+def test_lists_in_yaml_are_names_joined_by_commas(files, capsys):
+    (files / "c.yaml").write_text("methods: [cross-entropy, binary-relevance]\nseeds: 1\nmodel:\n  max_iter: 1\n")
+    assert main(["compare", "train.npz", "--config", "c.yaml"]) == 0
+    assert "binary-relevance" in capsys.readouterr().out
 
 
 def test_a_file_of_the_same_name_with_other_rows_is_not_mixed_in(files, capsys):
@@ -355,13 +368,15 @@ def test_a_model_keeps_what_features_of_its_file_counted_from(files):
 
 
 def test_names_that_stand_twice(files, capsys):
+    """Features are told apart by their order then; labels, which are answered by name, cannot be."""
     data = read_npz("train.npz")
-    twice = replace(data, label_names=("a", "a", *data.label_names[2:]))
+    write_npz("twice.npz", replace(data, label_names=("a", "a", *data.label_names[2:])))
+    assert main(["train", "twice.npz", "--out", "model", *FAST]) == 2
+    assert "two labels are called 'a'" in capsys.readouterr().err
+    twice = replace(data, feature_names=("a", "a", *data.feature_names[2:]))
     write_npz("twice.npz", twice)
     assert main(["train", "twice.npz", "--out", "model", *FAST]) == 0
-    model = load_model(files / "model")
-    np.testing.assert_array_equal(label_columns(model.notes_["label_names"], twice), np.arange(data.Y.shape[1]))
-    write_npz("turned.npz", replace(twice, Y=twice.Y[:, ::-1], label_names=twice.label_names[::-1]))
+    write_npz("turned.npz", replace(twice, X=twice.X[:, ::-1], feature_names=twice.feature_names[::-1]))
     capsys.readouterr()
     assert main(["evaluate", "model", "turned.npz"]) == 2
     assert "'a' twice" in capsys.readouterr().err

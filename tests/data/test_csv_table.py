@@ -55,6 +55,14 @@ def test_gaps_are_no_names(write):
     assert (numbered.label_names, numbered.Y.sum()) == (("0", "1", "3"), 3)
 
 
+def test_names_may_hold_commas_where_sets_are_told_apart(write):
+    data = read_csv(write('x,y\n1,"rock, hard;pop"\n2,"rock, hard"\n'), "y")
+    assert data.label_names == ("pop", "rock, hard")
+    rare = read_csv(write('x,y\n1,pop\n2,"rock, hard"\n3,pop\n'), "y")
+    assert rare.label_names == ("pop", "rock, hard")
+    assert read_csv(write('x,y\n1,"rock, hard"\n'), "y", known=["pop", "rock, hard"]).Y.toarray().tolist() == [[0, 1]]
+
+
 def test_quotation_marks(write):
     """One that is never closed would swallow the rows below; a closed one may hold lines."""
     rows = "\n".join(f"{i},jazz" for i in range(3, 20))
@@ -141,6 +149,8 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         (",a,b\n0,1,2\n", -1, "column 1 has no name.*index=False"),
         ("1,2\n1,2\n", -1, "must name the columns"),
         ("a,b\n", -1, "no rows below the header"),
+        ("a,y\n1,\"['jazz', 'rock']\"\n2,pop\n", "y", r"line 2, column 'y': .*looks like several labels: join names by ; or"),
+        ('a,y\n1,pop\n2,"jazz, rock"\n3,"jazz, pop"\n', "y", r"line 3, column 'y': 'jazz, rock' looks like several labels"),
         ("", -1, "no rows below the header"),
         ('a,b\n1,"' + "x" * 200_000 + '"\n', -1, "field larger than field limit"),
     ],

@@ -120,6 +120,12 @@ def test_bad_npz_is_explained(tmp_path):
             read_npz(tmp_path / f"{name}.npz")
 
 
+def test_labels_of_an_archive_have_names_of_their_own(tmp_path):
+    np.savez(tmp_path / "m.npz", X=np.eye(3), Y=np.eye(3), label_names=np.array(["a", "b", "a"]))
+    with pytest.raises(ParseError, match="two labels are called 'a'"):
+        read_npz(tmp_path / "m.npz")
+
+
 def test_unknown_suffix_and_unknown_name(tmp_path):
     with pytest.raises(DataError, match="unknown kind of file"):
         read_file(write(tmp_path, "x", "file.doc"))

@@ -192,6 +192,15 @@ def test_the_budget_is_kept(rows):
     assert model.judged_rows_ == 48  # one fold
 
 
+def test_a_budget_far_exceeded_is_said(rows, caplog):
+    """One method is always fitted; the choice comes on top."""
+    AutoMultiLabelClassifier(("cross-entropy",), minutes=1e-5, settings=FAST, random_state=0).fit(rows.X, rows.Y)
+    assert "The budget of 1e-05 minutes was exceeded" in caplog.text
+    caplog.clear()
+    AutoMultiLabelClassifier(("binary-relevance",), minutes=5, members=1, random_state=0).fit(rows.X, rows.Y)
+    assert "budget" not in caplog.text
+
+
 def test_label_names_in_and_out(rows, tmp_path):
     names = [[f"l{j}" for j in row.indices] for row in rows.Y]
     model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(rows.X, names)
@@ -250,7 +259,7 @@ def test_bad_data(rows):
     with pytest.raises(DataError, match="rows"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
     for n in (4, 7, 9):
-        with pytest.raises(DataError, match="too few for 5 folds"):
+        with pytest.raises(DataError, match="too few for 5 stratified folds"):
             AutoMultiLabelClassifier().fit(rows.X[:n], np.eye(n))
     with pytest.raises(ConfigError, match="both"):
         AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.synthetic import block_exclusive
+from enstruct.decisions import bayes_risk
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, DivergenceError
 from enstruct.methods import Method
 from enstruct.negatives import PredictorSamples
@@ -161,6 +162,12 @@ def test_decisions_are_switchable_without_retraining(blocks):
     fixed = model.predict(blocks.X, decision="fixed").toarray()
     assert (fixed == (model.predict_proba(blocks.X) >= 0.5)).all()
     assert model.thresholds_.shape == (16,)
+
+
+def test_samples_are_tried_by_themselves_up_to_so_many_labels(blocks, monkeypatch):
+    monkeypatch.setattr(bayes_risk, "MOST_LABELS", 15)
+    assert "bayes-risk" not in small(max_iter=1).fit(blocks.X, blocks.Y).rules_
+    assert small(max_iter=1, decision="bayes-risk").fit(blocks.X, blocks.Y).decision_ == "bayes-risk"
 
 
 def test_margin_and_regression_energies_refuse_bayes_risk(blocks):
@@ -429,6 +436,20 @@ def test_hierarchical_predictions_are_closed():
 
 
 @pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.date_range("2020-01-01", periods=300), "column 'when' holds datetime64"),
+        (pd.to_timedelta(np.arange(300), unit="D"), "column 'when' holds timedelta64"),
+        (["a"] * 300, "could not convert.*column 'when' holds"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_named(column, message, blocks):
+    frame = pd.DataFrame(blocks.X[:300]).add_prefix("x").assign(when=column)
+    with pytest.raises(DataError, match=message):
+        small(max_iter=1).fit(frame, blocks.Y[:300])
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda X, Y: (np.where(X > 2, np.nan, X), Y), "NaN"),
@@ -572,6 +593,10 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"weight_decay": None}, "weight_decay must be a number, not None"),
         ({"batch_size": None}, "batch_size must be a number, not None"),
         ({"tol": "a"}, "tol must be a number"),
+        ({"tol": -1}, "tol must be at least 0"),
+        ({"callbacks": 3}, "callbacks must be a list of callbacks, not 3"),
+        ({"encoder": 3}, "encoder must be a module, or a function that makes one, not 3"),
+        ({"hierarchy": 3}, "hierarchy must be a Hierarchy"),
         ({"n_samples": "a"}, "n_samples must be a number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),
         ({"energy_steps": "2"}, "energy_steps must be a whole number from 1"),

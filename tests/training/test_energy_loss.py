@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
@@ -178,6 +179,23 @@ def test_ignored_tokens_change_nothing():
     assert torch.allclose(criterion(logits, y, features), criterion(other, y, moved))
     short = criterion(logits[:, :-1], y[:, :-1], features[:, :-1])
     assert torch.allclose(criterion(logits, y, features), short, atol=1e-5)
+
+
+def test_padding_may_hold_no_numbers():
+    """As masked attention leaves it; where the truth is known it is a network gone wrong."""
+    torch.manual_seed(0)
+    criterion = EnergyLoss(6, 3, "seal-margin", outputs="tags", warmup=0)
+    features, y = tag_batch()
+    logits, blank = torch.randn(16, 6, 3), (y < 0).unsqueeze(-1)
+    expected = criterion(logits, y, features)
+    holed = logits.masked_fill(blank, torch.nan).requires_grad_()
+    found = criterion(holed, y, features.masked_fill(blank, torch.nan))
+    found.backward()
+    torch.testing.assert_close(found, expected)
+    assert torch.isfinite(holed.grad).all()
+    assert np.isfinite(criterion.update())
+    with pytest.raises(DivergenceError, match="NaN"):
+        criterion(logits.masked_fill(~blank, torch.nan), y, features)
 
 
 def test_bad_tags():
@@ -371,9 +389,14 @@ def test_slips_are_explained():
     with pytest.raises(DataError, match="empty"):
         EnergyLoss(6, 3, outputs="tags")(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, 6))
     lost = EnergyLoss(5, 3)
-    lost(logits.detach() * torch.nan, y, features)
     with pytest.raises(DivergenceError, match="logits hold NaN"):
-        lost.update()
+        lost(logits.detach() * torch.nan, y, features)
+    with pytest.raises(DataError, match="y must be a tensor, not ndarray"):
+        lost(logits, y.numpy(), features)
+    with pytest.raises(ConfigError, match="features_dim must be a whole number from 1 on"):
+        EnergyLoss(0, 3)
+    with pytest.raises(ConfigError, match="Places without a truth are -100"):
+        EnergyLoss(5, 3, outputs="masks", ignore_index=255)
     still = EnergyLoss(5, 3)
     still(logits, y, features)
     still.requires_grad_(False)

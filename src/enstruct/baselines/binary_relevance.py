@@ -27,6 +27,7 @@ Model = tuple[NDArray[Any], NDArray[Any]]
 MOST_COPIED = 2**31
 """Bytes that liblinear's copies of the features may take together."""
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
+UNTUNED = 1.0
 
 
 def fit_one_vs_rest(
@@ -37,7 +38,7 @@ def fit_one_vs_rest(
     metric: str = "example-f1",
     spent: Callable[[], bool] = lambda: False,
 ) -> LinearPredictor:
-    """``positive_weight`` (labels,) of positive rows; ``spent`` says when to try no further C."""
+    """``positive_weight`` (labels,) of positive rows; ``spent`` says when to try none but the untuned C any more."""
     weights, biases = _chosen(train, validation, positive_weight, seed, metric, spent)
     return LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
 
@@ -51,16 +52,16 @@ def _chosen(
     spent: Callable[[], bool],
 ) -> Model:
     if validation is None:
-        return _fit(train, 1.0, positive_weight, seed)
+        return _fit(train, UNTUNED, positive_weight, seed)
     found: list[tuple[float, Model]] = []
     for C in C_GRID:
+        if C != UNTUNED and spent():  # that one is tried in any case: smaller ones may be far worse
+            continue
         model = _fit(train, C, positive_weight, seed)
         quality = best_threshold_score(_predict(model, validation.X), validation.Y, metric, validation.weight)
         if found and quality < found[-1][0]:
             break  # the score has one peak in C, and larger C cost more
         found.append((quality, model))
-        if C >= 1.0 and spent():  # smaller ones may be far worse than the untuned 1
-            break
     return found[-1][1]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +26,7 @@ from enstruct.analyses import (
 )
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
 from enstruct.comparison.environment import environment
@@ -48,11 +49,11 @@ OF_A_MODEL: dict[str, Any] = {
 OF_A_TOY: dict[str, Any] = {"singular": singular, "sample-gradients": sample_gradients}
 
 
-def parser() -> ArgumentParser:
-    return ArgumentParser(description=__doc__)
+def parser() -> Parser:
+    return Parser(description=__doc__)
 
 
-def add_actions(p: ArgumentParser) -> None:
+def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
     for name, module in {**OF_A_MODEL, "measurements": None}.items():
         text = "SPEN's Figures 1 and 5: the measurement matrix." if module is None else (module.__doc__ or "").split("\n", 1)[0]
@@ -89,7 +90,7 @@ def add_actions(p: ArgumentParser) -> None:
         actions.add_subcommand(name, toy)
 
 
-def _add_out(p: ArgumentParser) -> None:
+def _add_out(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=Path("analysis"), help="folder for the figures (JSON) and the picture (PNG)")
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
@@ -29,11 +30,11 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.tuning.results import Tuned
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
     usual = "binary-relevance,extra-trees,cross-entropy,seal-nce"
-    p.add_argument("--methods", type=str, default=usual, help="names joined by commas")
+    p.add_argument("--methods", type=shared.joined, default=usual, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="seed of the 60/20/20 split (all seeds share the split)")

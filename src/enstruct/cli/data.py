@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
@@ -23,13 +24,13 @@ from enstruct.errors import ConfigError
 from enstruct.files import replace_file, write_json
 
 
-def parser() -> ArgumentParser:
-    return ArgumentParser(description=__doc__)
+def parser() -> Parser:
+    return Parser(description=__doc__)
 
 
-def add_actions(p: ArgumentParser) -> None:
+def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
-    actions.add_subcommand("list", ArgumentParser(description="Names, and whether each is at hand."))
+    actions.add_subcommand("list", Parser(description="Names, and whether each is at hand."))
     described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
     shared.add_data(described)
     described.add_argument("--split_seed", type=NonNegativeInt, default=0)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
 from enstruct.comparison.environment import environment
@@ -34,7 +35,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for results.json and the picture")
     p.add_argument("--rows", type=int, default=1500)

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.files import write_json
 from enstruct.metrics import (
@@ -33,7 +34,7 @@ METRICS = {
 }
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("model", type=Path, help="folder written by `enstruct train`")
     shared.add_data(p)

@@ -12,11 +12,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from rich.console import Console
 
 from enstruct import __version__
 from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, reproduce, tags, train, tune
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import DownloadBar
 from enstruct.data.catalogue import show_downloads
 from enstruct.errors import EnstructError
@@ -36,8 +37,8 @@ COMMANDS: dict[str, Any] = {
 }
 
 
-def build_parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="enstruct", description="Structured prediction with a learned loss.", version=__version__)
+def build_parser() -> Parser:
+    parser = Parser(prog="enstruct", description="Structured prediction with a learned loss.", version=__version__)
     subcommands = parser.add_subcommands(dest="command", required=True)
     for name, module in COMMANDS.items():
         command = module.parser()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.table import Table
 
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.image_folders import (
@@ -37,11 +38,11 @@ from enstruct.reports.mask_plots import segmentation_picture
 from enstruct.tag_metrics import ratio
 
 
-def parser() -> ArgumentParser:
-    return ArgumentParser(description=__doc__)
+def parser() -> Parser:
+    return Parser(description=__doc__)
 
 
-def add_actions(p: ArgumentParser) -> None:
+def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
     train = shared.new_parser("Train a segmenter and save it. Ctrl-C leaves OUT.checkpoint; --resume goes on from there.")
     masks_compare.add_pictures(train)
@@ -77,7 +78,7 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("picture", picture)
 
 
-def _add_model(p: ArgumentParser) -> None:
+def _add_model(p: Parser) -> None:
     p.add_argument("model", type=Path, help="folder written by `enstruct masks train`")
     masks_compare.add_pictures(p)
     p.add_argument("--part", type=str, default="test", help="of a set with parts")

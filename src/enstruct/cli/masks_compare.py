@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
@@ -28,18 +29,18 @@ from enstruct.methods import get_method
 NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "verbose", "callbacks"}
 
 
-def add_pictures(p: ArgumentParser) -> None:
+def add_pictures(p: Parser) -> None:
     p.add_argument("data", type=str, help="DATA: weizmann32, or a folder with images and masks (or with parts of such)")
 
 
-def add_segmenter(p: ArgumentParser, skip: set[str]) -> None:
+def add_segmenter(p: Parser, skip: set[str]) -> None:
     """Every parameter of the segmenter as ``--model.NAME``."""
     p.add_class_arguments(EnergySegmenter, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
-def add_options(p: ArgumentParser) -> None:
+def add_options(p: Parser) -> None:
     add_pictures(p)
-    p.add_argument("--methods", type=str, default="cross-entropy,seal-regression-s", help="names joined by commas")
+    p.add_argument("--methods", type=shared.joined, default="cross-entropy,seal-regression-s", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ActionConfigFile, ArgumentParser, Namespace
+from jsonargparse import ActionConfigFile, Namespace
 
+from enstruct.cli.parser import Parser
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 
@@ -24,13 +25,13 @@ NOT_ON_THE_COMMAND_LINE = {
 }
 
 
-def new_parser(description: str) -> ArgumentParser:
-    parser = ArgumentParser(description=description)
+def new_parser(description: str) -> Parser:
+    parser = Parser(description=description)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file with any of these options")
     return parser
 
 
-def add_data(parser: ArgumentParser) -> None:
+def add_data(parser: Parser) -> None:
     parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.arff/.svm/.npz file")
     parser.add_argument(
         "--labels",
@@ -42,9 +43,14 @@ def add_data(parser: ArgumentParser) -> None:
     parser.add_argument("--drop", type=list[str], default=[], help="CSV, ARFF: columns to leave out, as [a,b]")
 
 
-def add_model(parser: ArgumentParser, skip: set[str]) -> None:
+def add_model(parser: Parser, skip: set[str]) -> None:
     """Every parameter of the estimator as ``--model.NAME``."""
     parser.add_class_arguments(EnergyMultiLabelClassifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+
+
+def joined(names: Any) -> str:
+    """Names joined by commas, as they are typed, or a list of them, as YAML has it."""
+    return ",".join(map(str, names)) if isinstance(names, list) else str(names)
 
 
 def json_file(name: str) -> Path:

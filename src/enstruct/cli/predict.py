@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
+from enstruct.cli.parser import Parser
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 from enstruct.training.batches import row_blocks
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("model", type=Path, help="folder written by `enstruct train`")
     shared.add_data(p)

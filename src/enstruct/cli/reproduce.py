@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table as Grid
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.errors import ConfigError, DataError
@@ -26,14 +27,19 @@ from enstruct.reproduce.table import CommandTable, LabelTable
 from enstruct.reproduce.tables import TABLES, get_table
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("table", type=str, nargs="?", default=None, help="name of a table; see --list")
     p.add_argument("--list", type=bool, nargs="?", const=True, default=False, help="the tables, and what is finished of each")
     p.add_argument(
-        "--datasets", type=str, default="", help="data sets, or parts, joined by commas (default: all that can run here)"
+        "--datasets",
+        type=shared.joined,
+        default="",
+        help="data sets, or parts, joined by commas (default: all that can run here)",
     )
-    p.add_argument("--methods", type=str, default="", help="names joined by commas (default: the table's and the baselines)")
+    p.add_argument(
+        "--methods", type=shared.joined, default="", help="names joined by commas (default: the table's and the baselines)"
+    )
     p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
     p.add_argument(
         "--seeds", type=int, default=None, help=f"number of seeds, 0 .. N-1 (default: {SEEDS}), or of folds (default: all)"

@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
+from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
 from enstruct.data.citations import read_references, write_citations
@@ -33,11 +34,11 @@ from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
 
 
-def parser() -> ArgumentParser:
-    return ArgumentParser(description=__doc__)
+def parser() -> Parser:
+    return Parser(description=__doc__)
 
 
-def add_actions(p: ArgumentParser) -> None:
+def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
     train = shared.new_parser("Train a tagger and save it. Ctrl-C leaves OUT.checkpoint; --resume goes on from there.")
     tags_compare.add_tagged(train)
@@ -75,7 +76,7 @@ def add_actions(p: ArgumentParser) -> None:
     actions.add_subcommand("picture", picture)
 
 
-def _add_model(p: ArgumentParser) -> None:
+def _add_model(p: Parser) -> None:
     p.add_argument("model", type=Path, help="folder written by `enstruct tags train`")
     tags_compare.add_tagged(p, part=True)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
@@ -36,7 +37,7 @@ from enstruct.tag_methods import TAG_METHODS
 NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "initial", "warm_start", "verbose", "callbacks"}
 
 
-def add_tagged(p: ArgumentParser, part: bool = False) -> None:
+def add_tagged(p: Parser, part: bool = False) -> None:
     p.add_argument("data", type=str, help="DATA: conll2003, twitter_pos, cora, or a file")
     if part:
         p.add_argument("--part", type=str, default=None, help="of a named set (default: test, or the whole where that is all)")
@@ -44,14 +45,14 @@ def add_tagged(p: ArgumentParser, part: bool = False) -> None:
         p.add_argument("--columns", type=list[int], default=[], help="further CoNLL columns as features, as [1,2]")
 
 
-def add_tagger(p: ArgumentParser, skip: set[str]) -> None:
+def add_tagger(p: Parser, skip: set[str]) -> None:
     """Every parameter of the tagger as ``--model.NAME``."""
     p.add_class_arguments(EnergySequenceTagger, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
-def add_options(p: ArgumentParser) -> None:
+def add_options(p: Parser) -> None:
     add_tagged(p)
-    p.add_argument("--methods", type=str, default="cross-entropy,crf,seal-nce", help="names joined by commas")
+    p.add_argument("--methods", type=shared.joined, default="cross-entropy,crf,seal-nce", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")

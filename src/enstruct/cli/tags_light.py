@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
 from enstruct.cli.tags_compare import add_tagger
@@ -42,11 +43,11 @@ from enstruct.methods import get_method
 from enstruct.tag_methods import TAG_METHODS
 
 
-def add_options(p: ArgumentParser) -> None:
+def add_options(p: Parser) -> None:
     p.add_argument("data", type=str, help="DATA: cora, or a file of inline-tagged references")
     p.add_argument("--others", type=list[str], default=[], help="files of further references, taken without their tags")
     p.add_argument(
-        "--methods", type=str, default="cross-entropy,rules,ge,r-spen,sg-spen,dvn,implicit-cd", help="joined by commas"
+        "--methods", type=shared.joined, default="cross-entropy,rules,ge,r-spen,sg-spen,dvn,implicit-cd", help="joined by commas"
     )
     p.add_argument("--labelled", type=list[int], default=[5, 10, 50], help="numbers of labelled references")
     p.add_argument("--draws", type=int, default=5, help="of the labelled references, each with its own seed")

@@ -11,10 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -28,7 +29,7 @@ from enstruct.training.callbacks import Callback
 from enstruct.tuning.results import Tuned
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")

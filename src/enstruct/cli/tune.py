@@ -10,12 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.comparison.environment import environment
@@ -32,10 +33,10 @@ SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rat
 SEARCHED_WHERE_THERE = ("negatives", "n_samples", "inference")
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
-    p.add_argument("--method", type=str, default="seal-nce", help="names joined by commas")
+    p.add_argument("--method", type=shared.joined, default="seal-nce", help="names joined by commas")
     p.add_argument("--trials", type=int, default=20, help="for each method")
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")

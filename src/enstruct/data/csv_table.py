@@ -171,9 +171,28 @@ def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
     return sparse.csr_matrix(Y)
 
 
+def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
+    """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
+    if any(";" in cell or "|" in cell for cell in cells):
+        return
+    listed = [at for at, cell in enumerate(cells) if cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")]
+    by_commas = [at for at, cell in enumerate(cells) if "," in cell]
+    if listed or 2 * len(by_commas) > sum(map(bool, cells)):
+        at = (listed or by_commas)[0]
+        raise ParseError(
+            f"{cells[at]!r} looks like several labels: join names by ; or |, without brackets or quotes (a name that has a comma "
+            "in it may stay if a ; or | stands in any cell)",
+            table.path,
+            table.lines[at],
+            target,
+        )
+
+
 def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
     """Of a column of names: a missing cell is a row without labels."""
-    cells = ("" if cell.strip().lower() in MISSING else cell for cell in table.columns[target])
+    cells = ["" if cell.strip().lower() in MISSING else cell for cell in table.columns[target]]
+    if known is None:
+        _check_separated(table, target, cells)
     sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
     names = tuple(sorted(set().union(*sets)) if known is None else known)
     number = {name: k for k, name in enumerate(names)}

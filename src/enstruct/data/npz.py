@@ -82,4 +82,7 @@ def _names(path: Path | str, arrays: dict[str, Any], key: str, n: int, prefix: s
     names = tuple(str(v) for v in np.atleast_1d(arrays[key]))
     if len(names) != n:
         raise ParseError(f"{key} has {len(names)} names for {n} columns", path)
+    if key == "label_names" and len(set(names)) < n:
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ParseError(f"two labels are called {twice!r}", path)
     return names

@@ -33,6 +33,8 @@ from enstruct.data.rows import as_indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
 
+MOST_LABELS = 2000
+"""Beyond so many it is not among the rules that are tried by themselves: its samples take longer than all else."""
 ALPHAS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 FIT_ROWS = 1000
 

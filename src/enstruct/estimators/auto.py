@@ -72,7 +72,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     minutes : float, default=10
         Wall-clock budget. In the first round each method has its part of what is left: training of a network stops at the end of
         an epoch once that is spent, solvers after their next try, perhaps untuned; later rounds start only what is likely to end
-        in time.
+        in time. The choice comes after it. A log warning says where all took more than twice as long.
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
@@ -139,7 +139,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         self.labels_ = LabelFormat.infer(y)
         if self.labels_.kind == "single":
-            raise ConfigError("One label a row is decided by argmax: use EnergyMultiLabelClassifier.")
+            raise ConfigError(
+                "One label a row is decided by argmax: use EnergyMultiLabelClassifier. (A single 0/1 column counts as two "
+                "classes: give one label as sets of names, or as a CSR matrix.)"
+            )
         self._deadline = time.monotonic() + 60 * self.minutes
         whole = isinstance(self.random_state, (int, np.integer))
         seed = int(self.random_state) if whole else seed_of(self.random_state)
@@ -154,6 +157,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             parts = [lambda: (rows, held)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
         self._choose(self._fit_members(parts, seed))
+        over = time.monotonic() - self._deadline
+        if over > 60 * self.minutes:
+            log.warning(
+                "The budget of %g minutes was exceeded by %.1f: every method is fitted once and then the choice is made, however "
+                "long that takes with so many rows and labels. methods= may leave out dear ones.",
+                self.minutes,
+                over / 60,
+            )
         return self
 
     def _check(self) -> None:

@@ -105,8 +105,9 @@ class EnergyEstimator(BaseEstimator):
         names = ("learning_rate", "energy_learning_rate", "clip", "energy_clip", "batch_size")
         check_rates(**{name: getattr(self, name) for name in names})
         check_given(**{name: getattr(self, name) for name in ("learning_rate", "batch_size", "weight_decay", "tol")})
-        if self.weight_decay < 0:
-            raise ConfigError(f"weight_decay must be at least 0, not {self.weight_decay}.")
+        for name in ("weight_decay", "tol"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must be at least 0, not {getattr(self, name)}.")
         batch_size = int(self.batch_size)
         if batch_size != self.batch_size:
             raise ConfigError(f"batch_size must be a whole number, not {self.batch_size!r}.")
@@ -220,7 +221,10 @@ class EnergyEstimator(BaseEstimator):
             )
 
     def _callbacks(self) -> list[Callback]:
-        return ([PrintEpochs()] if self.verbose else []) + list(self.callbacks or [])
+        given = () if self.callbacks is None else self.callbacks
+        if not isinstance(given, (list, tuple)):
+            raise ConfigError(f"callbacks must be a list of callbacks, not {given!r}.")
+        return [*([PrintEpochs()] if self.verbose else ()), *given]
 
     def _spent(self) -> bool:
         return any(callback.spent() for callback in self._callbacks() if isinstance(callback, Callback))

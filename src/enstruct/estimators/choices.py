@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from enstruct.checks import check_dropout, check_whole
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.choose import RULES
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators.label_format import LabelFormat
@@ -35,6 +36,8 @@ def check_choices(estimator: Any) -> None:
 
 def check_decision(estimator: Any, labels: LabelFormat, validates: bool) -> None:
     """ConfigError for a rule that cannot be fitted, or a hierarchy of other labels, before anything is trained."""
+    if estimator.hierarchy is not None and not isinstance(estimator.hierarchy, Hierarchy):
+        raise ConfigError(f"hierarchy must be a Hierarchy (enstruct.data.hierarchy), not {estimator.hierarchy!r}.")
     if estimator.hierarchy is not None and estimator.hierarchy.n_labels != labels.n_labels:
         raise ConfigError(f"hierarchy= is one of {estimator.hierarchy.n_labels} labels, and there are {labels.n_labels}.")
     if estimator.decision in ("auto", "fixed") or (validates and labels.kind != "single"):

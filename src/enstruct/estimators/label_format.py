@@ -1,6 +1,6 @@
 """The forms label sets come in, and going back to them.
 
-"indicator"  (rows, labels) of 0/1, dense or CSR          classes_ = 0..labels-1
+"indicator"  (rows, labels) of 0/1, dense or CSR          classes_ = 0..labels-1, or the names of a data frame's columns
 "names"      a list of collections of label names         classes_ = the names, sorted
 "single"     1-D y, binary or multiclass                  classes_ = the classes; one label a row
 """
@@ -44,7 +44,8 @@ class LabelFormat:
         if array.ndim == 1:
             _check_targets(array)
             return cls("single", np.unique(array if classes is None else np.asarray(classes)))
-        return cls("indicator", np.arange(array.shape[1]))
+        names = _column_names(Y)
+        return cls("indicator", np.arange(array.shape[1]) if names is None else names)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -78,6 +79,7 @@ class LabelFormat:
             return self._encode_single(array)
         if array.ndim != 2:
             raise DataError(f"Y must be a 0/1 matrix (rows, {self.n_labels}) as in fit, not an array of shape {array.shape}.")
+        self._check_names(Y)
         return self._checked(array, array)
 
     def decode(self, indicator: sparse.csr_matrix) -> Any:
@@ -87,6 +89,15 @@ class LabelFormat:
         if self.kind == "names":
             return [self.classes[indicator.indices[a:b]].tolist() for a, b in pairwise(indicator.indptr)]
         return indicator if self.sparse_output else indicator.toarray().astype(np.int64)
+
+    def _check_names(self, Y: Any) -> None:
+        """Of a data frame: its columns are those of ``fit``, in their order."""
+        names = _column_names(Y)
+        if names is None or self.classes.dtype.kind != "U" or len(names) != self.n_labels:
+            return
+        for i, (name, known) in enumerate(zip(names, self.classes, strict=True)):
+            if name != known:
+                raise DataError(f"Label {i} is {str(name)!r} in Y but {str(known)!r} in fit: order the columns as there.")
 
     def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
         if Y.shape[1] != self.n_labels:
@@ -118,6 +129,16 @@ class LabelFormat:
             raise DataError(f"Unknown class {y[unknown][0]!r} in y; the classes are {self.classes.tolist()[:10]}.")
         ones = np.ones(len(y), np.uint8)
         return sparse.csr_matrix((ones, (np.arange(len(y)), column)), shape=(len(y), self.n_labels))
+
+
+def _column_names(Y: Any) -> NDArray[Any] | None:
+    """Those of a data frame, if they are texts; None of anything else."""
+    names = list(getattr(Y, "columns", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    if len(set(names)) < len(names):
+        raise DataError(f"Two columns of Y are called {next(name for i, name in enumerate(names) if name in names[:i])!r}.")
+    return np.array(names)
 
 
 def _plain(Y: Any) -> Any:
@@ -168,7 +189,12 @@ def _is_name_lists(Y: Any) -> bool:
 
 
 def _as_array(Y: Any) -> NDArray[Any]:
-    array = np.asarray(Y)
+    array = np.asarray(Y, dtype=object) if isinstance(Y, list) and any(row is None for row in Y) else np.asarray(Y)
+    if array.dtype == object and (missing := [i for i, value in enumerate(array.ravel()) if _is_missing(value)]):
+        row = missing[0] // (array.shape[1] if array.ndim == 2 else 1)
+        raise DataError(
+            f"Input y contains NaN or None in row {row}: every label must be known. A row without labels is an empty set."
+        )
     if array.ndim == 2 and array.shape[1] == 1:
         array = column_or_1d(array, warn=True)
     if array.ndim not in (1, 2):

@@ -54,7 +54,10 @@ def parts_of(rows: Rows, folds: int, seed: int) -> list[Part]:
     """One for each fold, which it holds out. DataError for too few rows."""
     held = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
     if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
-        raise DataError(f"{len(rows)} distinct rows are too few for {folds} folds of two rows at least.")
+        raise DataError(
+            f"{len(rows)} distinct rows are too few for {folds} stratified folds of two rows at least: set folds= lower, pass "
+            "X_val and Y_val, or use EnergyMultiLabelClassifier."
+        )
     learnable = [fold for fold in held if _leaves_something(rows, fold)]
     return [partial(without, rows, np.sort(fold)) for fold in learnable or held]
 

@@ -64,6 +64,8 @@ def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, siz
 
     ConfigError where it must be ``sized``, that is say how wide its features are, and does not.
     """
+    if not callable(encoder):
+        raise ConfigError(f"encoder must be a module, or a function that makes one, not {encoder!r}.")
     own = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given)
     if sized and not isinstance(getattr(own, "out_features", None), int):
         raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")

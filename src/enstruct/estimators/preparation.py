@@ -27,11 +27,27 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
     try:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-    except ValueError as error:
-        raise DataError(str(error)) from error
+    except (ValueError, TypeError) as error:
+        column = _unreadable_column(X)
+        if column is None and isinstance(error, TypeError):
+            raise
+        raise DataError(f"{error}{column or ''}") from error
     if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
         return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
     return X
+
+
+def _unreadable_column(X: Any) -> str | None:
+    """Of a data frame: the first column that is no numbers, and what to do about it."""
+    for name in getattr(X, "columns", ()):
+        column = X[name]
+        try:
+            if column.dtype.kind in "mM":
+                raise TypeError
+            np.asarray(column, dtype=np.float64)
+        except (ValueError, TypeError):
+            return f" (column {name!r} holds {column.dtype}: make numbers of it, or leave it out)"
+    return None
 
 
 def in_single_precision(X: Any) -> Any:

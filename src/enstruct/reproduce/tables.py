@@ -246,9 +246,9 @@ TABLES: dict[str, Table] = {
             "Parameters; seconds of inference; seconds of training",
             "SEAL, Tables 11, 12 and 13",
             {f"benchmark-{name}": ("benchmark",) for name in ("methods", "inference")},
-            "parameters of all sets, see Costs (the paper has cal500's two numbers in each other's columns); inference by an energy "
-            "takes 2.0 (bibtex), 2.5 (cal500), 7.4 (spo_FUN) times as long as CE's and SEAL's; bibtex, s/epoch: CE 22.7, SPEN 28.0, "
-            "DVN 32.1, NCE 14.0, margin 212.9, regression 27.8, regression-s 180.0, NCE ranking 131.7, ranking 218.4",
+            "parameters of all sets, see Costs (the paper has cal500's two numbers in each other's columns); inference by an "
+            "energy takes 2.0 (bibtex), 2.5 (cal500), 7.4 (spo_FUN) times as long as CE's and SEAL's; bibtex, s/epoch: CE 22.7, "
+            "SPEN 28.0, DVN 32.1, NCE 14.0, margin 212.9, regression 27.8, regression-s 180.0, NCE ranking 131.7, ranking 218.4",
         ),
         CommandTable(
             "seal-ablations",

@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.checks import check_rates
+from enstruct.checks import check_rates, check_whole
 from enstruct.customise import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
@@ -97,7 +97,10 @@ class EnergyLoss(nn.Module):
         super().__init__()
         if outputs not in KINDS:
             raise unknown_name("kind of outputs", outputs, KINDS)
+        check_whole(1, features_dim=features_dim, n_labels=n_labels)
         self.kind = kind = KINDS[outputs]
+        if "ignore_index" in changes or "ignore" in changes:
+            raise ConfigError(f"Places without a truth are {IGNORED} in y, as in torch's cross-entropy; no other number can be.")
         if kind.places and n_labels < 2:
             raise ConfigError(f"outputs={outputs!r} are classes, two at least: a channel for each, the background's too.")
         for name in COUPLING_SETTINGS:
@@ -136,13 +139,22 @@ class EnergyLoss(nn.Module):
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
         """Scalar loss; in training mode the batch is remembered for :meth:`update`.
 
-        DataError if shapes disagree, there are no rows, or y is no 0/1 matrix.
+        DataError if shapes disagree, there are no rows, or y is no 0/1 matrix; DivergenceError if logits are NaN, but at places
+        without a truth, as attention leaves it at padding.
         """
+        for name, given in {"logits": logits, "y": y, "features": features}.items():
+            if not isinstance(given, Tensor):
+                raise DataError(f"{name} must be a tensor, not {type(given).__name__}.")
         if self.kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
         dtype = next(self.energy.parameters()).dtype
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
+        if self.kind.places:
+            known = (y != IGNORED).unsqueeze(-1)
+            logits, features = (values.where(known | ~values.isnan(), 0.0) for values in (logits, features))
+        if bool(logits.isnan().any()):
+            raise DivergenceError("The logits hold NaN: the network has diverged. Try a smaller learning rate, or clipping.")
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
         if self.training:
             self._seen = (batch, logits.detach())
@@ -160,15 +172,12 @@ class EnergyLoss(nn.Module):
     def update(self) -> float:
         """Train the energy on the batch last seen in training mode, as many steps as the method has; returns its last loss.
 
-        Call it after ``backward``, whose gradients are those of the energy as it was. DivergenceError if logits or loss are no
-        numbers.
+        Call it after ``backward``, whose gradients are those of the energy as it was. DivergenceError if the loss is no number.
         """
         if self._seen is None:
             raise ConfigError("Call the criterion on a batch (in training mode) before update().")
         loss = 0.0
         batch, logits = self._seen
-        if bool(logits.isnan().any()):
-            raise DivergenceError("The logits hold NaN: the network has diverged. Try a smaller learning rate, or clipping.")
         with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
             for _ in range(self.learned.method.coupling.energy_steps):
                 loss = self.learned.update(batch, logits)

@@ -1,0 +1,47 @@
+"""Forms that labels come in, beside those of the estimators' own tests."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.errors import DataError
+from enstruct.estimators.label_format import LabelFormat
+
+Y = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 1]])
+FRAME = pd.DataFrame(Y, columns=["jazz", "pop", "rock"])
+
+
+def test_columns_of_a_data_frame_are_the_labels_names(blocks, tmp_path):
+    labels = LabelFormat.infer(FRAME)
+    assert labels.classes.tolist() == ["jazz", "pop", "rock"]
+    np.testing.assert_array_equal(labels.encode(FRAME).toarray(), Y)
+    np.testing.assert_array_equal(labels.encode(Y).toarray(), Y)
+    with pytest.raises(DataError, match="Label 0 is 'pop' in Y but 'jazz' in fit"):
+        labels.encode(FRAME[["pop", "jazz", "rock"]])
+    assert LabelFormat.infer(pd.DataFrame(Y)).classes.tolist() == [0, 1, 2]
+    with pytest.raises(DataError, match="Two columns of Y are called 'a'"):
+        LabelFormat.infer(pd.DataFrame(Y, columns=["a", "b", "a"]))
+    names = [f"label {i}" for i in range(blocks.Y.shape[1])]
+    frame = pd.DataFrame(blocks.Y.toarray(), columns=names)
+    model = EnergyMultiLabelClassifier("binary-relevance").fit(blocks.X, frame)
+    model.save(tmp_path / "m")
+    again = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    assert again.classes_.tolist() == names
+    assert again.score(blocks.X, frame) == model.score(blocks.X, blocks.Y)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        FRAME.astype("Int64").mask(np.arange(9).reshape(3, 3) == 4),
+        ["a", None, "b"],
+        [{"a"}, None, {"b"}],
+        [{"a"}, float("nan"), {"b"}],
+        np.array(["a", None, "b"], dtype=object),
+        pd.Series(["a", None, "b"]),
+    ],
+)
+def test_the_row_of_an_unknown_label_is_named(given):
+    with pytest.raises(DataError, match="NaN or None in row 1"):
+        LabelFormat.infer(given)
