@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,19 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
     }
+
+
+def present_commit() -> str | None:
+    """Of the checkout the library runs from; None outside of one, as where it is installed below a project of somebody else's."""
+    here = Path(__file__)
+
+    def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *arguments], cwd=here.parent, capture_output=True, text=True, timeout=30, check=check)
+
+    try:
+        git("ls-files", "--error-unmatch", here.name)
+        head = git("rev-parse", "--short", "HEAD").stdout.strip()
+        changed = git("diff", "--quiet", "HEAD", check=False).returncode
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head + ("-dirty" if changed else "")

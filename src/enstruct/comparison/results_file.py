@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.comparison.environment import FORMER_PROCESSOR
+from enstruct.comparison.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, locked, replace_file, write_json
 
@@ -92,11 +92,13 @@ class ResultsFile:
         return found
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
-        """The stored cell, here or by another process, or ``work()``, stored at once."""
+        """The stored cell, here or by another process, or ``work()``, stored at once with the commit it ran from."""
         if (method, seed) not in self.cells and self.path.exists():
             self._read()
         if (method, seed) not in self.cells:
+            commit = present_commit()
             self.cells[method, seed] = work()
+            self.cells[method, seed].record["commit"] = commit
             self.write()
         return self.cells[method, seed]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.comparison.environment import environment
+from enstruct.comparison.environment import environment, present_commit
 from enstruct.comparison.results_file import ResultsFile
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, make_estimator, run_cell
 from enstruct.data.fingerprint import fingerprint_of
@@ -20,7 +20,7 @@ from enstruct.estimators.persistence import encode_parameter
 from enstruct.files import claimed, locked
 from enstruct.methods import Method, described, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
-from enstruct.reproduce.store import Key, Run, Store, Where, parts_of, present_commit
+from enstruct.reproduce.store import Key, Run, Store, Where, parts_of
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct.reproduce.tables import TABLES
 from enstruct.training.callbacks import Callback

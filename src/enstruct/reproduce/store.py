@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -232,20 +231,3 @@ def _prefix(line: dict[str, Any]) -> str:
     """Of the names of a run's scores. What is not always there comes first: no prefix is the beginning of another."""
     where = whereabouts(line["environment"])
     return "/".join([*where[len(SAME) :], *(str(line[name]) for name in Key._fields), *where[: len(SAME)], ""])
-
-
-def present_commit() -> str | None:
-    """Of the checkout the library runs from; None outside of one."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    changed = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=Path(__file__).parent, check=False).returncode
-    return done.stdout.strip() + ("-dirty" if changed else "")
