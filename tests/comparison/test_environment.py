@@ -12,8 +12,10 @@ from enstruct.comparison.results_file import Cell, ResultsFile
 def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
     """Installed below somebody else's project, it has none."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    file = tmp_path / "environment.py"
+    file = tmp_path / "library" / "comparison" / "environment.py"
+    file.parent.mkdir(parents=True)
     file.write_text("")
+    (tmp_path / "results.json").write_text("")
     monkeypatch.setattr(environment, "__file__", str(file))
     assert present_commit() is None
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -22,6 +24,8 @@ def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
     found = present_commit()
     assert found is not None
     assert not found.endswith("-dirty")
+    (tmp_path / "results.json").write_text("changed")  # what it writes is none of its code
+    assert present_commit() == found
     file.write_text("changed")
     assert present_commit() == f"{found}-dirty"
 

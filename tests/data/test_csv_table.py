@@ -58,8 +58,9 @@ def test_gaps_are_no_names(write):
 def test_names_may_hold_commas_where_sets_are_told_apart(write):
     data = read_csv(write('x,y\n1,"rock, hard;pop"\n2,"rock, hard"\n'), "y")
     assert data.label_names == ("pop", "rock, hard")
-    rare = read_csv(write('x,y\n1,pop\n2,"rock, hard"\n3,pop\n'), "y")
-    assert rare.label_names == ("pop", "rock, hard")
+    cities = read_csv(write('x,y\n1,"Paris, France"\n2,"Rome, Italy"\n3,[UNK]\n4,[a] b [c]\n'), "y")
+    assert cities.label_names == ("Paris, France", "Rome, Italy", "[UNK]", "[a] b [c]")
+    assert read_csv(write('x,y\n1,pop;\n2,"pop, hard"\n'), "y").label_names == ("pop", "pop, hard")
     assert read_csv(write('x,y\n1,"rock, hard"\n'), "y", known=["pop", "rock, hard"]).Y.toarray().tolist() == [[0, 1]]
 
 
@@ -148,6 +149,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         ("a,a\n1,2\n", 1, "two columns are called 'a'"),
         (",a,b\n0,1,2\n", -1, "column 1 has no name.*index=False"),
         ("1,2\n1,2\n", -1, "must name the columns"),
+        ("a,y\n1,pop\n2,jazz\n3,\"('jazz',)\"\n", "y", r"line 4, column 'y': .*looks like several labels"),
         ("a,b\n", -1, "no rows below the header"),
         ("a,y\n1,\"['jazz', 'rock']\"\n2,pop\n", "y", r"line 2, column 'y': .*looks like several labels: join names by ; or"),
         ('a,y\n1,pop\n2,"jazz, rock"\n3,"jazz, pop"\n', "y", r"line 3, column 'y': 'jazz, rock' looks like several labels"),

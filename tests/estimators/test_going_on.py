@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -31,6 +32,15 @@ def test_outputs_never_stand_for_other_labels(blocks):
     model.fit(blocks.X, named)
     with pytest.raises(ConfigError, match="other labels"):
         model.fit(blocks.X, [[name.replace("l", "m") for name in row] for row in named])
+
+
+def test_a_data_frame_s_labels_go_on_as_an_array_s(blocks):
+    frame = pd.DataFrame(blocks.Y.toarray()).add_prefix("label ")
+    for first, second in ((frame, frame.to_numpy()), (frame.to_numpy(), frame)):
+        model = small("cross-entropy", warm_start=True)
+        model.fit(blocks.X, first).fit(blocks.X, second)
+    with pytest.raises(ConfigError, match="other labels"):
+        model.fit(blocks.X, frame[frame.columns[::-1]])
 
 
 @pytest.mark.parametrize(

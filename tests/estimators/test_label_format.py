@@ -40,6 +40,7 @@ def test_columns_of_a_data_frame_are_the_labels_names(blocks, tmp_path):
         [{"a"}, float("nan"), {"b"}],
         np.array(["a", None, "b"], dtype=object),
         pd.Series(["a", None, "b"]),
+        pd.Series([np.array(["a", "b"]), None, np.array(["c"])]),
     ],
 )
 def test_the_row_of_an_unknown_label_is_named(given):

@@ -166,7 +166,10 @@ def test_decisions_are_switchable_without_retraining(blocks):
 
 def test_samples_are_tried_by_themselves_up_to_so_many_labels(blocks, monkeypatch):
     monkeypatch.setattr(bayes_risk, "MOST_LABELS", 15)
-    assert "bayes-risk" not in small(max_iter=1).fit(blocks.X, blocks.Y).rules_
+    few = small(max_iter=1).fit(blocks.X, blocks.Y)
+    assert "bayes-risk" not in few.rules_
+    with pytest.raises(ConfigError, match="beyond 15 labels, decision='bayes-risk' before fit"):
+        few.predict(blocks.X, decision="bayes-risk")
     assert small(max_iter=1, decision="bayes-risk").fit(blocks.X, blocks.Y).decision_ == "bayes-risk"
 
 

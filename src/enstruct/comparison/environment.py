@@ -43,7 +43,8 @@ def environment() -> dict[str, Any]:
 
 
 def present_commit() -> str | None:
-    """Of the checkout the library runs from; None outside of one, as where it is installed below a project of somebody else's."""
+    """Of the checkout the library runs from, "-dirty" where its code is not as there; None outside of one, as where it is
+    installed below a project of somebody else's."""
     here = Path(__file__)
 
     def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -52,7 +53,7 @@ def present_commit() -> str | None:
     try:
         git("ls-files", "--error-unmatch", here.name)
         head = git("rev-parse", "--short", "HEAD").stdout.strip()
-        changed = git("diff", "--quiet", "HEAD", check=False).returncode
+        changed = git("diff", "--quiet", "HEAD", "--", str(here.parents[1]), check=False).returncode
     except (OSError, subprocess.SubprocessError):
         return None
     return head + ("-dirty" if changed else "")

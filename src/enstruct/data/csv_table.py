@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from enstruct.errors import ParseError
 SEPARATORS = (",", ";", "\t")
 MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
+LISTED = re.compile(r"""[\[({]\s*(['"].*['"],?)?\s*[\])}]""", re.DOTALL)
+"""A list, set or tuple of texts as Python prints it."""
 HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
 
 
@@ -175,13 +178,14 @@ def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
     """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
     if any(";" in cell or "|" in cell for cell in cells):
         return
-    listed = [at for at, cell in enumerate(cells) if cell.strip()[:1] in ("[", "{") and cell.strip()[-1:] in ("]", "}")]
-    by_commas = [at for at, cell in enumerate(cells) if "," in cell]
-    if listed or 2 * len(by_commas) > sum(map(bool, cells)):
+    listed = [at for at, cell in enumerate(cells) if LISTED.fullmatch(cell.strip())]
+    parts = Counter(part.strip() for cell in set(cells) for part in cell.split(","))
+    by_commas = [at for at, cell in enumerate(cells) if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
+    if listed or by_commas:
         at = (listed or by_commas)[0]
         raise ParseError(
-            f"{cells[at]!r} looks like several labels: join names by ; or |, without brackets or quotes (a name that has a comma "
-            "in it may stay if a ; or | stands in any cell)",
+            f"{cells[at]!r} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
+            "put a ; behind it",
             table.path,
             table.lines[at],
             target,

@@ -118,15 +118,19 @@ def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDA
 
 
 def _f1_maximiser(y: NDArray[np.float32], weight: NDArray[Any], allow_empty: bool) -> NDArray[np.bool_]:
-    """k labels have value(k) <= 2 m / (k + m), m the mean size (Jensen's inequality), so that none beyond m (2 / v - 1) can beat
-    v: rows that this does not hold for at first are looked at again, for as many as they need."""
+    """k labels have value(k) <= 2 sum(their marginals) / (k + least size), and <= 2 m / (k + m), m the mean size (Jensen's
+    inequality). Rows for which that does not rule out more labels than are looked at first are looked at again, one by one."""
     T, size = y.shape[2], y.sum(2)  # (rows, S)
     limit = int(min(T, 2 * size.max() + 1))
     chosen, value = _best_of_sizes(y, weight, size, limit)
-    mean = (weight * size).sum(1)
-    needed = np.minimum(np.ceil(mean * (2 / np.maximum(value, 1e-12) - 1)), T)
-    if (short := np.flatnonzero(needed > limit)).size:
-        chosen[short], value[short] = _best_of_sizes(y[short], weight[short], size[short], int(needed[short].max()))
+    if limit < T:
+        k, mean = np.arange(limit + 1, T + 1), (weight * size).sum(1, keepdims=True)
+        marginals = -np.sort(-np.einsum("rs,rst->rt", weight, y), axis=1)
+        sums = np.cumsum(marginals, axis=1)[:, limit:]
+        bound = np.minimum(2 * sums / (k + size.min(1, keepdims=True)), 2 * mean / (k + mean))
+        for row in np.flatnonzero((bound > value[:, None]).any(1)):
+            one, needed = slice(row, row + 1), int(k[bound[row] > value[row]].max())
+            chosen[one], value[one] = _best_of_sizes(y[one], weight[one], size[one], needed)
     if allow_empty:
         chosen[(weight * (size == 0)).sum(1) > value] = False
     return chosen

@@ -37,12 +37,18 @@ def check_width(estimator: Any, X: Any) -> None:
         )
 
 
+def _same_labels(then: LabelFormat, now: LabelFormat) -> bool:
+    """The columns of a data frame have names, those of an array none: there their number must do."""
+    half_named = then.kind == now.kind == "indicator" and then.classes.dtype.kind != now.classes.dtype.kind
+    return then.n_labels == now.n_labels if half_named else np.array_equal(then.classes, now.classes)
+
+
 def check_goes_on(estimator: Any, labels: LabelFormat, constants: ConstantLabels, X: Any) -> None:
     """ConfigError for other labels, whose places the outputs would take, and for settings that other networks would have."""
     if not goes_on(estimator):
         return
     then, now = estimator.labels_, estimator.constants_
-    if not np.array_equal(then.classes, labels.classes) or not np.array_equal(now.varying, constants.varying):
+    if not _same_labels(then, labels) or not np.array_equal(now.varying, constants.varying):
         raise ConfigError(
             "warm_start=True goes on with networks fitted to other labels, or to rows in which other labels vary; its outputs "
             f"would stand for others. {ANEW}"

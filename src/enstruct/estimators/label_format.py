@@ -154,6 +154,8 @@ def _plain(Y: Any) -> Any:
 
 
 def _is_missing(name: Any) -> bool:
+    if isinstance(name, np.ndarray):
+        return False
     try:
         return name is None or bool(name != name)  # NaN differs from itself
     except TypeError:  # and pandas' NA says nothing of the kind

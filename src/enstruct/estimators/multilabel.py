@@ -74,7 +74,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     decision : str, default="auto"
         "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", "bayes-risk", or "auto": the best of
         them in cross-validation within the validation rows. "bayes-risk" answers by samples weighed by the energy, half a
-        millisecond a row and more, where the others take microseconds; ``predict(decision=...)`` takes another.
+        millisecond a row and more, where the others take microseconds; ``predict(decision=...)`` takes another. Beyond
+        2,000 labels "auto" does not try it.
     hidden, layers, dropout, nonlinearity : int, int, float, str
         The default encoder, a multi-layer perceptron.
     encoder : nn.Module or callable(n_features) -> nn.Module, default=None

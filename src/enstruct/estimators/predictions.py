@@ -16,6 +16,7 @@ from torch import nn
 from enstruct.baselines import SOLVED
 from enstruct.checks import check_whole
 from enstruct.data.rows import Rows
+from enstruct.decisions import bayes_risk
 from enstruct.decisions.choose import RULES, check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
@@ -201,7 +202,12 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         if name not in RULES:
             raise unknown_name("decision rule", name, RULES)
         if name not in self.rules_:
-            needs = "validation rows" + (" and an energy that estimates a density" if name == "bayes-risk" else "")
+            needs = "validation rows"
+            if name == "bayes-risk":
+                needs += (
+                    f", an energy that estimates a density, and, beyond {bayes_risk.MOST_LABELS} labels, decision='bayes-risk' "
+                    "before fit"
+                )
             raise ConfigError(f"The rule {name!r} was not fitted (fitted: {', '.join(self.rules_)}); it needs {needs}.")
         rule = self.rules_[name]
         if name == "bayes-risk":

@@ -28,7 +28,7 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     try:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     except (ValueError, TypeError) as error:
-        column = _unreadable_column(X)
+        column = _unreadable_column(X) if isinstance(error, TypeError) or "could not convert" in str(error) else None
         if column is None and isinstance(error, TypeError):
             raise
         raise DataError(f"{error}{column or ''}") from error
@@ -38,9 +38,9 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
 
 
 def _unreadable_column(X: Any) -> str | None:
-    """Of a data frame: the first column that is no numbers, and what to do about it."""
-    for name in getattr(X, "columns", ()):
-        column = X[name]
+    """Of a data frame of pandas: the first column that is no numbers, and what to do about it."""
+    for position, name in enumerate(X.columns if hasattr(X, "iloc") else ()):
+        column = X.iloc[:, position]  # two may have one name
         try:
             if column.dtype.kind in "mM":
                 raise TypeError
