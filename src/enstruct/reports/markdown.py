@@ -13,8 +13,9 @@ def markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 def where_it_ran(environment: dict[str, Any]) -> str:
     """Versions and machine."""
     where = environment
+    machine = where.get("processor") or where["machine"]
     return (
-        f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {where['machine']}, "
+        f"enstruct {where['enstruct']}, torch {where['torch']}, Python {where['python']}, {machine}, "
         f"{where['threads']} of {where['cores']} cores."
     )
 
