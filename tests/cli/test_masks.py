@@ -49,6 +49,8 @@ def test_train_predict_evaluate_picture(files, capsys):
     assert "no test" not in capsys.readouterr().out
     assert main(["masks", "evaluate", "model", "set", "--part", "train"]) == 0
     assert "this is no test" in capsys.readouterr().out
+    assert main(["masks", "evaluate", "model", "./set/", "--part", "train"]) == 0
+    assert "this is no test" in capsys.readouterr().out
     figures = json.loads((files / "figures.json").read_text())["rules"]
     assert figures[model.decision_]["iou"] == pytest.approx(model.score(test.images, test.masks))
     assert main(["masks", "predict", "model", "set/test/images", "--out", "set/test/images"]) == 2

@@ -99,6 +99,18 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert main([*arguments[:-1], "0.5", "--methods", "crf"]) == 2
 
 
+def test_cells_of_other_word_vectors_are_not_mixed_in(files, capsys):
+    vectors = files / "v.txt"
+    vectors.write_text("mr 1 0\nin 0 1\n")
+    command = ["tags", "compare", "train.conll", "--methods", "cross-entropy", "--seeds", "1", "--json", "v.json"]
+    command += ["--model.embeddings", "v.txt", "--model.max_iter", "1", "--epochs", "1", *FAST]
+    assert main(command) == 0
+    assert main(command) == 0
+    vectors.write_text("mr 1 0\nin 1 1\n")
+    assert main(command) == 2
+    assert "another tables.embeddings" in capsys.readouterr().err
+
+
 def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
     def work(method, *rest):
         if method in lost:

@@ -97,6 +97,15 @@ def test_masks_are_numbers(tmp_path):
         read_mask(tmp_path / "colours.png")
 
 
+def test_sixteen_bits_of_which_few_are_used_would_be_black(tmp_path):
+    for most, name in ((4000, "dark"), (60_000, "bright"), (0, "empty")):
+        Image.fromarray(np.full((4, 4), most, dtype=np.uint16)).save(tmp_path / f"{name}.png")
+    with pytest.raises(ParseError, match="4000 of 65535 is the most: in 8 bits it would be black"):
+        read_image(tmp_path / "dark.png")
+    assert read_image(tmp_path / "bright.png").max() == 233
+    assert read_image(tmp_path / "empty.png").max() == 0
+
+
 def test_files_that_do_not_fit(tmp_path):
     folder = make_folder(tmp_path / "a")
     (folder / "masks" / "003.png").unlink()

@@ -49,6 +49,11 @@ def test_rare_blanks_are_parts_of_words(tmp_path):
     assert read_conll(write(path, "10\u00a0000\n"), labelled=False)[0] == [["10\u00a0000"]]
 
 
+def test_notes_before_sentences_are_no_tokens(tmp_path):
+    text = "# newdoc\n# sent_id = 3\na X\n# Y\n\n# Z\nb X\n"
+    assert read_conll(write(tmp_path / "a.conll", text)) == ([["a", "#"], ["#", "b"]], [["X", "Y"], ["Z", "X"]])
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "what"),
     [

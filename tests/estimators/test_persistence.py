@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ConfigError, ModelFileError, SaveError
 from enstruct.files import replace_file, replace_folder
+from enstruct.hypergradients import Alternating
 from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
-from enstruct.negatives import InferencePoint, UnrolledIterates, ValueTuples
+from enstruct.negatives import InferencePoint, PerturbedSamples, UnrolledIterates, ValueTuples
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
 
@@ -99,9 +100,55 @@ def test_what_ones_own_solver_fitted_is_not_guessed_at(blocks, tmp_path):
         return fit_one_vs_rest(*given)
 
     method = replace(METHODS["binary-relevance"], name="own", solver=own)
-    EnergyMultiLabelClassifier(method).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    model = EnergyMultiLabelClassifier(method).fit(blocks.X, blocks.Y)
+    with pytest.raises(ConfigError, match="not one of enstruct's"):
+        model.save(tmp_path / "m")
+    EnergyMultiLabelClassifier("binary-relevance").fit(blocks.X, blocks.Y).save(tmp_path / "m")
     with pytest.raises(ModelFileError, match="cannot be loaded"):
         EnergyMultiLabelClassifier.load(tmp_path / "m", method=method)
+
+
+def test_negatives_and_couplings_of_ones_own_are_given_again(blocks, tmp_path):
+    @dataclass(frozen=True)
+    class Near(PerturbedSamples):
+        n: int = 4
+
+    class Patient(Alternating):
+        pass
+
+    for given in ({"negatives": Near()}, {"hypergradient": Patient()}):
+        model = EnergyMultiLabelClassifier("seal-margin", **SMALL, **given).fit(blocks.X, blocks.Y)
+        model.save(tmp_path / "m")
+        with pytest.raises(ModelFileError, match=f"custom {next(iter(given))}"):
+            EnergyMultiLabelClassifier.load(tmp_path / "m")
+        loaded = EnergyMultiLabelClassifier.load(tmp_path / "m", **given)
+        np.testing.assert_array_equal(loaded.predict_proba(blocks.X), model.predict_proba(blocks.X))
+
+
+def test_a_module_may_be_called_as_a_value_is(blocks, tmp_path):
+    class Chain(torch.nn.Sequential):
+        pass
+
+    encoder = Chain(torch.nn.Linear(64, 6), torch.nn.Tanh())
+    EnergyMultiLabelClassifier(**SMALL, encoder=encoder).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    EnergyMultiLabelClassifier.load(tmp_path / "m", encoder=encoder)
+
+
+def test_networks_of_other_settings_are_not_saved(blocks, tmp_path):
+    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y).set_params(hidden=4)
+    with pytest.raises(ConfigError, match="made with another hidden"):
+        model.save(tmp_path / "m")
+    model.set_params(hidden=SMALL["hidden"], learning_rate=0.5).save(tmp_path / "m")
+    assert EnergyMultiLabelClassifier.load(tmp_path / "m").learning_rate == 0.5
+
+
+def test_a_fit_that_fails_leaves_what_was_fitted(blocks):
+    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    before, p = dict(vars(model)), model.predict_proba(blocks.X)
+    with pytest.raises(ConfigError):
+        model.set_params(learning_rate=-1.0).fit(blocks.X * 100, blocks.Y[:, :5])
+    assert vars(model) == before | {"learning_rate": -1.0}
+    np.testing.assert_array_equal(model.predict_proba(blocks.X), p)
 
 
 def test_custom_modules_must_be_given_again(blocks, tmp_path):

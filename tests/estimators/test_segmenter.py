@@ -239,6 +239,18 @@ def test_larger_validation_images_are_watched_whole(pictures):
     assert np.isfinite(model.history_[0]["score"])
 
 
+def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
+    images, masks = pictures
+    made = EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(images, masks)
+    before = made.predict(images[:2])
+    with pytest.raises(ConfigError):
+        made.set_params(learning_rate=-1).fit(images, [mask * 7 + 3 for mask in masks])
+    assert all(np.array_equal(a, b) for a, b in zip(made.predict(images[:2]), before, strict=True))
+    made.set_params(learning_rate=0.01, width=made.width + 1)
+    with pytest.raises(ConfigError, match="made with other settings"):
+        made.save("nowhere")
+
+
 def test_a_size_may_be_a_list(pictures):
     model = EnergySegmenter("cross-entropy", size=[12, 12], max_iter=1, **FAST).fit(*pictures)
     assert model.predict(pictures[0]).shape == pictures[1].shape

@@ -378,6 +378,32 @@ def test_validation_sentences_without_a_span(sentences, caplog):
     assert span_f1(tags, tagger.predict(words)) > 0.9
 
 
+def test_a_fit_that_fails_leaves_the_tagger_as_it_was(sentences):
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}).fit(*sentences)
+    before = made.predict(sentences[0][:5])
+    with pytest.raises(ConfigError):
+        made.set_params(learning_rate=-1).fit([["zz", "yy"]] * 20, [["A", "B"]] * 20)
+    assert made.predict(sentences[0][:5]) == before
+
+
+def test_networks_of_other_settings_are_neither_saved_nor_gone_on_with(sentences, tmp_path):
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}).fit(*sentences)
+    made.set_params(hidden=9)
+    with pytest.raises(ConfigError, match="save: the networks were made with other settings"):
+        made.save(tmp_path / "m")
+    with pytest.raises(ConfigError, match="warm_start=True: the networks were made with other settings"):
+        made.set_params(warm_start=True).fit(*sentences)
+    assert not (tmp_path / "m").exists()
+    made.set_params(hidden=SMALL["hidden"]).fit(*sentences).save(tmp_path / "m")
+    EnergySequenceTagger.load(tmp_path / "m")
+
+
+def test_accuracy_is_of_tags_not_of_their_spelling(sentences):
+    words, tags = sentences
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}, metric="accuracy").fit(words, tags)
+    assert made.score(words, tags) == made.score(words, [convert(row, "BIOES") for row in tags])
+
+
 def test_classes_and_holes_in_other_forms(baseline, sentences):
     words, tags = sentences
     more = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, classes=np.append(baseline.classes_, "B-NEW"))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from enstruct import EnergySequenceTagger
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.light import Rule, RuleReward
 from enstruct.light.citations import CITATION_EXPECTATIONS, CITATION_RULES, Reference, citation_reward
 from enstruct.light.expectations import Expectation, read_expectations
@@ -27,6 +27,13 @@ def test_a_right_reference_has_nearly_the_whole_reward():
     assert {name: score for name, score in found.items() if score < 0.9} == {}
     assert len(CITATION_RULES) == 27
     assert len({rule.name for rule in CITATION_RULES}) == 27
+
+
+def test_rewards_beyond_their_range_are_refused():
+    for found in (7.0, -0.1, float("nan")):
+        reward = RuleReward((Rule("odd", lambda read, tags, found=found: found),), tuple)
+        with pytest.raises(DataError, match="'odd' gives"):
+            reward.score(("a",), ["X"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.inputs import label_columns, load_model, read_rows, same_source
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.files import write_json
@@ -63,7 +63,7 @@ def run(options: Namespace) -> None:
         table.add_row(rule + chosen, *(f"{100 * value:.2f}" for value in scores.values()))
     Console().print(table)
     say(f"{len(data)} rows; average precision {100 * precision:.2f}; calibration error {100 * figures['calibration error']:.2f}")
-    if model.notes_.get("source") == options.data:
+    if same_source(model.notes_, options.data):
         say("these are the rows it was trained on, those held out among them: this is no test")
     if options.json is not None:
         write_json(options.json, figures)

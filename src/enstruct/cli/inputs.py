@@ -78,3 +78,9 @@ def columns(wanted: list[str], data: Dataset, what: str = "features") -> NDArray
     if twice is not None:
         raise DataError(f"{data.name or 'the data'} has {twice!r} twice, and other columns than the model's training file.")
     return np.array([place[name] for name in wanted])
+
+
+def same_source(notes: dict[str, Any], data: str) -> bool:
+    """Whether a model was trained on this file, folder or named set, however its path is written."""
+    source = notes.get("source")
+    return source is not None and (source == data or Path(source).resolve() == Path(data).resolve())

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
+from enstruct.cli.inputs import same_source
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -123,10 +124,9 @@ def _predict(options: Namespace) -> None:
     if segmenter.classes_.min() < 0 or segmenter.classes_.max() > 255:
         raise DataError(f"The classes {segmenter.classes_.tolist()} do not fit a PNG of 8 bits; use predict from Python.")
     sources = {path.resolve() for path in data.files}
-    clash = next((name for name in data.names if (options.out / f"{name}.png").resolve() in sources), None)
-    if clash is not None:
+    if options.out.resolve() in {path.parent for path in sources}:
         raise ConfigError(
-            f"--out {options.out} would write masks over the images or masks themselves ({clash}.png): choose another folder."
+            f"--out {options.out} would write masks over the images or masks themselves, or beside them: choose another folder."
         )
     for name, mask in zip(data.names, segmenter.predict(data.images, decision=options.decision), strict=True):
         picture = Image.fromarray(mask.astype(np.uint8))
@@ -168,7 +168,7 @@ def _evaluate(options: Namespace) -> None:
     console = Console()
     console.print(table)
     say(f"{len(data)} images")
-    if segmenter.notes_.get("source") == options.data and not (has_parts(options.data) and options.part not in TRAINED_ON):
+    if same_source(segmenter.notes_, options.data) and not (has_parts(options.data) and options.part not in TRAINED_ON):
         say("these are the images it was trained on, those held out among them: this is no test")
     if options.json is not None:
         write_json(options.json, {"images": len(data), "rules": figures})

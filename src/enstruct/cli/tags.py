@@ -18,6 +18,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
+from enstruct.cli.inputs import same_source
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -187,7 +188,7 @@ def _predict(options: Namespace) -> None:
 def _evaluate(options: Namespace) -> None:
     tagger = load_tagger(options.model)
     data = _data(tagger, options)
-    truth = data.truth()
+    truth = tagger.tags_.as_given(data.truth())
     metrics = [name for name in TAG_METRICS if name == "accuracy" or tagger.tags_.given is not None]
     table, figures = Table("rule", *metrics), {}
     for rule in tagger.rules_:
@@ -201,7 +202,7 @@ def _evaluate(options: Namespace) -> None:
     if unseen:
         say(f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}")
     say(f"{len(data)} sentences, {data.n_tokens} tokens")
-    if tagger.notes_.get("source") == options.data and _part(options) != "test":
+    if same_source(tagger.notes_, options.data) and _part(options) != "test":
         say("these are the sentences it was trained on, or stopped by: this is no test")
     if options.json is not None:
         write_json(options.json, {"sentences": len(data), "tokens": data.n_tokens, "rules": figures})

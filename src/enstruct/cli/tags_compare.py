@@ -25,6 +25,7 @@ from enstruct.comparison.tagging import (
     recorded,
     run_tag_cell,
     starts_from_baseline,
+    tables_of,
     tag_titles,
 )
 from enstruct.data.fingerprint import fingerprint
@@ -74,6 +75,7 @@ def run(options: Namespace) -> None:
     setting |= {"model": recorded(model), "environment": environment()}
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
+    setting["tables"] = tables_of(model)
     store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells = Cells(store, say)
     for seed in range(options.seeds):

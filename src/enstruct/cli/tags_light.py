@@ -33,7 +33,7 @@ from enstruct.comparison.light import (
     summarise_light,
 )
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.comparison.tagging import recorded
+from enstruct.comparison.tagging import recorded, tables_of
 from enstruct.data.citations import read_references
 from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TAGGED, Token, load_tagged
@@ -79,6 +79,7 @@ def run(options: Namespace) -> None:
     }
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
+    setting["tables"] = tables_of(model)
     store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
     cells = Cells(store, say, "draw")
     for draw in range(options.draws):

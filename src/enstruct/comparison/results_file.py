@@ -87,8 +87,8 @@ class ResultsFile:
             found["model"] = {**found["model"], **young}
         if "environment" in found and "processor" in self.setting.get("environment", {}):
             found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
-        if "content" in self.setting:
-            found.setdefault("content", self.setting["content"])
+        for name in {"content", "tables"} & self.setting.keys():
+            found.setdefault(name, self.setting[name])
         return found
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:

@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import WHOLE, formatted
+from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts
+from enstruct.errors import DataError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import PREDICTOR_ALONE, get_method
 from enstruct.tag_methods import TAG_METHODS
@@ -40,6 +44,18 @@ def recorded(model: dict[str, Any]) -> dict[str, Any]:
     """The parameters as a results file keeps them: of a table its file's name, since where it lies says nothing."""
     tables = {name: Path(model[name]).name for name in ("embeddings", "clusters") if isinstance(model[name], (str, Path))}
     return {**model, **tables}
+
+
+def tables_of(model: dict[str, Any]) -> dict[str, str]:
+    """What tells the tables that taggers begin with from others of the same name. DataError for one that is not there."""
+    found = {}
+    for name in ("embeddings", "clusters"):
+        if isinstance(model[name], (str, Path)):
+            try:
+                found[name] = fingerprint(np.frombuffer(Path(model[name]).read_bytes(), dtype=np.uint8))
+            except OSError as error:
+                raise DataError(f"{name}: {error}.") from error
+    return found
 
 
 def starts_from_baseline(method: str) -> bool:

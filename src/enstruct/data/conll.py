@@ -20,6 +20,10 @@ BLANKS = " \t\r"
 """What separates columns; others, as the no-break space of 10 000, are parts of words."""
 
 
+NOTE = re.compile(r"#\s*(newdoc|newpar|sent_id|text|id|global\.columns)\b")
+"""Comments of CoNLL-U before a sentence, which some write into other files of columns too."""
+
+
 def read_conll(
     path: Path | str, columns: Sequence[int] = (), labelled: bool = True
 ) -> tuple[list[list[str | tuple[str, ...]]], list[list[str]] | None]:
@@ -32,6 +36,8 @@ def read_conll(
             if sentences[-1]:
                 sentences.append([])
                 tags.append([])
+            continue
+        if not sentences[-1] and NOTE.match(line):
             continue
         if universal:
             if line.startswith("#"):

@@ -117,7 +117,7 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
         raise DatasetNotFoundError(f"There is no folder {folder}.")
     images = _files(folder / "images" if (folder / "images").is_dir() else folder)
     if not images:
-        raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}).")
+        raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}); those in folders below it are not looked for.")
     beside = folder / "masks"
     theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
     files = (*images.values(), *(path for place in {beside, theirs} if place.is_dir() for path in place.iterdir()))
@@ -144,6 +144,12 @@ def read_image(path: Path) -> NDArray[np.uint8]:
             raise ParseError("is an image of fractions, or of numbers of 32 bits. Save it with 8 or 16 bits a channel.", path)
         if image.mode.startswith("I;16") or image.mode == "I":
             grid = np.asarray(image, dtype=np.float64) / 257
+            if 0 < grid.max() < 16:
+                raise ParseError(
+                    f"has 16 bits a pixel of which {round(257 * grid.max())} of 65535 is the most: in 8 bits it would be black. "
+                    "Scale it to the whole range, or save it with 8 bits.",
+                    path,
+                )
             image = Image.fromarray(grid.round().clip(0, 255).astype(np.uint8))
         if "A" in image.getbands() or "transparency" in image.info:
             transparent = image.convert("RGBA")

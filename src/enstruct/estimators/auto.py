@@ -42,6 +42,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates, validated
+from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
@@ -128,6 +129,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.callbacks = callbacks
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
         """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
 

@@ -44,7 +44,7 @@ log = logging.getLogger("enstruct")
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
-CODE = ("encoder", "energy_network", "method", "inference")
+CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
 """Parameters that may be somebody's code, which no model folder holds."""
 
 
@@ -188,6 +188,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
         if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
+            self._check_built("warm_start=True")
             self._check_same_task(method, train, "warm_start=True")
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
@@ -219,6 +220,20 @@ class EnergyEstimator(BaseEstimator):
                 f"{train.X.shape[1]} features, {train.Y.shape[1]} labels that vary and method {method.name!r}. "
                 "Make a new estimator, or set warm_start=False and fit anew."
             )
+
+    def _check_built(self, who: str) -> None:
+        """ConfigError where networks of the settings of now have other weights than those at hand."""
+        if self.encoder is not None:
+            return  # one's own is what its owner makes of it
+        with torch.random.fork_rng(devices=[]):
+            asked = self._blank_networks(self._method())
+        for mine, theirs in zip((self.predictor_, self.energy_), asked, strict=True):
+            now, then = ({} if each is None else {k: v.shape for k, v in each.state_dict().items()} for each in (theirs, mine))
+            if now != then:
+                raise ConfigError(
+                    f"{who}: the networks were made with other settings than the estimator has now (set_params after fit?): "
+                    "set them back, or fit anew."
+                )
 
     def _callbacks(self) -> list[Callback]:
         given = () if self.callbacks is None else self.callbacks
@@ -311,6 +326,7 @@ class EnergyEstimator(BaseEstimator):
         not_saved: tuple[str, ...] = ("callbacks",),
     ) -> None:
         """The folder of a fitted model: parameters, networks, history and notes, with what the estimator itself ``held``."""
+        self._check_built("save")
         parameters = self.get_params(deep=False)
         custom = [name for name in CODE if parameters[name] is not None and persistence.is_code(parameters[name])]
         skipped = {*custom, *not_saved}
@@ -347,7 +363,8 @@ class EnergyEstimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=, inference=; or another device=.
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=, inference=, negatives=,
+        hypergradient=; or another device=.
 
         Raises ModelFileError, and ConfigError for a device that is not here.
         """

@@ -34,6 +34,7 @@ from enstruct.estimators.preparation import (
     validated,
     with_weight,
 )
+from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.methods import Method, get_method
 from enstruct.objectives import Density
 from enstruct.training.game import Game
@@ -211,6 +212,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     # -- fitting ----------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
         """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
 

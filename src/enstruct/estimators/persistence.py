@@ -186,7 +186,7 @@ def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: 
 
 def is_code(value: Any) -> bool:
     """Not a name, and not one of the value classes that can be written as data."""
-    return not isinstance(value, str) and type(value).__name__ not in VALUES
+    return not isinstance(value, str) and type(value) not in NAMES
 
 
 def under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:

@@ -311,6 +311,18 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, len(self.constants_.varying))
             self.thresholds_ = self.constants_.expand_numbers(thresholds, 0.5)
 
+    def _check_built(self, who: str) -> None:
+        """ConfigError for settings that networks of others would be made of, and for what could not be loaded."""
+        solver = self._method().solver
+        if solver is not None and solver not in SOLVED:
+            raise ConfigError(f"What the solver {solver!r} fitted cannot be saved: it is not one of enstruct's.")
+        asked = built_with(self)
+        if changed := [name for name, value in asked.items() if getattr(self, "built_with_", asked)[name] != value]:
+            raise ConfigError(
+                f"{who}: the networks were made with another {', '.join(changed)} than the estimator has now (set_params after "
+                "fit?): set it back, or fit anew."
+            )
+
     def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
         method, n_labels = self._method(), len(self.constants_.varying)
         if method.solver is not None:

@@ -19,6 +19,7 @@ from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.methods import Method
@@ -151,6 +152,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     ) -> None:
         self._store(locals())
 
+    @all_or_nothing
     def fit(self, images: Any, masks: Any, images_val: Any = None, masks_val: Any = None) -> EnergySegmenter:
         """Train on images and their masks: arrays (images, height, width[, channels]) and (images, height, width), or lists.
 

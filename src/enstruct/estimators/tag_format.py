@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences, offsets_of
-from enstruct.data.tag_schemes import SCHEMES, Scheme, convert, find_scheme, find_spans, spells_span, tags_of_scheme
+from enstruct.data.tag_schemes import AS_BIOES, SCHEMES, Scheme, convert, find_scheme, find_spans, spells_span, tags_of_scheme
 from enstruct.errors import ConfigError, DataError, unknown_name
 
 log = logging.getLogger("enstruct")
@@ -45,7 +46,8 @@ class TagFormat:
                 log.warning("the tags are taken as plain ones, not as spans, for the sake of %s", ", ".join(odd[:5]))
             return cls(tuple(sorted(known)), None)
         given: Scheme = found if scheme == "auto" else scheme  # type: ignore[assignment]
-        mended = sum(convert(row, given) != row for row in rows)
+        whole = [row for row, with_holes in zip(rows, tags, strict=True) if len(row) == len(with_holes)]
+        mended = sum(convert(row, given) != row for row in whole)
         if mended:
             text = "%d of %d sentences have tags that %s does not allow; they are read as the standard scorer reads them"
             log.warning(text, mended, len(rows), given)
@@ -69,16 +71,45 @@ class TagFormat:
         number = {tag: i for i, tag in enumerate(self.tags)}
         flat = []
         for i, row in enumerate(tags):
-            names = [tag for tag in row if tag is not None]
-            if self.given is not None and (odd := next((tag for tag in names if tag != "O" and not spells_span(tag)), None)):
+            if self.given is not None and (
+                odd := next((tag for tag in row if tag not in (None, "O") and not spells_span(tag)), None)
+            ):
                 raise DataError(f"Sentence {i} has the tag {odd!r}, which is no tag of a span as those of training are.")
-            written = iter(names if self.given is None else convert(names, "BIOES"))
-            for tag in row:
-                name = None if tag is None else next(written)
+            for tag, name in zip(row, row if self.given is None else self._trained(row), strict=True):
                 if name is not None and name not in number:
                     raise DataError(f"Sentence {i} has the tag {tag!r}, which training has not seen: {', '.join(self.tags)}.")
                 flat.append(-1 if name is None else number[name])
         return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
+
+    def _trained(self, row: Sequence[str | None]) -> list[str | None]:
+        """A sentence in BIOES. Spans may go on in a hole: BIOES and BILOU say so, and are trained as written there; in IOB2 an I
+        behind a hole goes on; else spans are taken to begin and to end beside holes."""
+        names: list[str | None] = []
+        for known, part in groupby(row, key=lambda tag: tag is not None):
+            given = [cast(str, tag) for tag in part]
+            if not known:
+                names += [None] * len(given)
+                continue
+            before, after = len(names) > 0, len(names) + len(given) < len(row)
+            if self.given == "IOB2" and before and given[0][0] == "I":
+                names += convert([f"B{given[0][1:]}", *given], "BIOES")[1:]
+                continue
+            read = convert(given, "BIOES")
+            if self.given in ("BIOES", "BILOU"):
+                for span in find_spans(given):
+                    if (before and span.start == 0) or (after and span.end == len(given)):
+                        read[span.start : span.end] = [
+                            AS_BIOES.get(tag[0], tag[0]) + tag[1:] for tag in given[span.start : span.end]
+                        ]
+            names += read
+        return names
+
+    def as_given(self, tags: Tags) -> list[list[str]]:
+        """The tags of each sentence without holes, in the user's scheme whatever scheme they are in; plain ones as they are."""
+        rows = [[tag for tag in row if tag is not None] for row in tags]
+        if self.given is None:
+            return rows
+        return [convert(row, self.given) if all(tag == "O" or spells_span(tag) for tag in row) else row for row in rows]
 
     def write(self, numbers: NDArray[Any]) -> list[str]:
         """The user's tags of one sentence without holes."""

@@ -136,7 +136,7 @@ class TagPredictions(EnergyEstimator):
         check_pairs(sentences, tags)
         holes = [[tag is None for tag in row] for row in tags]
         predicted = self.predict(sentences, holes=holes)
-        return ratio(get_tag_metric(self.metric_)(_without_holes(tags), _without_holes(predicted)))
+        return ratio(get_tag_metric(self.metric_)(self.tags_.as_given(tags), _without_holes(predicted)))
 
     # -- saving -----------------------------------------------------------------------------------
 

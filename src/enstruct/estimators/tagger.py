@@ -29,6 +29,7 @@ from enstruct.estimators.networks import own_encoder, place_networks
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
+from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.inference import Chain
 from enstruct.light.expectations import Expectation
 from enstruct.light.rewards import Reward
@@ -160,6 +161,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     ) -> None:
         self._store(locals())
 
+    @all_or_nothing
     def fit(
         self,
         sentences: Sequence[Sentence],
@@ -270,7 +272,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
 
     def _rows(self, pairs: list[Any]) -> Rows:
         tags = self.tags_.encode([tags for _, tags in pairs])
-        holes = [[tag is None for tag in tags] for _, tags in pairs]
+        holes = [(row < 0).tolist() for row in tags.split()]
         return Rows(self.tokens_.encode([sentence for sentence, _ in pairs], holes), tags)
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.light.search import improve
 
 
@@ -36,6 +36,13 @@ class Reward(Protocol):
     def score(self, read: Any, tags: Sequence[str]) -> float:
         """In [0, 1], for a tag a word."""
         ...
+
+
+def check_reward(found: float, what: str) -> float:
+    """DataError for one that is not in [0, 1]: costs are made of it."""
+    if not 0 <= found <= 1:
+        raise DataError(f"A reward lies in [0, 1]; {what} gives {found}.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class RuleReward:
         for rule in self.rules:
             found = rule.score(read, tags)
             if found is not None:
+                check_reward(found, f"the rule {rule.name!r}")
                 total, weight = total + rule.weight * found, weight + rule.weight
         return total / weight if weight else 0.0
 
@@ -98,7 +106,7 @@ class Judged:
         """(batch, samples) rewards of the most probable tags of y (batch, samples, time, tags)."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y, mask)
         rows = [
-            [self.reward.score(read, self.names(tags[:n])) for tags in samples]
+            [check_reward(self.reward.score(read, self.names(tags[:n])), "the reward's score") for tags in samples]
             for read, samples, n in zip(self.read, best, lengths, strict=True)
         ]
         return torch.tensor(rows, dtype=y.dtype, device=y.device)
