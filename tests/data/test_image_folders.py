@@ -97,6 +97,16 @@ def test_masks_are_numbers(tmp_path):
         read_mask(tmp_path / "colours.png")
 
 
+def test_folders_below_are_named(tmp_path, caplog):
+    folder = make_folder(tmp_path / "a")
+    assert len(read_pictures(folder)) > 0
+    assert not caplog.text
+    (folder / "images" / "more").mkdir()
+    write(folder / "images" / "more" / "x.png", np.zeros((8, 10, 3)))
+    read_pictures(folder)
+    assert "images in folders below it are not read (more)" in caplog.text
+
+
 def test_sixteen_bits_of_which_few_are_used_would_be_black(tmp_path):
     for most, name in ((4000, "dark"), (60_000, "bright"), (0, "empty")):
         Image.fromarray(np.full((4, 4), most, dtype=np.uint16)).save(tmp_path / f"{name}.png")

@@ -182,8 +182,10 @@ def test_features_of_another_form_are_explained(pictures):
         def forward(self, x):
             return self.conv(x.movedim(-1, 1))
 
-    with pytest.raises(ConfigError, match=r"\(1, 16, 16, 3\) for pixels.*gives \(1, 3, 16, 16\); permute"):
+    with pytest.raises(ConfigError, match=r"\(1, 16, 16, 3\) here.*gives \(1, 3, 16, 16\): mend its output"):
         EnergySegmenter("cross-entropy", encoder=Convolution, **FAST).fit(*pictures)
+    with pytest.raises(ConfigError, match=r"given pixels as \(1, 16, 16, 1\) of torch.float32; this one fails"):
+        EnergySegmenter("cross-entropy", encoder=lambda channels: Convolution(channels).double(), **FAST).fit(*pictures)
 
 
 def test_saving(fitted, pictures, tmp_path):

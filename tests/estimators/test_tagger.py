@@ -398,6 +398,25 @@ def test_networks_of_other_settings_are_neither_saved_nor_gone_on_with(sentences
     EnergySequenceTagger.load(tmp_path / "m")
 
 
+class Looked(torch.nn.Module):
+    """Features of words alone, of a width it says or does not."""
+
+    def __init__(self, tokens, said=6, turned=False):
+        super().__init__()
+        self.table, self.out_features, self.turned = torch.nn.Embedding(len(tokens.words) + 1, 6), said, turned
+
+    def forward(self, x):
+        found = self.table(x.columns[..., 0])
+        return found.transpose(1, 2) if self.turned else found
+
+
+def test_encoders_of_another_form_are_explained(sentences):
+    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, encoder=Looked).fit(*sentences)
+    for wrong in ({"said": 7}, {"turned": True}):
+        with pytest.raises(ConfigError, match="An encoder of tokens as a TokenBatch gives features at every place"):
+            EnergySequenceTagger("cross-entropy", **SMALL, encoder=lambda t, wrong=wrong: Looked(t, **wrong)).fit(*sentences)
+
+
 def test_accuracy_is_of_tags_not_of_their_spelling(sentences):
     words, tags = sentences
     made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}, metric="accuracy").fit(words, tags)

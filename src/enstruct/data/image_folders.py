@@ -11,6 +11,7 @@ and, if the parts are given, FOLDER/train/images ..., FOLDER/val (or validation)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from enstruct.data.catalogue import data_root
 from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+
+log = logging.getLogger("enstruct")
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 VALIDATION = ("validation", "val", "valid")
@@ -115,9 +118,13 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     folder = Path(folder)
     if not folder.is_dir():
         raise DatasetNotFoundError(f"There is no folder {folder}.")
-    images = _files(folder / "images" if (folder / "images").is_dir() else folder)
+    place = folder / "images" if (folder / "images").is_dir() else folder
+    images = _files(place)
     if not images:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}); those in folders below it are not looked for.")
+    below = [sub.name for sub in sorted(place.iterdir()) if sub.is_dir() and sub.name != "masks" and _files(sub)]
+    if below:
+        log.warning("%s: images in folders below it are not read (%s)", place, ", ".join(below))
     beside = folder / "masks"
     theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
     files = (*images.values(), *(path for place in {beside, theirs} if place.is_dir() for path in place.iterdir()))

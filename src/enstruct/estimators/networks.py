@@ -72,16 +72,19 @@ def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, siz
     return own
 
 
-def check_places(encoder: nn.Module, x: torch.Tensor) -> None:
-    """ConfigError unless the encoder gives (batch, height, width, out_features) for x (batch, height, width, channels)."""
+def check_places(encoder: nn.Module, x: Any, places: tuple[int, ...], what: str) -> None:
+    """ConfigError unless the encoder gives features (places, out_features) for x, which is ``what``."""
     encoder.eval()
-    with torch.no_grad():
-        found = tuple(encoder(x).shape)
-    wanted = (*x.shape[:-1], cast(int, encoder.out_features))
+    try:
+        with torch.no_grad():
+            found = tuple(encoder(x).shape)
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise ConfigError(f"An encoder of your own is given {what}; this one fails on them ({error}).") from error
+    wanted = (*places, cast(int, encoder.out_features))
     if found != wanted:
         raise ConfigError(
-            f"An encoder of images gives features at every pixel, channels last: {wanted} for pixels {tuple(x.shape)}. This one "
-            f"gives {found}; permute its output, or bring it back to the size of the image."
+            f"An encoder of {what} gives features at every place, in the last dimension: {wanted} here. This one gives {found}: "
+            "mend its output, or its out_features."
         )
 
 

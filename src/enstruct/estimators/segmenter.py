@@ -215,7 +215,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
-            check_places(cast(nn.Module, predictor.encoder), to_inputs(train.take(np.arange(1)).X).x)
+            x = to_inputs(train.take(np.arange(1)).X).x
+            check_places(cast(nn.Module, predictor.encoder), x, tuple(x.shape[:-1]), f"pixels as {tuple(x.shape)} of {x.dtype}")
         return predictor, energy
 
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.light_data import LightData
-from enstruct.estimators.networks import own_encoder, place_networks
+from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
@@ -36,6 +36,7 @@ from enstruct.light.rewards import Reward
 from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
+from enstruct.training.batches import to_inputs
 from enstruct.training.loop import Judge
 
 log = logging.getLogger("enstruct")
@@ -277,6 +278,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         predictor, energy = self._blank_networks(method)
+        if self.encoder is not None:
+            x = to_inputs(train.take(np.arange(min(2, len(train)))).X).x
+            check_places(cast(nn.Module, predictor.encoder), x, tuple(x.columns.shape[:2]), "tokens as a TokenBatch")
         if self.initial is not None:
             try:
                 predictor.load_state_dict(self.initial.predictor_.state_dict())
