@@ -19,7 +19,7 @@ Formulas: the SEAL paper's Table 2 rows, without the published code's loss error
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
@@ -65,10 +65,10 @@ class PredictorLoss:
     Inference networks (Tu & Gimpel 2018) play against the energy instead: ``augmented`` puts ``E(x, F(x)) - Δ(F(x), y)`` in the
     place of the energy, ``hinged`` silences it where the margin's hinge is already zero. Their stabilising terms, wherever the
     energy is in the loss: ``entropy_weight H(F(x)) / L`` minimised, which rises with the energy's weight during the warm-up,
-    and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative
-    entropy weight softens answers: with ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are
-    w KL(F(x) || exp(-E)/Z) up to a constant, its expectation taken at the mean.
-    ``expectation_weight`` weighs what a person expects of words (:mod:`enstruct.light.expectations`).
+    and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative entropy weight softens answers: with
+    ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are w KL(F(x) || exp(-E)/Z) up to a
+    constant, its expectation taken at the mean. ``expectation_weight`` weighs what a person expects of words
+    (:mod:`enstruct.light.expectations`).
     """
 
     energy_weight: float = 0.0
@@ -392,15 +392,3 @@ def get_method(method: str | Method, table: dict[str, Method] = METHODS) -> Meth
     if method not in table:
         raise unknown_name("method", method, table)
     return table[method]
-
-
-def described(declaration: Any, prefix: str = "") -> dict[str, Any]:
-    """The entries of a declaration made of dataclasses, as a row is: "predictor_loss.energy_weight"; functions by their names."""
-    found: dict[str, Any] = {f"{prefix}class": type(declaration).__name__}
-    for entry in fields(declaration):
-        value = getattr(declaration, entry.name)
-        if is_dataclass(value):
-            found |= described(value, f"{prefix}{entry.name}.")
-        else:
-            found[prefix + entry.name] = value if isinstance(value, int | float) else getattr(value, "__name__", str(value))
-    return found

@@ -102,7 +102,8 @@ def test_folders_below_are_named(tmp_path, caplog):
     assert len(read_pictures(folder)) > 0
     assert not caplog.text
     (folder / "images" / "more").mkdir()
-    write(folder / "images" / "more" / "x.png", np.zeros((8, 10, 3)))
+    for suffix in ("png", "jpg"):  # which could not be read themselves
+        write(folder / "images" / "more" / f"x.{suffix}", np.zeros((8, 10, 3)))
     read_pictures(folder)
     assert "images in folders below it are not read (more)" in caplog.text
 

@@ -142,6 +142,14 @@ def test_networks_of_other_settings_are_not_saved(blocks, tmp_path):
     assert EnergyMultiLabelClassifier.load(tmp_path / "m").learning_rate == 0.5
 
 
+def test_a_solver_s_model_is_saved_whatever_networks_were_before(blocks, tmp_path):
+    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    model.set_params(method="binary-relevance", hidden=16).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    np.testing.assert_array_equal(
+        EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(blocks.X), model.predict_proba(blocks.X)
+    )
+
+
 def test_a_fit_that_fails_leaves_what_was_fitted(blocks):
     model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
     before, p = dict(vars(model)), model.predict_proba(blocks.X)

@@ -122,12 +122,14 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     images = _files(place)
     if not images:
         raise DataError(f"{folder} has no images ({', '.join(SUFFIXES)}); those in folders below it are not looked for.")
-    below = [sub.name for sub in sorted(place.iterdir()) if sub.is_dir() and sub.name != "masks" and _files(sub)]
+    below = [
+        sub.name for sub in sorted(place.iterdir()) if sub.is_dir() and sub.name != "masks" and any(map(_is_image, sub.iterdir()))
+    ]
     if below:
         log.warning("%s: images in folders below it are not read (%s)", place, ", ".join(below))
     beside = folder / "masks"
     theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
-    files = (*images.values(), *(path for place in {beside, theirs} if place.is_dir() for path in place.iterdir()))
+    files = (*images.values(), *(path for half in {beside, theirs} if half.is_dir() for path in half.iterdir()))
     masks = _files(beside) if labelled and beside.is_dir() else None
     if masks is not None:
         masks = _without_suffix(masks, images, folder)
@@ -193,11 +195,15 @@ def _opened(path: Path) -> Image.Image:
     return image
 
 
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+
+
 def _files(folder: Path) -> dict[str, Path]:
     """Name without suffix -> image file; DataError if two share it."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+        if _is_image(path):
             if path.stem in found:
                 raise DataError(f"{folder} has both {found[path.stem].name} and {path.name}: one name stands for one image.")
             found[path.stem] = path

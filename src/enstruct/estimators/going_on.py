@@ -44,7 +44,7 @@ def _same_labels(then: LabelFormat, now: LabelFormat) -> bool:
 
 
 def check_goes_on(estimator: Any, labels: LabelFormat, constants: ConstantLabels, X: Any) -> None:
-    """ConfigError for other labels, whose places the outputs would take, and for settings that other networks would have."""
+    """ConfigError for other labels, whose places the outputs would take."""
     if not goes_on(estimator):
         return
     then, now = estimator.labels_, estimator.constants_
@@ -53,10 +53,6 @@ def check_goes_on(estimator: Any, labels: LabelFormat, constants: ConstantLabels
             "warm_start=True goes on with networks fitted to other labels, or to rows in which other labels vary; its outputs "
             f"would stand for others. {ANEW}"
         )
-    asked = built_with(estimator)
-    made = getattr(estimator, "built_with_", asked)  # a solver was at work before: what it fitted is refused as no network
-    if changed := [name for name, value in asked.items() if made[name] != value]:
-        raise ConfigError(f"warm_start=True goes on with networks made with another {', '.join(changed)}. {ANEW}")
     if estimator.columns_ is not None and (seen := seen_columns(X)) is not None:
         new = len(np.setdiff1d(seen, estimator.columns_))
         if new:

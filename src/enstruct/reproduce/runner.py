@@ -13,12 +13,13 @@ from enstruct.comparison.results_file import ResultsFile
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, make_estimator, run_cell
 from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.splits import Splits
+from enstruct.declarations import described
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
 from enstruct.files import claimed, locked
-from enstruct.methods import Method, described, get_method
+from enstruct.methods import Method, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, Where, parts_of
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol

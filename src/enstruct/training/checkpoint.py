@@ -18,9 +18,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from enstruct.data.rows import Rows
+from enstruct.declarations import described
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
-from enstruct.methods import described
 from enstruct.training.batches import to_inputs, to_targets
 from enstruct.training.callbacks import Callback
 from enstruct.training.randomness import set_states, states
