@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,11 +16,9 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from enstruct.errors import SaveError
+from enstruct.workplaces import FORMER, exchange, workplace
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+SWAPS = 10
 
 
 def load_arrays(file: Path | IO[bytes]) -> dict[str, Any]:
@@ -36,53 +34,6 @@ def load_arrays(file: Path | IO[bytes]) -> dict[str, Any]:
         raise ValueError(str(error) or type(error).__name__) from error
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """One process at a time, by a lock on the file ``path``; where the system has no such locks, the file alone is made.
-
-    SaveError if that is not possible.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "w")  # noqa: SIM115
-    except OSError as error:
-        raise SaveError(f"Could not write in {path.parent}: {error}.") from error
-    with file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Whether nobody else has the claim on the file ``path``, for as long as the block lasts; it ends with its process at last.
-
-    Where the system has no locks everybody has it.
-    """
-    with open(path, "w") as file:
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        if fcntl is not None and not _is_still(path, file):  # opened before another holder, now gone, took its file away
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)
-
-
-def _is_still(path: Path, file: IO[str]) -> bool:
-    """Whether the open file is the one that is there."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
     """One safetensors file, put in place by a rename."""
     contiguous = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
@@ -90,19 +41,10 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[s
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """``write`` a neighbouring temporary file, then rename it to ``path``; SaveError and no trace if it fails."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(part)
-        os.replace(part, path)
-    except (OSError, SafetensorError) as error:
-        raise SaveError(
-            f"Could not write {path}: {error}. Nothing was changed; free some space or choose another place."
-        ) from error
-    finally:
-        with suppress(OSError):  # a parent that is a file, say
-            part.unlink(missing_ok=True)  # whatever ended the writing, Ctrl-C too
+    """``write`` a file in a :func:`workplace`, then rename it to ``path``; SaveError and no trace if it fails."""
+    with _saving(path), workplace(path) as folder:
+        write(folder / path.name)
+        os.replace(folder / path.name, path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -115,30 +57,48 @@ def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=1))
 
 
-def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
-    """``fill`` a temporary folder beside ``path``, then swap it in; an existing folder survives a failure, Ctrl-C too.
+def replace_folder(path: Path, fill: Callable[[Path], Any], check: Callable[[Path], Any] = lambda path: None) -> None:
+    """``fill`` a folder in a :func:`workplace`, then put it at ``path`` in one step. What was there survives a failure.
 
-    A link stays: what it leads to is replaced.
+    ``check`` is asked about ``path`` right before, and raises where what stands there must not be replaced. A link stays: what it
+    leads to is replaced. SaveError.
     """
     path = path.resolve()
-    new, old = (path.with_name(f".{path.name}.{os.getpid()}.{word}") for word in ("part", "old"))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
+    with _saving(path), workplace(path) as folder:
+        new = folder / "new"
         new.mkdir()  # with the permissions that new folders have here
-    except OSError as error:
-        raise SaveError(f"Could not write beside {path}: {error}.") from error
-    try:
         fill(new)
-        if path.exists():
-            os.replace(path, old)
-        os.replace(new, path)
-    except (OSError, SafetensorError, SaveError) as error:
-        raise SaveError(
-            f"Could not save to {path}: {error}. Nothing was changed; free some space or choose another place."
-        ) from error
-    finally:
-        if old.exists() and not path.exists():
-            os.replace(old, path)
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        check(path)
+        _put(new, path, folder / FORMER)
+
+
+def _put(new: Path, path: Path, former: Path) -> None:
+    """``new`` at ``path``; what was there is in its place or at ``former`` afterwards, for the workplace to remove."""
+    for _ in range(SWAPS):
+        try:
+            exchange(new, path)
+        except FileNotFoundError:  # nothing is there yet
+            try:
+                os.rename(new, path)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                continue  # another process has put one there meanwhile
+        except NotImplementedError:
+            os.rename(path, former)
+            os.rename(new, path)
+        return
+    raise SaveError(f"{path} is being replaced by others all the time: try again, or choose another place.")
+
+
+@contextmanager
+def _saving(path: Path) -> Iterator[None]:
+    """The system's errors as SaveError."""
+    try:
+        yield
+    except SaveError:
+        raise
+    except (OSError, SafetensorError) as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        mend = "free some space" if full else "choose another place"
+        raise SaveError(f"Could not write {path}: {error}. Nothing was changed; {mend}.") from error

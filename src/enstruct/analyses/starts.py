@@ -14,16 +14,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import get_method
+from enstruct.randomness import repeatable
 from enstruct.reports.plots import panels, save
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback
-from enstruct.training.randomness import forked
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
@@ -47,8 +45,7 @@ class Watch(Callback):
         scores = {"predictor": best_threshold_score(probabilities(game.predictor, X, loop.device), truth)}
         for name, start in (("from predictor", "predictor"), ("from random", "random")):
             how = game.method.refinement(self.steps, start)
-            with forked(loop.device):
-                torch.manual_seed(0)
+            with repeatable(0, loop.device):
                 y = inferred(game.predictor, energy, game.loss.space, how, X, loop.device, tilted=game.method.relative)
             scores[name] = best_threshold_score(y, truth)
         self.records.append({"stage": record["stage"], "epoch": record["epoch"], "updates": game.predictor_updates, **scores})

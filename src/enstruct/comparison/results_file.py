@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from enstruct.comparison.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
-from enstruct.files import load_arrays, locked, replace_file, write_json
+from enstruct.files import load_arrays, replace_file, write_json
+from enstruct.workplaces import locked
 
 
 @dataclass

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from enstruct.encoders.tokens import TokenBatch
+from enstruct.randomness import Dropout
 
 
 class BiLSTM(nn.Module):
@@ -23,7 +24,7 @@ class BiLSTM(nn.Module):
         widths = [int(embedding.out_features), *[2 * hidden] * layers]  # type: ignore[arg-type]
         self.forwards = nn.ModuleList(nn.LSTM(width, hidden, batch_first=True) for width in widths[:-1])
         self.backwards = nn.ModuleList(nn.LSTM(width, hidden, batch_first=True) for width in widths[:-1])
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.out_features = widths[-1]
 
     def forward(self, x: TokenBatch) -> Tensor:

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
+from enstruct.randomness import Dropout
 
 
 def channels_first(x: Tensor) -> Tensor:
@@ -43,7 +44,7 @@ class FCN(nn.Module):
             for i, (before, after) in enumerate(pairwise(widths))
         )
         self.skips = nn.ModuleList(nn.Conv2d(after, out_features, 1) for after in widths[1:])
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         h, seen = channels_first(x), []

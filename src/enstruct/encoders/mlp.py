@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.sparse_mlp import SparseLinear
 from enstruct.errors import ConfigError
+from enstruct.randomness import Dropout
 
 
 def _linear(n_inputs: int, n_outputs: int) -> nn.Linear:
@@ -46,7 +47,7 @@ class MLP(nn.Module):
             SparseLinear(widths[i], widths[i + 1]) if sparse and i == 0 else _linear(widths[i], widths[i + 1])
             for i in range(layers)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.out_features = widths[-1]
 
     def forward(self, x: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from enstruct.encoders.characters import CharacterCNN
+from enstruct.randomness import drawn_like
 
 
 class TokenBatch(NamedTuple):
@@ -68,7 +69,7 @@ class TokenEmbedding(nn.Module):
     def forward(self, x: TokenBatch) -> Tensor:
         known = x.columns[..., 1]
         if self.training and self.unknown:
-            known = known * (torch.rand(known.shape, device=known.device) >= self.unknown)
+            known = known * (torch.rand(known.shape, **drawn_like(known, torch.float32)) >= self.unknown)
         word = self.words(known)
         if isinstance(self.pretrained, Tensor):
             word = word + self.pretrained[x.columns[..., 0]]

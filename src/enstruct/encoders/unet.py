@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first, channels_last, resized
+from enstruct.randomness import Dropout
 
 
 class UNet(nn.Module):
@@ -28,7 +29,7 @@ class UNet(nn.Module):
         self.first = Block(channels, width, nonlinearity)
         self.down = nn.ModuleList(Block(a, b, nonlinearity, stride=2) for a, b in pairwise(widths))
         self.up = nn.ModuleList(Block(a + b, a, nonlinearity) for a, b in pairwise(widths))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         kept = [self.first(channels_first(x))]

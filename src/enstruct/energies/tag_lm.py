@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import DataError
+from enstruct.randomness import generator
 from enstruct.spaces.label_vectors import Labels
 
 
@@ -46,7 +47,7 @@ class TagLanguageModel(nn.Module):
         losses = []
         for _ in range(epochs):
             total, count = 0.0, 0
-            for part in torch.randperm(len(sequences)).split(batch_size):
+            for part in torch.randperm(len(sequences), generator=generator("cpu")).split(batch_size):
                 loss, n = self._loss([sequences[i] for i in part.tolist()])
                 optimizer.zero_grad()
                 (loss / n).backward()

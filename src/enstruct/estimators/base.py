@@ -30,13 +30,13 @@ from enstruct.estimators.networks import energy_spec
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
 from enstruct.objectives import Density
+from enstruct.randomness import redirected, seeded
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.training.answers import Problem, inferred, probabilities, problem
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Judge, Loop
-from enstruct.training.randomness import forked
 from enstruct.training.settings import Settings
 
 log = logging.getLogger("enstruct")
@@ -155,11 +155,11 @@ class EnergyEstimator(BaseEstimator):
         """Fit ``predictor_`` and ``energy_``; returns the history."""
         method = self._method()
         if method.solver is not None:
-            predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
+            with seeded(seed), redirected():
+                predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
             self.predictor_, self.energy_ = predictor.to(self._device()), None
             return []
-        with forked(self._device()):  # the caller's random state stays as it is
-            torch.manual_seed(seed)
+        with seeded(seed):
             self._game_ = self._make_game(method, train, positive_weight)
             loop = Loop(
                 self._game_,
@@ -179,8 +179,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _refine_on(self, validation: Rows, game: Game, judge: Judge, seed: int) -> None:
         """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
-        with forked(self._device()):
-            torch.manual_seed(seed)
+        with seeded(seed):
             loop = Loop(game, validation, None, judge, device=self._device())
             for number in range(self.validation_epochs):
                 losses = loop.run_epoch(Stage(predictor=True, energy=False))
@@ -225,7 +224,7 @@ class EnergyEstimator(BaseEstimator):
         """ConfigError where networks of the settings of now have other weights than those at hand."""
         if self.encoder is not None:
             return  # one's own is what its owner makes of it
-        with torch.random.fork_rng(devices=[]):
+        with seeded(0):
             asked = self._blank_networks(self._method())
         for mine, theirs in zip((self.predictor_, self.energy_), asked, strict=True):
             now, then = ({} if each is None else {k: v.shape for k, v in each.state_dict().items()} for each in (theirs, mine))

@@ -19,6 +19,7 @@ from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_i
 from enstruct.inference import Solution, Solver
 from enstruct.mask_metrics import get_mask_metric
 from enstruct.methods import Method
+from enstruct.randomness import seeded
 from enstruct.spaces import MaskSpace
 from enstruct.tag_metrics import ratio
 from enstruct.training.answers import inferred, probabilities
@@ -166,7 +167,7 @@ class MaskPredictions(EnergyEstimator):
         self.classes_ = np.array(self.masks_.classes)
         self.threshold_ = header["threshold"]
         self._load_record(header)
-        with torch.random.fork_rng(devices=[]):
+        with seeded(0):
             self.predictor_, self.energy_ = self._blank_networks(self._method())
         self._load_networks(tensors)
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
@@ -37,9 +36,9 @@ from enstruct.estimators.preparation import (
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.methods import Method, get_method
 from enstruct.objectives import Density
+from enstruct.randomness import States, seeded, set_states, states
 from enstruct.training.game import Game
 from enstruct.training.loop import Loop
-from enstruct.training.randomness import States, forked, set_states, states
 
 MIN_ROWS_TO_HOLD_OUT = 60
 
@@ -383,13 +382,12 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _partial_epoch(self, rows: Rows, new: bool) -> None:
         """``new``: on networks yet to be made."""
         method, device = self._method(), self._device()
-        with forked(device):
+        with seeded(0 if hasattr(self, "partial_game_") else self._seed()):
             if hasattr(self, "partial_game_"):
                 set_states(self.generator_states_, device)
                 if not self.partial_game_.has(method, self._settings(len(rows))):  # set_params between two calls
                     self.partial_game_ = self._partial_game(method, rows, new=False)
             else:
-                torch.manual_seed(self._seed())
                 self.partial_game_ = self._partial_game(method, rows, new)
             losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
             self.generator_states_: States = states(device)

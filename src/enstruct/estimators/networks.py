@@ -13,6 +13,7 @@ from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
 from enstruct.methods import Method
+from enstruct.randomness import redirect, redirected
 from enstruct.training.batches import to_features
 
 
@@ -36,10 +37,11 @@ def build_networks(
             own.out_features = width  # type: ignore[assignment]
         return own
 
-    predictor = Predictor(fresh(), n_labels)
-    if not method.has_energy:
-        return predictor, None
-    return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
+    with redirected():
+        predictor = Predictor(fresh(), n_labels)
+        if not method.has_energy:
+            return predictor, None
+        return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
 
 
 def place_networks(
@@ -50,13 +52,14 @@ def place_networks(
     terms: tuple[str, ...],
 ) -> tuple[nn.Module, nn.Module | None]:
     """(predictor, energy or None) of outputs with a class at every place: tokens, pixels. ``fresh`` makes an encoder."""
-    predictor = Predictor(fresh(), n_classes)
-    if not method.has_energy:
-        return predictor, None
-    spec = energy_spec(method, energy)
-    own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
-    twin = fresh() if own_features else predictor.encoder
-    return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+    with redirected():
+        predictor = Predictor(fresh(), n_classes)
+        if not method.has_energy:
+            return predictor, None
+        spec = energy_spec(method, energy)
+        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
+        twin = fresh() if own_features else predictor.encoder
+        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
 
 
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:
@@ -66,7 +69,7 @@ def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, siz
     """
     if not callable(encoder):
         raise ConfigError(f"encoder must be a module, or a function that makes one, not {encoder!r}.")
-    own = copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given)
+    own = redirect(copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given))
     if sized and not isinstance(getattr(own, "out_features", None), int):
         raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
     return own
@@ -90,7 +93,10 @@ def check_places(encoder: nn.Module, x: Any, places: tuple[int, ...], what: str)
 
 def energy_spec(method: Method, energy: EnergySpec | nn.Module | None) -> EnergySpec | nn.Module:
     """What the user asked for, else the method's own settings."""
-    return copy.deepcopy(energy) if energy is not None else EnergySpec(**method.energy)
+    if energy is None:
+        return EnergySpec(**method.energy)
+    own = copy.deepcopy(energy)
+    return redirect(own) if isinstance(own, nn.Module) else own
 
 
 def _width(module: nn.Module, example: Any) -> int:

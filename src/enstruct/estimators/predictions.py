@@ -33,6 +33,7 @@ from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
+from enstruct.randomness import seeded
 from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.training.answers import Problem
 from enstruct.training.batches import row_blocks, to_features
@@ -251,11 +252,9 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
             raise ConfigError(f"n must be at least 1, not {n}.")
         logits = torch.from_numpy(self._logits(self._inputs(X)))
         space = LabelSpace(logits.shape[1])
-        with torch.random.fork_rng(devices=[]):
-            whole = isinstance(random_state, (int, np.integer))
-            torch.manual_seed(
-                int(random_state) if whole else seed_of(self.random_state if random_state is None else random_state)
-            )
+        whole = isinstance(random_state, (int, np.integer))
+        seed = int(random_state) if whole else seed_of(self.random_state if random_state is None else random_state)
+        with seeded(seed):
             drawn = space.sample(logits, n).to_dense().numpy()
         return self.constants_.expand_numbers(drawn).astype(np.uint8)
 
@@ -330,13 +329,14 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         if method.solver is not None:
             if method.solver not in SOLVED:
                 raise ModelFileError(f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's.")
-            restored = SOLVED[method.solver].restored(persistence.under(tensors, "predictor/"))
+            with seeded(0), redirected():
+                restored = SOLVED[method.solver].restored(persistence.under(tensors, "predictor/"))
             self.predictor_, self.energy_ = restored.to(self._device()), None
             return
         row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)
         example = sparse.csr_matrix(row) if takes_sparse else row
         self.built_with_ = built_with(self)
-        with torch.random.fork_rng(devices=[]):
+        with seeded(0):
             self.predictor_, self.energy_ = build_networks(
                 method, n_labels, example, self.encoder, self.energy_network, self._architecture()
             )

@@ -21,6 +21,7 @@ from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 from enstruct.inference import Chain, Solution, Solver
 from enstruct.methods import Method
+from enstruct.randomness import seeded
 from enstruct.spaces import TagSpace
 from enstruct.tag_metrics import get_tag_metric, ratio
 from enstruct.training.answers import inferred
@@ -160,7 +161,7 @@ class TagPredictions(EnergyEstimator):
         self.metric_ = header["metric"]
         self._load_record(header)
         self._pretrained = tensors.get(TABLE)
-        with torch.random.fork_rng(devices=[]):
+        with seeded(0):
             self.predictor_, self.energy_ = self._blank_networks(self._method())
         self._load_networks(tensors)
 

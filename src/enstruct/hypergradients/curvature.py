@@ -21,6 +21,7 @@ from torch import Tensor
 
 from enstruct.errors import SecondDerivativeError
 from enstruct.hypergradients.bilevel import Bilevel, Gradients, Parameters
+from enstruct.randomness import replayed, states
 
 Kind = Literal["exact", "finite-difference"]
 
@@ -91,7 +92,7 @@ class FiniteDifferences:
     def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
         self.problem, self.damping = problem, damping
         self.at = flat(problem.theta).detach()
-        self.random_state = torch.get_rng_state()
+        self.random_state = states(problem.theta[0].device)
         self.residual = float(flat(self._gradient(self.at, problem.theta)).norm())
         self.step = torch.finfo(self.at.dtype).eps ** (1 / 3) * max(1.0, float(self.at.norm()))
 
@@ -112,10 +113,7 @@ class FiniteDifferences:
     def _gradient(self, at: Tensor, by: Parameters) -> Parameters:
         """The inner gradient at theta = ``at``, by theta itself or by phi; the same random draws each time, if it makes any."""
         theta = tuple(p.requires_grad_() for p in unflat(at.clone(), self.problem.theta))
-        with torch.random.fork_rng(devices=[at.device] if at.is_cuda else []):
-            torch.set_rng_state(self.random_state)
-            if at.is_cuda:
-                torch.cuda.manual_seed(0)
+        with replayed(self.random_state, at.device):
             inner = self.problem.inner(theta)
         return filled(torch.autograd.grad, inner, theta if by is self.problem.theta else by, retain_graph=True)
 

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.hypergradients.curvature import Curvature
+from enstruct.randomness import drawn_like
 
 REFRESH, POWER_STEPS, MARGIN = 50, 8, 1.2
 
@@ -63,7 +64,7 @@ def at_least(name: str, value: float, least: float, solver: str) -> None:
 
 def spectral_radius(curvature: Curvature, like: Tensor, steps: int = POWER_STEPS) -> float:
     """The largest |eigenvalue| of H + damping I by power iteration from a random vector: a lower bound, rising with ``steps``."""
-    v = torch.randn_like(like)
+    v = torch.randn(like.shape, **drawn_like(like))
     size = 0.0
     for _ in range(steps):
         v = curvature.product(v / v.norm())
@@ -179,7 +180,7 @@ class Diagonal:
     def solve(self, curvature: Curvature, b: Tensor, memory: dict[str, float]) -> Solved:
         total = torch.zeros_like(b)
         for _ in range(self.probes):
-            z = torch.randint_like(b, 2) * 2 - 1
+            z = torch.randint(2, b.shape, **drawn_like(b)) * 2 - 1
             total += z * curvature.product(z)
         size = (total / self.probes).abs()
         return Solved(b / size.clamp(min=self.floor * float(size.max()) or 1.0), "truncated")
@@ -198,7 +199,7 @@ class ShermanMorrison:
         damping = curvature.damping
         if not damping > 0:
             raise ConfigError("ShermanMorrison inverts damping I + a low-rank matrix: set Implicit(damping=) above 0.")
-        sketch, _ = torch.linalg.qr(torch.randn(b.numel(), min(self.rank, b.numel()), dtype=b.dtype, device=b.device))
+        sketch, _ = torch.linalg.qr(torch.randn(b.numel(), min(self.rank, b.numel()), **drawn_like(b)))
         y = torch.stack([curvature.product(column) for column in sketch.T], dim=1) - damping * sketch  # H Q
         small = sketch.T @ y
         small = (small + small.T) / 2

@@ -22,6 +22,7 @@ from enstruct.energies.base import State
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.inference.objective import Gradient, InferenceObjective, compiled
 from enstruct.inference.rules import Memory, MirrorDescent, Rule
+from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
 
 STRIDE = 4
@@ -321,4 +322,6 @@ def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Ten
         raise ConfigError("The start 'predictor' needs a predictor's output: pass the tensor itself, or Inference.resolve it.")
     if start == "zeros":
         return space.blank(state.batch, 1, like, state.parts)
-    return space.relax(torch.randn_like(centre)) if start == "random" else centre
+    if start != "random":
+        return centre
+    return space.relax(torch.randn(centre.shape, **drawn_like(centre)))

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from enstruct.errors import ConfigError, DataError
 from enstruct.light.search import improve
+from enstruct.randomness import generator
 
 
 class Reward(Protocol):
@@ -114,7 +115,7 @@ class Judged:
     def improved(self, y: Tensor, mask: Tensor | None) -> Tensor:
         """(batch, time, tags) one-hot outputs of higher reward near y (batch, time, tags), or its own decision."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y.unsqueeze(1), mask)
-        rng = np.random.default_rng(int(torch.randint(2**31, ())))
+        rng = np.random.default_rng(int(torch.randint(2**31, (), generator=generator("cpu"))))
         for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
             if n:
                 best[i, :n] = improve(best[i, :n], self._score_of(read), self.n_tags, self.tries, rng)

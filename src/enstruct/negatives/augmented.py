@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.randomness import redirected
 from enstruct.spaces.base import RelaxedSpace
 
 Kind = Literal["stacked", "shared", "separate"]
@@ -41,7 +42,8 @@ class CostAugmentedNet:
             raise unknown_name("kind of cost-augmented net", self.kind, KINDS)
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return AugmentedNet(space, self, self._network(n_outputs, predictor))
+        with redirected():
+            return AugmentedNet(space, self, self._network(n_outputs, predictor))
 
     def _network(self, n_outputs: int, predictor: nn.Module | None) -> nn.Module:
         if self.kind == "stacked":

@@ -22,6 +22,7 @@ from enstruct.inference.objective import InferenceObjective, like_outputs
 from enstruct.inference.rules import Rule
 from enstruct.inference.unrolled import Unrolled
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
 
 
@@ -111,7 +112,7 @@ class _Tuples(NegativeSource):
         """(batch, ...)."""
         objective = InferenceObjective(at.energy, at.prepared().detached(), self.space)
         blank = self.space.blank(len(at.truth), 1, at.truth, at.prepared().parts)
-        coin = torch.rand(len(at.truth), *[1] * (at.truth.dim() - 1), device=at.truth.device) < 0.5
+        coin = torch.rand(len(at.truth), *[1] * (at.truth.dim() - 1), **drawn_like(at.truth, torch.float32)) < 0.5
         y = torch.where(coin.unsqueeze(1), at.truth.unsqueeze(1), blank)
         for _ in range(self.settings.adversarial_steps):
             value, oracle, slope = self._judged(objective, y, at)

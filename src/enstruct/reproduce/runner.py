@@ -18,13 +18,13 @@ from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, Diverg
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.persistence import encode_parameter
-from enstruct.files import claimed, locked
 from enstruct.methods import Method, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, Where, parts_of
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct.reproduce.tables import TABLES
 from enstruct.training.callbacks import Callback
+from enstruct.workplaces import claimed, locked
 
 SEEDS = 5
 Bar = Callable[[str], list[Callback]]

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, save_arrays
 from enstruct.errors import DataError
-from enstruct.files import load_arrays, locked, replace_file, write_text
+from enstruct.files import load_arrays, replace_file, write_text
 from enstruct.reproduce.table import Protocol
+from enstruct.workplaces import locked
 
 log = logging.getLogger("enstruct")
 Where = tuple[str, ...]

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.errors import unknown_name
+from enstruct.randomness import drawn_like, generator
 from enstruct.spaces.costs import COSTS, EPS, Cost
 from enstruct.spaces.label_vectors import Labels, LabelVectors, inner
 
@@ -119,11 +120,11 @@ class LabelSpace:
 
     def noise(self, logits: Tensor, n: int) -> Tensor:
         """(batch, n, ...) standard normal, independent at every label."""
-        return torch.randn(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        return torch.randn(len(logits), n, *logits.shape[1:], **drawn_like(logits))
 
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, labels) relaxed draws, sigmoid((z + logistic noise) / temperature), differentiable in the logits."""
-        u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        u = torch.rand(len(logits), n, *logits.shape[1:], **drawn_like(logits))
         u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
         return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
 
@@ -143,17 +144,17 @@ def _light_keys(flat: Tensor, n: int, n_labels: int) -> Tensor:
     rate = F.softplus(flat).masked_fill_(flat > 0, 0.0)  # -log(1 - p)
     cumulative = rate.cumsum(0, dtype=torch.float64)
     total = cumulative[-1]
-    count = int(torch.poisson(total * n))
-    cell = torch.searchsorted(cumulative, torch.rand(count, dtype=torch.float64, device=flat.device) * total, right=True)
+    count = int(torch.poisson(total * n, generator=generator(flat.device)))
+    cell = torch.searchsorted(cumulative, torch.rand(count, **drawn_like(flat, torch.float64)) * total, right=True)
     cell.clamp_(max=flat.numel() - 1)  # rounding of rand * total at the far end
-    sample = torch.randint(n, (count,), device=flat.device)
+    sample = torch.randint(n, (count,), **drawn_like(flat, torch.int64))
     return _keys(cell, sample, n, n_labels)
 
 
 def _heavy_keys(flat: Tensor, n: int, n_labels: int) -> Tensor:
     """Keys of active labels among cells with p > 1/2, one coin each."""
     cells = (flat > 0).nonzero().squeeze(1)
-    on = torch.rand(cells.numel(), n, dtype=torch.float64, device=flat.device) < torch.sigmoid(flat[cells].double()).unsqueeze(1)
+    on = torch.rand(cells.numel(), n, **drawn_like(flat, torch.float64)) < torch.sigmoid(flat[cells].double()).unsqueeze(1)
     which, sample = on.nonzero(as_tuple=True)
     return _keys(cells[which], sample, n, n_labels)
 

@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from enstruct.randomness import drawn_like
 from enstruct.spaces.simplex import COSTS, Costs, SimplexSpace
 
 
@@ -84,6 +85,6 @@ class MaskSpace(SimplexSpace):
         learn from; noise in patches grows and eats away parts of the object.
         """
         height, width, classes = logits.shape[1:]
-        cells = torch.randn(len(logits) * n, classes, NOISE_CELLS, NOISE_CELLS, dtype=logits.dtype, device=logits.device)
+        cells = torch.randn(len(logits) * n, classes, NOISE_CELLS, NOISE_CELLS, **drawn_like(logits))
         full = F.interpolate(cells, size=(height, width), mode="bilinear", align_corners=False)
         return full.movedim(1, -1).reshape(len(logits), n, height, width, classes)

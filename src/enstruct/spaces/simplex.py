@@ -30,6 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.errors import unknown_name
+from enstruct.randomness import drawn_like, generator
 from enstruct.spaces.costs import EPS
 
 TINY = 1e-20
@@ -110,17 +111,17 @@ class SimplexSpace:
         """(batch, n, *places, classes) independent one-hot draws, zero in holes."""
         batch, *places, n_classes = logits.shape
         p = torch.softmax(logits, dim=-1).reshape(-1, n_classes)
-        drawn = torch.multinomial(p, n, replacement=True).reshape(batch, -1, n).transpose(1, 2)
+        drawn = torch.multinomial(p, n, replacement=True, generator=generator(p.device)).reshape(batch, -1, n).transpose(1, 2)
         y = F.one_hot(drawn.reshape(batch, n, *places), n_classes).to(logits.dtype)
         return y if mask is None else y * mask.unsqueeze(1)
 
     def noise(self, logits: Tensor, n: int) -> Tensor:
         """(batch, n, ...) standard normal, independent at every place and class."""
-        return torch.randn(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        return torch.randn(len(logits), n, *logits.shape[1:], **drawn_like(logits))
 
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, *places, classes) relaxed draws, softmax((z + Gumbel noise) / temperature), differentiable in the logits."""
-        u = torch.rand(len(logits), n, *logits.shape[1:], dtype=logits.dtype, device=logits.device)
+        u = torch.rand(len(logits), n, *logits.shape[1:], **drawn_like(logits))
         u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
         return torch.softmax((logits.unsqueeze(1) - (-u.log()).log()) / temperature, dim=-1)
 

@@ -25,6 +25,7 @@ from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
 from enstruct.light.expectations import Expected
 from enstruct.light.rewards import Judged
+from enstruct.randomness import generator
 
 CHUNK = 1024
 MOST_TOKENS = 20_000
@@ -67,11 +68,11 @@ def to_targets(Y: Any, device: torch.device | str = "cpu", dtype: torch.dtype = 
 
 @singledispatch
 def shuffled(X: Any, size: int) -> list[NDArray[np.int64]]:
-    """The rows of each batch of an epoch, by torch's random numbers.
+    """The rows of each batch of an epoch, in random order.
 
     A last batch of one row joins the one before it: a network with batch normalisation cannot train on one.
     """
-    order = torch.randperm(X.shape[0]).numpy()
+    order = torch.randperm(X.shape[0], generator=generator("cpu")).numpy()
     cut = [order[start : start + size] for start in range(0, len(order), size)]
     if len(cut) > 1 and len(cut[-1]) == 1 < size:
         cut[-2:] = [np.concatenate(cut[-2:])]
@@ -153,8 +154,8 @@ def _(Y: TagSequences, device: torch.device | str = "cpu", dtype: torch.dtype = 
 
 @shuffled.register
 def _(X: Sentences, size: int) -> list[NDArray[np.int64]]:
-    cut = buckets(X.lengths, size, torch.randperm(len(X)).numpy(), MOST_TOKENS)
-    return [cut[i] for i in torch.randperm(len(cut)).tolist()]
+    cut = buckets(X.lengths, size, torch.randperm(len(X), generator=generator("cpu")).numpy(), MOST_TOKENS)
+    return [cut[i] for i in torch.randperm(len(cut), generator=generator("cpu")).tolist()]
 
 
 @in_order.register
@@ -199,7 +200,7 @@ def _(Y: Masks, device: torch.device | str = "cpu", dtype: torch.dtype = torch.f
 
 @shuffled.register
 def _(X: Images, size: int) -> list[NDArray[np.int64]]:
-    order = X.one_a_time(torch.randperm(len(X)).numpy())
+    order = X.one_a_time(torch.randperm(len(X), generator=generator("cpu")).numpy())
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 

@@ -23,9 +23,9 @@ from enstruct.encoders.sparse_mlp import twice_differentiable
 from enstruct.errors import SecondDerivativeError
 from enstruct.hypergradients import Bilevel
 from enstruct.hypergradients.bilevel import Parameters
+from enstruct.randomness import generator, repeatable
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss, weighted_mean
-from enstruct.training.randomness import forked
 
 
 class Outputs:
@@ -33,13 +33,12 @@ class Outputs:
 
     def __init__(self, predictor: nn.Module, names: list[str], x: Any) -> None:
         self.predictor, self.names, self.x = predictor, names, x
-        self.seed = int(torch.randint(2**31, ()))
+        self.seed = int(torch.randint(2**31, (), generator=generator("cpu")))
         self._last: tuple[Parameters, Tensor] | None = None
 
     def __call__(self, theta: Parameters) -> Tensor:
         if self._last is None or self._last[0] is not theta:
-            with forked(theta[0].device):
-                torch.manual_seed(self.seed)
+            with repeatable(self.seed, theta[0].device):
                 logits = functional_call(self.predictor, dict(zip(self.names, theta, strict=True)), (self.x,))
             self._last = (theta, cast(Tensor, logits))
         return self._last[1]

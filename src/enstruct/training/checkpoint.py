@@ -21,9 +21,9 @@ from enstruct.data.rows import Rows
 from enstruct.declarations import described
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
+from enstruct.randomness import set_states, states
 from enstruct.training.batches import to_inputs, to_targets
 from enstruct.training.callbacks import Callback
-from enstruct.training.randomness import set_states, states
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop

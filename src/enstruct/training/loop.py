@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from enstruct.data.rows import Rows
 from enstruct.methods import Stage
+from enstruct.randomness import repeatable
 from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import weighted_mean
-from enstruct.training.randomness import forked
 
 log = logging.getLogger("enstruct")
 
@@ -60,7 +60,7 @@ class Progress:
 
 
 class Loop:
-    """Trains ``game`` on ``train`` rows. Drawing of random numbers is the caller's (torch's global generator).
+    """Trains ``game`` on ``train`` rows. Random numbers come from the caller's source (:mod:`enstruct.randomness`).
 
     ``first_stage``: the stages before it count as done, for networks that come trained.
     """
@@ -225,8 +225,7 @@ class Loop:
         self.game.predictor.eval()
         self.game.loss.network.eval()
         total = 0.0
-        with forked(self.device):
-            torch.manual_seed(0)
+        with repeatable(0, self.device):
             for batch in batches(rows, 256, device=self.device):
                 loss = self.game.loss.energy_loss(batch, self.game.predictor(batch.x))
                 total += float(weighted_mean(loss, batch.weight)) * len(loss)
