@@ -189,6 +189,7 @@ class EnergyEstimator(BaseEstimator):
         if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
             self._check_built("warm_start=True")
             self._check_same_task(method, train, "warm_start=True")
+            self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a fit that fails leaves those at hand
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
         return self._game_of_networks(method, train, positive_weight)

@@ -260,12 +260,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         return self
 
     @available_if(_passes)
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
         """One pass over these rows, by the method's first stage.
 
         On a fitted (or loaded) estimator it goes on with its networks, labels, scaling and decision rules. On a new one the
         first call fixes the labels (``classes``, or those of y) and the scaling, and the decision stays at 0.5, as no rows are
-        held out.
+        held out. A later call that fails or is interrupted keeps the updates of the batches that it has seen.
         """
         new = not hasattr(self, "predictor_")
         check_choices(self)
@@ -392,5 +393,6 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
             self.generator_states_: States = states(device)
         self.updates_ = dict(self.partial_game_.updates)
-        self.history_.append({"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}})
+        record = {"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}}
+        self.history_ = [*self.history_, record]
         self.n_iter_ = len(self.history_)

@@ -33,7 +33,7 @@ from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
-from enstruct.randomness import seeded
+from enstruct.randomness import redirected, seeded
 from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.training.answers import Problem
 from enstruct.training.batches import row_blocks, to_features

@@ -1,4 +1,4 @@
-"""Fits that fail leave what was fitted before."""
+"""Fits that fail, or are interrupted, leave what was fitted before."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def all_or_nothing(fit: Fit) -> Fit:
-    """After an error the estimator has the attributes it had before, and no mixture of both. Weights that a warm start had begun
-    to change stay changed."""
+    """After an error, Ctrl-C included, the estimator has the attributes that it had before the call, and no mixture of both.
+
+    What the attributes refer to must not be changed in place: a fit that goes on with networks trains copies of them.
+    """
 
     @wraps(fit)
     def whole(self: Any, *given: Any, **named: Any) -> Any:
         before = dict(vars(self))
         try:
             return fit(self, *given, **named)
-        except Exception:
-            vars(self).clear()
-            vars(self).update(before)
+        except BaseException:
+            self.__dict__ = before  # in one step: a second Ctrl-C finds the one or the other
             raise
 
     return cast(Fit, whole)
