@@ -103,7 +103,7 @@ def _train(options: Namespace) -> None:
     if has_parts(options.data):
         validation = load_pictures(options.data, "validation")
         held = (validation.images, validation.truth())
-    with resumable(options.out, options.resume) as callbacks:
+    with resumable(options.out, options.resume, EnergySegmenter) as callbacks:
         segmenter = EnergySegmenter(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
         say_what_is_idle(segmenter)
         segmenter.fit(train.images, train.truth(), *held)

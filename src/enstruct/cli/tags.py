@@ -98,7 +98,7 @@ def _train(options: Namespace) -> None:
     train, validation = _training_data(options)
     held = () if validation is None else (validation.sentences, validation.truth())
     inline = options.data == "cora" or is_inline(options.data)
-    with resumable(options.out, options.resume) as callbacks:
+    with resumable(options.out, options.resume, EnergySequenceTagger) as callbacks:
         tagger = EnergySequenceTagger(**shared.model_parameters(options), random_state=options.seed, callbacks=callbacks)
         say_what_is_idle(tagger)
         tagger.fit(train.sentences, train.truth(), *held, **_light_data(options))

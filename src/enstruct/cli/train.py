@@ -52,8 +52,8 @@ def run(options: Namespace) -> None:
         "first_feature": data.first_feature,
         "means": None if means is None else means.tolist(),
     }
-    holds = "model.json" if options.auto is None else "auto.json"
-    with resumable(options.out, options.resume, holds) as callbacks:
+    estimator = EnergyMultiLabelClassifier if options.auto is None else AutoMultiLabelClassifier
+    with resumable(options.out, options.resume, estimator) as callbacks:
         model = _automatic(options, X, data) if options.auto is not None else _single(options, X, data, callbacks)
         model.save(options.out, notes)
     scores = {name: f"{score:.4f}" for name, score in model.decision_scores_.items()}

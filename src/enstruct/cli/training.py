@@ -17,13 +17,13 @@ from enstruct.training.checkpoint import Checkpoint
 
 
 @contextmanager
-def resumable(out: Path, resume: bool, holds: str = "model.json") -> Iterator[list[Callback]]:
+def resumable(out: Path, resume: bool, estimator: type) -> Iterator[list[Callback]]:
     """Callbacks of a fit: a bar, and OUT.checkpoint, which is deleted once the block (fit and save) has ended well.
 
     ModelFileError if one is there and it is not to be gone on with; also, and SaveError, if the model could not be written in
-    the end. ``holds``: the file by which a folder is known as such a model, which may be replaced.
+    the end. ``estimator``: whose model may be replaced there.
     """
-    check_place(out, holds)
+    check_place(out, estimator.__name__)
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists() and not resume:
         raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")

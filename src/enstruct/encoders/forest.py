@@ -67,8 +67,9 @@ class Forest(nn.Module):
             self.register_buffer(name, tensors[name])
 
     @classmethod
-    def restored(cls, tensors: dict[str, Tensor]) -> Self:
-        """From its own ``state_dict``."""
+    def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
+        """From its own ``state_dict``; ValueError if that is of other sizes, or no forest in which every walk ends."""
+        _check({name: tensors[name].numpy() for name in Forest.__annotations__}, n_features, n_labels)
         return cls(tensors)
 
     @classmethod
@@ -160,3 +161,36 @@ def rounded_down(threshold: NDArray[Any]) -> NDArray[np.float32]:
     """The largest 32-bit number not above each: 32-bit x compare with it as with the threshold itself."""
     near = threshold.astype(np.float32)
     return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
+
+
+def _check(arrays: dict[str, NDArray[Any]], n_features: int, n_labels: int) -> None:
+    """ValueError where one number of a forest would lead outside of it, or a child not further down."""
+    n_nodes, n_rows, node = len(arrays["feature"]), len(arrays["labels_rows"]) - 1, np.arange(len(arrays["feature"]))
+    below = {
+        "columns": n_features,
+        "feature": len(arrays["columns"]),
+        "left": n_nodes,
+        "right": n_nodes,
+        "roots": n_nodes,
+        "members": n_rows,
+        "labels_columns": n_labels,
+    }
+    for name, most in below.items():
+        if not _within(arrays[name], 0, most - 1):
+            raise ValueError(f"the trees' {name} do not lie between 0 and {most - 1}")
+    if not all(arrays[name].shape == (n_nodes,) for name in ("threshold", "left", "right", "first", "size", "mass")):
+        raise ValueError("the trees' nodes differ in number")
+    left, right = arrays["left"], arrays["right"]
+    if not (((left > node) & (right > node)) | ((left == node) & (right == node))).all():
+        raise ValueError("a node's children are not further down than itself")
+    first, size, rows = arrays["first"], arrays["size"], arrays["labels_rows"]
+    ends = first + size.astype(np.int64)
+    if not (_within(size, 0, n_rows) and _within(first, 0, len(arrays["members"])) and _within(ends, 0, len(arrays["members"]))):
+        raise ValueError("a leaf's rows are none of the training rows")
+    whole = rows[0] == 0 and rows[-1] == len(arrays["labels_columns"]) == len(arrays["labels_values"])
+    if not whole or (np.diff(rows) < 0).any() or arrays["shift"].shape != (n_labels,):
+        raise ValueError(f"the trees' label sets are not of {n_labels} labels")
+
+
+def _within(numbers: NDArray[Any], least: int, most: int) -> bool:
+    return numbers.dtype.kind in "iu" and numbers.ndim == 1 and bool(((numbers >= least) & (numbers <= most)).all())

@@ -39,9 +39,12 @@ class LinearPredictor(nn.Module):
             self.linear.bias.copy_(biases)
 
     @classmethod
-    def restored(cls, tensors: dict[str, Tensor]) -> Self:
-        """From its own ``state_dict``."""
-        return cls(tensors["linear.weight"].T, tensors["linear.bias"])
+    def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
+        """From its own ``state_dict``; ValueError if that is of other sizes."""
+        weight, bias = tensors["linear.weight"], tensors["linear.bias"]
+        if weight.shape != (n_features, n_labels) or bias.shape != (n_labels,):
+            raise ValueError(f"the linear model is not one of {n_features} features and {n_labels} labels")
+        return cls(weight.T, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.linear(x))

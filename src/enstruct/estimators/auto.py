@@ -15,7 +15,6 @@ little. Rows that the caller holds out are the only fold, which nothing learns f
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import warnings
@@ -34,16 +33,16 @@ from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
-from enstruct.estimators import persistence
-from enstruct.estimators.base import seed_of
+from enstruct.estimators import persistence, saved_values
+from enstruct.estimators.base import DAMAGES, seed_of
 from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates, validated
+from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.whole_fits import all_or_nothing
-from enstruct.files import replace_folder
 from enstruct.methods import METHODS, get_method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
@@ -331,14 +330,12 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """A folder with auto.json and the model folders of the chosen members; whole or not at all."""
         check_is_fitted(self, "chosen_")
-        path = Path(path)
-        persistence.check_place(path, "auto.json")
         kept = [self.members_[i] for i in self.groups_[self.chosen_]]
         header = {
             "format": persistence.FORMAT,
             "estimator": type(self).__name__,
             "parameters": {
-                k: persistence.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "callbacks"
+                k: saved_values.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "callbacks"
             },
             "labels": self.labels_.to_json(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
@@ -348,50 +345,57 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "judged_rows": self.judged_rows_,
             "candidates": self.candidates_,
             "decision": self.decision_,
-            "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
+            "rules": {name: saved_values.encode_rule(rule) for name, rule in self.rules_.items()},
             "updates": self.updates_,
             "epochs": self.n_iter_,
             "notes": notes if notes is not None else getattr(self, "notes_", {}),
         }
 
         def fill(folder: Path) -> None:
-            (folder / "auto.json").write_text(persistence.to_json(header), encoding="utf-8")
+            (folder / persistence.AUTOMATIC).write_text(persistence.to_json(header), encoding="utf-8")
             for i, (_, model) in enumerate(kept):
                 model.save(folder / f"member-{i}")
 
-        replace_folder(path, fill)
+        persistence.put_folder(Path(path), fill, type(self).__name__)
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """A saved model, with its parameters but ``callbacks``, and the members that answer. Raises ModelFileError."""
-        path = Path(path)
+        return persistence.steadily(path, cls._loaded)
+
+    @classmethod
+    def _loaded(cls, folder: Path) -> Self:
+        header = persistence.read_header(folder, persistence.AUTOMATIC)
+        parameters = persistence.parameters_for(cls, header, OfAutomatic, folder, {})
         try:
-            header = json.loads((path / "auto.json").read_text(encoding="utf-8"))
-            if header["format"] > persistence.FORMAT or header["estimator"] != cls.__name__:
-                raise ModelFileError(
-                    f"{path} holds a {header['estimator']} of format {header['format']}; this reads a {cls.__name__} up to "
-                    f"format {persistence.FORMAT}."
-                )
-            model = cls(**{k: persistence.decode_parameter(v) for k, v in header["parameters"].items()})
-            models = [Member.load(path / f"member-{i}") for i in range(len(header["members"]))]
-            model.members_ = list(zip(header["members"], models, strict=True))
-            model.labels_ = LabelFormat.from_json(header["labels"])
-            model.methods_ = tuple(header["methods"])
-            model.groups_ = {header["chosen"]: list(range(len(models)))}
-            model.n_features_in_ = header["input"]["n_features"]
-            if header["input"]["names"]:
-                model.feature_names_in_ = np.array(header["input"]["names"], dtype=object)
-            model.chosen_, model.candidates_ = header["chosen"], header["candidates"]
-            model.decision_, model.decision_scores_ = header["decision"], header["candidates"][header["chosen"]]
-            model.rules_ = {name: persistence.decode_rule(make_rule(name), held) for name, held in header["rules"].items()}
-            model.candidate_rules_ = {model.chosen_: model.rules_[model.decision_]}
-            model.judged_rows_ = header["judged_rows"]
-            model.updates_, model.n_iter_, model.notes_ = header["updates"], header["epochs"], header["notes"]
+            model = cls(**parameters)
+            model._check()
+            model._restore(header, [Member.load(folder / f"member-{i}") for i in range(len(header["members"]))])
         except ModelFileError:
             raise
-        except FileNotFoundError as error:
-            raise ModelFileError(f"{path} is not such a model folder: {error.filename} is missing.") from error
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ModelFileError(f"{path} is damaged ({error}).") from error
-        model.classes_ = model.labels_.classes
+        except DAMAGES as error:
+            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         return model
+
+    def _restore(self, header: dict[str, Any], models: list[Member]) -> None:
+        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
+        self.members_ = list(zip(header["members"], models, strict=True))
+        self.labels_, self.methods_ = LabelFormat.from_json(header["labels"]), tuple(header["methods"])
+        self.classes_, self.n_features_in_ = self.labels_.classes, header["input"]["n_features"]
+        names = header["input"]["names"]
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        sizes = {(len(names) or self.n_features_in_, self.n_features_in_, self.labels_.n_labels)}
+        sizes |= {(model.n_features_in_, model.n_features_in_, model.labels_.n_labels) for model in models}
+        if len(sizes) > 1:
+            raise ValueError("its members have other features or labels than it has itself")
+        self.chosen_, self.candidates_ = header["chosen"], header["candidates"]
+        self.groups_ = {self.chosen_: list(range(len(models)))}
+        self.decision_, self.decision_scores_ = header["decision"], self.candidates_[self.chosen_]
+        rules = header["rules"]
+        self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
+        self.candidate_rules_ = {self.chosen_: self.rules_[self.decision_]}
+        if "per-label" in rules:
+            np.broadcast_to(self.rules_["per-label"].thresholds, self.labels_.n_labels)
+        self.judged_rows_ = header["judged_rows"]
+        self.updates_, self.n_iter_, self.notes_ = header["updates"], header["epochs"], header["notes"]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
+from msgspec import Struct
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -25,7 +27,7 @@ from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
-from enstruct.estimators import persistence
+from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.networks import energy_spec
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
@@ -46,6 +48,8 @@ PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
 CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
 """Parameters that may be somebody's code, which no model folder holds."""
+DAMAGES = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError)
+"""What files raise that are well formed and whose parts do not fit together."""
 
 
 def seed_of(random_state: Any) -> int:
@@ -67,6 +71,7 @@ class EnergyEstimator(BaseEstimator):
     updates_: dict[str, int]
     notes_: dict[str, Any]
     _methods: ClassVar[dict[str, Method]] = METHODS
+    _header: ClassVar[type[Struct]]
     _most_epochs, _most_updates = MOST_EPOCHS, MOST_UPDATES
     _patience_epochs, _patience_updates = PATIENCE_EPOCHS, PATIENCE_UPDATES
 
@@ -189,7 +194,7 @@ class EnergyEstimator(BaseEstimator):
         if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
             self._check_built("warm_start=True")
             self._check_same_task(method, train, "warm_start=True")
-            self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a fit that fails leaves those at hand
+            self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
         else:
             self.predictor_, self.energy_ = self._new_networks(method, train)
         return self._game_of_networks(method, train, positive_weight)
@@ -328,11 +333,11 @@ class EnergyEstimator(BaseEstimator):
         """The folder of a fitted model: parameters, networks, history and notes, with what the estimator itself ``held``."""
         self._check_built("save")
         parameters = self.get_params(deep=False)
-        custom = [name for name in CODE if parameters[name] is not None and persistence.is_code(parameters[name])]
+        custom = [name for name in CODE if parameters[name] is not None and saved_values.is_code(parameters[name])]
         skipped = {*custom, *not_saved}
         header = {
             "estimator": type(self).__name__,
-            "parameters": {k: persistence.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
+            "parameters": {k: saved_values.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
             "custom": custom,
             **held,
             "decision": self.decision_,
@@ -353,14 +358,6 @@ class EnergyEstimator(BaseEstimator):
         self.n_iter_ = max(1, len(self.history_))
         self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]
 
-    def _load_networks(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Saved weights into the networks at hand."""
-        self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
-        self.predictor_.to(self._device())
-        if self.energy_ is not None:
-            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
-            self.energy_.to(self._device())
-
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
         """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=, inference=, negatives=,
@@ -368,21 +365,55 @@ class EnergyEstimator(BaseEstimator):
 
         Raises ModelFileError, and ConfigError for a device that is not here.
         """
-        header, tensors = persistence.read_folder(path)
-        parameters = persistence.parameters_for(cls, header, path, custom)
+        return persistence.steadily(path, lambda folder: cls._loaded(folder, custom))
+
+    @classmethod
+    def _loaded(cls, folder: Path, custom: dict[str, Any]) -> Self:
+        header = persistence.read_header(folder)
+        parameters = persistence.parameters_for(cls, header, cls._header, folder, custom)
         try:
             model = cls(**{**parameters, **custom})
-        except TypeError as error:
-            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+            model._check_parameters()
+        except (ConfigError, TypeError) as error:
+            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model._device()
+        weights = persistence.Weights(folder, header.get("weights"))
         try:
-            model._restore(header, tensors)
-        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-            raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
+            model._restore(header, weights)
+            if model.decision_ not in model.rules_:
+                raise ValueError(f"the decision {model.decision_!r} is none of its rules")
+        except ModelFileError:
+            raise
+        except DAMAGES as error:
+            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         return model
 
-    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    def _check_parameters(self) -> None:
+        """ConfigError for a parameter that cannot be meant, whatever the data."""
+        raise NotImplementedError  # every estimator defines it
+
+    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
+        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
         raise NotImplementedError  # every estimator knows what it has saved
+
+    def _load_networks(self, weights: persistence.Weights, build: Callable[[], tuple[nn.Module, nn.Module | None]]) -> None:
+        """Networks with the saved weights. ``build`` makes them; that is tried first where it takes no memory, so that sizes that
+        the weights do not have end in a ModelFileError."""
+        if self.encoder is None and not isinstance(self.energy_network, nn.Module):
+            for name in ("layers", "levels"):
+                if getattr(self, name, 0) > len(weights.shapes):
+                    raise ModelFileError(f"{weights.path} has not the weights of {getattr(self, name)} {name}.")
+            with seeded(0), torch.device("meta"):
+                predictor, energy = build()
+            weights.check_modules(predictor=predictor, energy=energy)
+        with seeded(0):
+            self.predictor_, self.energy_ = build()
+        tensors = weights.read()
+        self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
+        self.predictor_.to(self._device())
+        if self.energy_ is not None:
+            self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
+            self.energy_.to(self._device())
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "predictor_")

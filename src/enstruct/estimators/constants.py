@@ -24,6 +24,14 @@ class ConstantLabels:
     def none(cls, n_labels: int) -> ConstantLabels:
         return cls(np.arange(n_labels), np.full(n_labels, np.nan))
 
+    def check(self, n_labels: int) -> None:
+        """ValueError unless these are numbers of so many labels, each of which varies or has a value."""
+        check_places("varying", self.varying, n_labels)
+        if self.values.shape != (n_labels,) or not np.isnan(self.values[self.varying]).all():
+            raise ValueError(f"constants are not those of {n_labels} labels")
+        if not np.isin(np.delete(self.values, self.varying), (0, 1)).all():
+            raise ValueError("constants are neither 0 nor 1")
+
     @classmethod
     def find(cls, Y: sparse.csr_matrix) -> ConstantLabels:
         """DataError if every label is constant; one warning if some are."""
@@ -78,3 +86,9 @@ class ConstantLabels:
         n, k = Y.shape[0], len(always)
         ones = sparse.csr_matrix((np.ones(n * k, np.uint8), np.tile(always, n), np.arange(0, n * k + 1, k)), shape=placed.shape)
         return (placed + ones).tocsr()
+
+
+def check_places(name: str, places: NDArray[Any], n: int) -> None:
+    """ValueError unless these are different numbers from 0 to below ``n``, in order."""
+    if places.dtype.kind != "i" or places.ndim != 1 or not np.isin(places, np.arange(n)).all() or (np.diff(places) <= 0).any():
+        raise ValueError(f"{name} are not numbers of {n}, in order")

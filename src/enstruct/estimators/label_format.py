@@ -21,6 +21,9 @@ from sklearn.utils.validation import column_or_1d
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError
 
+JSON_TYPES: dict[str, Any] = {"U": str, "i": int, "u": int, "b": bool, "f": (int, float), "O": object}
+"""What the classes of each kind of array are in a model's header."""
+
 
 @dataclass
 class LabelFormat:
@@ -57,7 +60,13 @@ class LabelFormat:
 
     @classmethod
     def from_json(cls, held: dict[str, Any]) -> LabelFormat:
-        return cls(held["kind"], np.array(held["classes"], dtype=held["dtype"]), held["sparse"])
+        """ValueError for classes that are not different, or not of their type."""
+        kind = np.dtype(held["dtype"]).kind
+        if not all(isinstance(name, JSON_TYPES[kind]) for name in held["classes"]):
+            raise ValueError(f"its classes are not of the type {held['dtype']}")
+        if len(set(held["classes"])) < len(held["classes"]):
+            raise ValueError("its classes are not different")
+        return cls(held["kind"], np.array(held["classes"], dtype=str if kind == "U" else held["dtype"]), held["sparse"])
 
     @property
     def n_labels(self) -> int:

@@ -14,12 +14,13 @@ from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
 from enstruct.decisions.masks import MASK_RULES, at_threshold, greedy
 from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_images, as_masks, resize
+from enstruct.estimators.saved_header import OfSegmenter
 from enstruct.inference import Solution, Solver
 from enstruct.mask_metrics import get_mask_metric
 from enstruct.methods import Method
-from enstruct.randomness import seeded
 from enstruct.spaces import MaskSpace
 from enstruct.tag_metrics import ratio
 from enstruct.training.answers import inferred, probabilities
@@ -33,6 +34,8 @@ SHARES = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 
 class MaskPredictions(EnergyEstimator):
     """What a fitted segmenter answers."""
+
+    _header = OfSegmenter
 
     images_: ImageFormat
     masks_: MaskFormat
@@ -159,17 +162,22 @@ class MaskPredictions(EnergyEstimator):
         }
         self._save(path, held, notes)
 
-    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    def _check_parameters(self) -> None:
+        self._check_choices()
+
+    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
         images, masks = header["images"], header["masks"]
         mean, std = (np.array(images[name], dtype=np.float32) for name in ("mean", "std"))
+        if len(mean) != len(std):
+            raise ValueError(f"{len(mean)} means and {len(std)} deviations of channels")
         self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]), images["most"])
         self.masks_ = MaskFormat(tuple(masks["classes"]), masks["ignore"], masks["binarise"])
+        if len(set(self.masks_.classes) - {self.masks_.ignore}) < len(self.masks_.classes):
+            raise ValueError("its classes are not different values")
         self.classes_ = np.array(self.masks_.classes)
         self.threshold_ = header["threshold"]
         self._load_record(header)
-        with seeded(0):
-            self.predictor_, self.energy_ = self._blank_networks(self._method())
-        self._load_networks(tensors)
+        self._load_networks(weights, lambda: self._blank_networks(self._method()))
 
     @property
     def rules_(self) -> tuple[str, ...]:

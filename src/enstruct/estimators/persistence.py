@@ -12,6 +12,9 @@ model.json
 weights.safetensors
     predictor/…, energy/…, scaler/…, varying, constants, columns (those the networks take, where not all)
 
+What each may hold is checked against :mod:`enstruct.estimators.saved_header` before anything is made of it, and the shapes of the
+weights against networks that take no memory before they are read.
+
 In the place of "labels", "input" and "rules" a tagger's folder has "tokens" (words, characters and values that have a number),
 "tags" and "metric", a segmenter's "images", "masks" and "threshold".
 """
@@ -20,188 +23,101 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from dataclasses import fields, is_dataclass
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from msgspec import Struct
 from safetensors import SafetensorError, safe_open
+from torch import Tensor
 
-from enstruct import hypergradients, inference, negatives
-from enstruct.data.hierarchy import Hierarchy
-from enstruct.energies import EnergySpec
-from enstruct.errors import ConfigError, ModelFileError, SaveError
+from enstruct.errors import ModelFileError, SaveError
+from enstruct.estimators.saved_header import check_header
+from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
+from enstruct.workplaces import being_replaced, identity, recover, workplace
 
 FORMAT = 1
-VALUES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        EnergySpec,
-        Hierarchy,
-        negatives.PredictorPoint,
-        negatives.PredictorSamples,
-        negatives.PerturbedSamples,
-        negatives.CostAugmentedNet,
-        negatives.InferencePoint,
-        negatives.ValueTuples,
-        negatives.UnrolledIterates,
-        negatives.Partition,
-        negatives.SearchPair,
-        inference.Inference,
-        inference.Unrolled,
-        inference.Exact,
-        inference.Chain,
-        inference.MirrorDescent,
-        inference.ProjectedGradient,
-        inference.AdamOnLogits,
-        inference.ProjectedAdam,
-    )
-} | {
-    f"hypergradients.{name}": getattr(hypergradients, name)
-    for name in (
-        "Alternating",
-        "Unrolled",
-        "Implicit",
-        "Neumann",
-        "ConjugateGradient",
-        "Diagonal",
-        "ShermanMorrison",
-        "Identity",
-    )
-}
-"""The value classes a parameter may hold."""
-NAMES = {cls: name for name, cls in VALUES.items()}
+HEADER, WEIGHTS, AUTOMATIC = "model.json", "weights.safetensors", "auto.json"
+LARGEST_HEADER = 2**28
+"""Bytes: no vocabulary and no history comes near."""
+READS = 50
+"""Times that a folder is read again which somebody replaces meanwhile."""
+T = TypeVar("T")
+
+# -- writing --------------------------------------------------------------------------------------
 
 
-def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
-    """Whole or not at all; an existing model folder is replaced, any other existing path is refused."""
-    path = Path(path)
-    check_place(path)
+def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """Whole or not at all; a model of the same estimator is replaced, any other path refused (:func:`check_place`)."""
     header = {"format": FORMAT, "library": version("enstruct"), **header}
 
     def fill(folder: Path) -> None:
-        write_tensors(folder / "weights.safetensors", tensors, {})
-        written = to_json({**header, "weights": _digest(folder / "weights.safetensors")})
-        (folder / "model.json").write_text(written, encoding="utf-8")
+        write_tensors(folder / WEIGHTS, tensors, {})
+        (folder / HEADER).write_text(to_json({**header, "weights": _digest(folder / WEIGHTS)}), encoding="utf-8")
 
-    replace_folder(path, fill)
+    put_folder(Path(path), fill, header["estimator"])
 
 
-def check_place(path: Path, holds: str = "model.json") -> None:
-    """Whether a model may be written there: ModelFileError for something else in its place, SaveError where nothing can be."""
+def put_folder(path: Path, fill: Callable[[Path], Any], estimator: str) -> None:
+    """``fill`` a folder and put it at ``path``, where nothing or a model of the same estimator may be."""
+    check_place(path, estimator)
+    replace_folder(path, fill, lambda there: check_replaceable(there, estimator))
+
+
+def check_place(path: Path, estimator: str) -> None:
+    """Whether a model may be written there: ModelFileError for what must stay, SaveError where nothing can be written."""
     path = path.resolve()
-    if path.exists() and not (path / holds).is_file():
-        raise ModelFileError(f"{path} exists and is not an enstruct model of this kind (no {holds}); choose another place.")
-    trial = path.with_name(f".{path.name}.{os.getpid()}.trial")
+    check_replaceable(path, estimator)
+    existing = next(folder for folder in path.parents if folder.exists())
     try:
-        trial.mkdir(parents=True)
-        trial.rmdir()
+        with workplace(existing / path.name):
+            pass
     except OSError as error:
         raise SaveError(f"Could not write beside {path}: {error}. Choose another place.") from error
+
+
+def check_replaceable(path: Path, estimator: str) -> None:
+    """ModelFileError unless nothing is at ``path``, or a model of this estimator in a folder that holds nothing but its files."""
+    recover(path)
+    if not path.exists():
+        return
+    name = AUTOMATIC if (path / AUTOMATIC).is_file() else HEADER
+    if not (path / name).is_file():
+        raise ModelFileError(f"{path} exists and is not an enstruct model (no {name}); choose another place.")
+    try:
+        header = read_header(path, name)
+    except ModelFileError as error:
+        raise ModelFileError(
+            f"{path} is not replaced: its {name} is damaged or not of enstruct. Choose another place."
+        ) from error
+    if header["estimator"] != estimator:
+        raise ModelFileError(f"{path} holds a {header['estimator']}; no {estimator} is put in its place: choose another.")
+    if (odd := _foreign(path, header, name)) is not None:
+        raise ModelFileError(f"{path} is not replaced: {odd.relative_to(path)} in it is not the model's. Move it away first.")
+
+
+def _foreign(path: Path, header: dict[str, Any], name: str) -> Path | None:
+    """Something in a model's folder that is not the model's."""
+    members = header.get("members") if name == AUTOMATIC else None
+    own = {HEADER, WEIGHTS} if members is None else {AUTOMATIC, *(f"member-{i}" for i in range(len(members)))}
+    for entry in sorted(path.iterdir()):
+        if entry.name not in own or entry.is_symlink() or entry.is_dir() != entry.name.startswith("member-"):
+            return entry
+        if entry.is_dir() and (odd := _foreign(entry, {}, HEADER)) is not None:
+            return odd
+    return None
 
 
 def to_json(header: dict[str, Any]) -> str:
     """With numpy's numbers and arrays as plain ones."""
     return json.dumps(header, indent=1, default=_plain)
-
-
-def read_folder(path: Path | str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """ModelFileError if it is missing, corrupt, foreign or from a newer format."""
-    path = Path(path)
-    try:
-        header = json.loads((path / "model.json").read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ModelFileError(f"{path} is not an enstruct model folder: it has no model.json.") from error
-    except (OSError, ValueError) as error:
-        raise ModelFileError(f"{path / 'model.json'} is damaged ({error}).") from error
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int) or "parameters" not in header:
-        raise ModelFileError(f"{path / 'model.json'} was not written by enstruct.")
-    if header["format"] > FORMAT:
-        raise ModelFileError(
-            f"{path} has model format {header['format']}, this enstruct reads up to {FORMAT}: "
-            f"it was written by enstruct {header.get('library')}; upgrade to load it."
-        )
-    weights = path / "weights.safetensors"
-    try:
-        if header.get("weights", digest := _digest(weights)) != digest:
-            raise ModelFileError(f"{weights} is missing or damaged, or belongs to another model.json: put both back as saved.")
-        with safe_open(weights, framework="pt") as file:
-            return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise ModelFileError(f"{weights} is missing or damaged ({error}).") from error
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def encode_parameter(name: str, value: Any) -> Any:
-    """A parameter as JSON; ConfigError for what cannot be restored without running code."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (np.integer, np.floating)):
-        return value.item()
-    if isinstance(value, dict):
-        return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
-    if is_dataclass(value) and type(value) in NAMES:
-        held = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
-        return {"value": NAMES[type(value)], "fields": held}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [encode_parameter(name, entry) for entry in value]
-    if isinstance(value, np.random.RandomState):
-        return None  # a generator's state is not part of a fitted model
-    raise ConfigError(f"The parameter {name}={value!r} cannot be saved; use a named method, a number or an EnergySpec.")
-
-
-def decode_parameter(value: Any) -> Any:
-    if isinstance(value, dict) and "dict" in value:
-        return {decode_parameter(k): decode_parameter(v) for k, v in value["dict"]}
-    if isinstance(value, dict) and "value" in value:
-        if value["value"] not in VALUES:
-            raise ModelFileError(f"The model names an unknown value class {value['value']!r}.")
-        return VALUES[value["value"]](**{k: decode_parameter(v) for k, v in value["fields"].items()})
-    return tuple(decode_parameter(entry) for entry in value) if isinstance(value, list) else value
-
-
-def parameters_for(cls: type, header: dict[str, Any], path: Path | str, custom: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the estimator the folder holds; ModelFileError if it is another one, or code it needs is not given."""
-    if header.get("estimator") != cls.__name__:
-        raise ModelFileError(f"{path} holds a {header.get('estimator')}, not a {cls.__name__}.")
-    try:
-        missing = [name for name in header["custom"] if name not in custom]
-        parameters = {k: decode_parameter(v) for k, v in header["parameters"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path} is damaged or does not fit its own description ({error}).") from error
-    if missing:
-        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
-    return parameters
-
-
-def is_code(value: Any) -> bool:
-    """Not a name, and not one of the value classes that can be written as data."""
-    return not isinstance(value, str) and type(value) not in NAMES
-
-
-def under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    """The tensors of one network, by their own names."""
-    return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
-
-
-def encode_rule(rule: Any) -> dict[str, Any]:
-    return {k: v for k, v in vars(rule).items() if k != "posterior"}
-
-
-def decode_rule(rule: Any, fields: dict[str, Any]) -> Any:
-    for name, value in fields.items():
-        setattr(rule, name, np.array(value) if isinstance(value, list) else value)
-    return rule
 
 
 def _plain(value: Any) -> Any:
@@ -210,3 +126,121 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value)} is not JSON")
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def steadily(path: Path | str, read: Callable[[Path], T]) -> T:
+    """What ``read`` makes of a folder that may be replaced meanwhile; what a killed saver left is put right first."""
+    path = Path(path)
+    for _ in range(READS):
+        if not path.exists():
+            recover(path.resolve())
+        before = identity(path)
+        try:
+            return read(path)
+        except ModelFileError:
+            if identity(path) == before and not being_replaced(path.resolve()):
+                raise
+            time.sleep(0.01)
+    return read(path)
+
+
+def read_header(path: Path, name: str = HEADER) -> dict[str, Any]:
+    """The header of a model's folder. ModelFileError if it is missing, damaged, foreign or from a newer format."""
+    try:
+        header = json.loads(_read_regular(path / name, LARGEST_HEADER).decode("utf-8"))
+    except FileNotFoundError as error:
+        raise ModelFileError(f"{path} is not an enstruct model folder: it has no {name}.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path / name} is damaged ({type(error).__name__}: {error}).") from error
+    known = isinstance(header, dict) and isinstance(header.get("estimator"), str) and isinstance(header.get("parameters"), dict)
+    if not known or not isinstance(header.get("format"), int):
+        raise ModelFileError(f"{path / name} was not written by enstruct.")
+    if header["format"] > FORMAT:
+        raise ModelFileError(
+            f"{path} has model format {header['format']}, this enstruct reads up to {FORMAT}: "
+            f"it was written by enstruct {header.get('library')}; upgrade to load it."
+        )
+    return header
+
+
+def _read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a regular file: a device or a pipe might never end. OSError, and ValueError for more than ``most``."""
+    _check_regular(path)
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"more than {most} bytes")
+    return content
+
+
+def _check_regular(path: Path) -> None:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError("it is no regular file")
+
+
+def parameters_for(cls: type, header: dict[str, Any], kind: type[Struct], path: Path, custom: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the estimator the folder holds. ModelFileError if it is another one, the header is not of its ``kind``,
+    or code it needs is not given."""
+    if header["estimator"] != cls.__name__:
+        raise ModelFileError(f"{path} holds a {header['estimator']}, not a {cls.__name__}.")
+    check_header(header, kind, path)
+    if missing := [name for name in header.get("custom", ()) if name not in custom]:
+        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+    return {name: decode_parameter(name, value) for name, value in header["parameters"].items()}
+
+
+class Weights:
+    """The tensors of a folder's weights.safetensors: first what they are like, then, when asked, themselves.
+
+    ``shapes``: name -> shape. ModelFileError for a file that is missing, damaged, or no regular one.
+    """
+
+    def __init__(self, folder: Path, digest: str | None) -> None:
+        self.path, self.digest = folder / WEIGHTS, digest
+        with self._errors():
+            _check_regular(self.path)
+            with safe_open(self.path, framework="pt") as file:
+                self.shapes = {key: tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
+
+    def check(self, prefix: str, expected: dict[str, tuple[int, ...]]) -> None:
+        """ModelFileError unless the tensors under ``prefix`` are these, of these shapes."""
+        there = {key[len(prefix) :]: shape for key, shape in self.shapes.items() if key.startswith(prefix)}
+        for key in sorted(there.keys() | expected.keys()):
+            if there.get(key) != expected.get(key):
+                raise ModelFileError(
+                    f"{self.path} does not fit its {HEADER}: {prefix}{key} is {there.get(key, 'missing')} there, and should be "
+                    f"{expected.get(key, 'missing')}."
+                )
+
+    def check_modules(self, **modules: torch.nn.Module | None) -> None:
+        """Likewise of the networks under their names; such on torch's meta device take no memory."""
+        for name, module in modules.items():
+            tensors = {} if module is None else module.state_dict()
+            self.check(f"{name}/", {key: tuple(value.shape) for key, value in tensors.items()})
+
+    def read(self) -> dict[str, Tensor]:
+        with self._errors():
+            if self.digest is not None and _digest(self.path) != self.digest:
+                raise ModelFileError(f"{self.path} is damaged, or belongs to another {HEADER}: put both back as saved.")
+            with safe_open(self.path, framework="pt") as file:
+                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (SafetensorError, OSError) as error:
+            raise ModelFileError(f"{self.path} is missing or damaged ({error}).") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors of one network, by their own names."""
+    return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}

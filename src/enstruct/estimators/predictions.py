@@ -21,14 +21,16 @@ from enstruct.decisions.choose import RULES, check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
 from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
-from enstruct.estimators import persistence
+from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import EnergyEstimator, seed_of
-from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.choices import check_choices
+from enstruct.estimators.constants import ConstantLabels, check_places
 from enstruct.estimators.going_on import built_with
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated
+from enstruct.estimators.saved_header import OfLabelSets
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
@@ -44,6 +46,8 @@ CERTAIN = 30.0
 
 class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     """What a fitted multi-label estimator answers."""
+
+    _header = OfLabelSets
 
     n_features_in_: int
 
@@ -283,7 +287,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 "names": list(getattr(self, "feature_names_in_", [])),
                 "sparse": self._takes_sparse(),
             },
-            "rules": {name: persistence.encode_rule(rule) for name, rule in self.rules_.items()},
+            "rules": {name: saved_values.encode_rule(rule) for name, rule in self.rules_.items()},
         }
         tensors = {
             **{f"scaler/{k}": torch.from_numpy(v) for k, v in scaler_arrays(self.scaler_).items()},
@@ -293,21 +297,32 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         }
         self._save(path, held, notes, tensors)
 
-    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
-        given = header["input"]
+    def _check_parameters(self) -> None:
+        check_choices(self)
+
+    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
+        given, shapes = header["input"], weights.shapes
         self.labels_ = LabelFormat.from_json(header["labels"])
-        self.classes_ = self.labels_.classes
-        self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
-        self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})
-        self.columns_ = tensors["columns"].numpy() if "columns" in tensors else None
-        self.n_features_in_ = given["n_features"]
+        self.classes_, self.n_features_in_ = self.labels_.classes, given["n_features"]
         if given["names"]:
             self.feature_names_in_ = np.array(given["names"], dtype=object)
+            if len(given["names"]) != self.n_features_in_:
+                raise ValueError(f"{len(given['names'])} names of {self.n_features_in_} features")
+        scaled = [key.removeprefix("scaler/") for key in shapes if key.startswith("scaler/")]
+        weights.check("scaler/", dict.fromkeys(scaled, (self.n_features_in_,)))
+        (n_varying,), n_columns = shapes["varying"], shapes.get("columns", (self.n_features_in_,))[0]
+        self._restore_networks(weights, n_varying, n_columns, given["sparse"])
+        tensors = weights.read()
+        self.constants_ = ConstantLabels(tensors["varying"].numpy(), tensors["constants"].numpy())
+        self.constants_.check(self.labels_.n_labels)
+        self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})
+        self.columns_ = tensors["columns"].numpy() if "columns" in tensors else None
+        check_places("columns", np.arange(0) if self.columns_ is None else self.columns_, self.n_features_in_)
         self._load_record(header)
-        self._restore_networks(tensors, given["sparse"])
-        self.rules_ = {name: persistence.decode_rule(make_rule(name), fields) for name, fields in header["rules"].items()}
+        rules = header["rules"]
+        self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
         if "per-label" in self.rules_:
-            thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, len(self.constants_.varying))
+            thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, n_varying)
             self.thresholds_ = self.constants_.expand_numbers(thresholds, 0.5)
 
     def _check_built(self, who: str) -> None:
@@ -324,23 +339,22 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 "fit?): set it back, or fit anew."
             )
 
-    def _restore_networks(self, tensors: dict[str, torch.Tensor], takes_sparse: bool) -> None:
-        method, n_labels = self._method(), len(self.constants_.varying)
+    def _restore_networks(self, weights: persistence.Weights, n_labels: int, n_features: int, takes_sparse: bool) -> None:
+        method = self._method()
         if method.solver is not None:
             if method.solver not in SOLVED:
                 raise ModelFileError(f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's.")
             with seeded(0), redirected():
-                restored = SOLVED[method.solver].restored(persistence.under(tensors, "predictor/"))
-            self.predictor_, self.energy_ = restored.to(self._device()), None
+                solved = SOLVED[method.solver].restored(persistence.under(weights.read(), "predictor/"), n_features, n_labels)
+            self.predictor_, self.energy_ = solved.to(self._device()), None
             return
-        row = np.zeros((1, self.n_features_in_ if self.columns_ is None else len(self.columns_)), dtype=np.float32)
-        example = sparse.csr_matrix(row) if takes_sparse else row
+        shape = (1, n_features)
+        example = sparse.csr_matrix(shape, dtype=np.float32) if takes_sparse else np.zeros(shape, dtype=np.float32)
         self.built_with_ = built_with(self)
-        with seeded(0):
-            self.predictor_, self.energy_ = build_networks(
-                method, n_labels, example, self.encoder, self.energy_network, self._architecture()
-            )
-        self._load_networks(tensors)
+        self._load_networks(
+            weights,
+            lambda: build_networks(method, n_labels, example, self.encoder, self.energy_network, self._architecture()),
+        )
 
     def _takes_sparse(self) -> bool:
         return any(isinstance(m, SparseLinear) for m in self.predictor_.modules())

@@ -54,6 +54,13 @@ class TagFormat:
         types = {span.type for row in rows for span in find_spans(row)} | {tag[2:] for tag in further if tag != "O"}
         return cls(tuple(tags_of_scheme(types, "BIOES")), given)
 
+    def check(self) -> None:
+        """ValueError unless the tags are different, and in BIOES where they are of spans."""
+        if len(set(self.tags)) < len(self.tags):
+            raise ValueError("its tags are not different")
+        if self.given is not None and list(self.tags) != tags_of_scheme({tag[2:] for tag in self.tags if tag != "O"}, "BIOES"):
+            raise ValueError("its tags are not those of BIOES")
+
     @property
     def user_tags(self) -> set[str]:
         """Every tag that predictions may hold, as the user writes them."""

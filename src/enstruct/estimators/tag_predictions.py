@@ -16,12 +16,13 @@ from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.tag_sequences import TAG_RULES, greedy, legal
 from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
+from enstruct.estimators.saved_header import OfTagger
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 from enstruct.inference import Chain, Solution, Solver
 from enstruct.methods import Method
-from enstruct.randomness import seeded
 from enstruct.spaces import TagSpace
 from enstruct.tag_metrics import get_tag_metric, ratio
 from enstruct.training.answers import inferred
@@ -35,6 +36,8 @@ TABLE = "predictor/encoder.embedding.pretrained"
 
 class TagPredictions(EnergyEstimator):
     """What a fitted tagger answers."""
+
+    _header = OfTagger
 
     tokens_: TokenFormat
     tags_: TagFormat
@@ -154,16 +157,24 @@ class TagPredictions(EnergyEstimator):
         }
         self._save(path, held, notes, not_saved=NOT_SAVED)
 
-    def _restore(self, header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    def _check_parameters(self) -> None:
+        self._check_choices()
+
+    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
         self.tokens_ = TokenFormat.from_json(header["tokens"])
         self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
+        self.tags_.check()
         self.classes_ = np.array(self.tags_.tags)
         self.metric_ = header["metric"]
+        if self.metric_ == "span-f1" and self.tags_.given is None:
+            raise ValueError("its metric is that of spans, and its tags spell out none")
         self._load_record(header)
-        self._pretrained = tensors.get(TABLE)
-        with seeded(0):
-            self.predictor_, self.energy_ = self._blank_networks(self._method())
-        self._load_networks(tensors)
+        table = weights.shapes.get(TABLE)
+        if (0 if table is None else table[0]) <= max(self.tokens_.vectors.values(), default=-1):
+            raise ValueError("words stand for rows that the table of vectors does not have")
+        self._pretrained = None if table is None else torch.empty(table)
+        self._load_networks(weights, lambda: self._blank_networks(self._method()))
+        self._pretrained = weights.read().get(TABLE)
 
     @property
     def rules_(self) -> tuple[str, ...]:

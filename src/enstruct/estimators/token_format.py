@@ -100,7 +100,8 @@ class TokenFormat:
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> TokenFormat:
-        return cls(
+        """ValueError for parts that do not go together."""
+        found = cls(
             dict(zip(*given["vectors"], strict=True)),
             given["clusters"],
             _numbered(given["words"]),
@@ -108,6 +109,9 @@ class TokenFormat:
             _numbered(given["characters"]),
             given["width"],
         )
+        if len(found.columns) != found.width - 1 + (len(PREFIXES) if found.clusters else 0):
+            raise ValueError(f"{len(found.columns)} columns of tokens that have {found.width}")
+        return found
 
 
 def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None) -> None:

@@ -17,7 +17,7 @@ from enstruct.declarations import described
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
-from enstruct.estimators.persistence import encode_parameter
+from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import Method, get_method
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, Where, parts_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.persistence import decode_parameter
+from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
 
 Parameters = dict[str, Any]
@@ -94,4 +94,4 @@ def _short(value: Any) -> str:
 
 
 def _decoded(found: Parameters) -> Parameters:
-    return {name: decode_parameter(value) for name, value in found.items()}
+    return {name: decode_parameter(name, value) for name, value in found.items()}

@@ -21,7 +21,7 @@ import numpy as np
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DivergenceError, MissingExtraError
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.persistence import encode_parameter
+from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import get_method
 from enstruct.training.callbacks import Callback
 from enstruct.tuning.search_spaces import suggest
