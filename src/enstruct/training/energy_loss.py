@@ -199,8 +199,8 @@ class EnergyLoss(nn.Module):
             raise ConfigError("Call the criterion on a batch (in training mode, with gradients) before update().")
         if self._n_gathered != self._n_seen - 1:
             raise ConfigError(
-                f"{self._n_seen} batches came since the last update, and are kept for a single pass of an energy that learns: call "
-                "update() once after every batch, or take energy_steps=1, negatives that learn nothing, an energy never frozen."
+                f"{self._n_seen} batches came since the last update, and are kept for a single pass of an energy that learns: "
+                "call update() once after every batch, or take energy_steps=1, negatives that learn nothing, no frozen energy."
             )
         loss = 0.0
         batch, logits = self._seen
