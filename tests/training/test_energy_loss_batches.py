@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from enstruct import EnergyLoss
 from enstruct.errors import ConfigError, EnstructWarning
@@ -41,11 +42,8 @@ def pieces(given, sizes=SIZES):
     return zip(*(part.split(sizes) for part in given), strict=True)
 
 
-@pytest.mark.parametrize("outputs", PLACES)
-@pytest.mark.parametrize("method", ["seal-margin", "seal-regression"])
+@pytest.mark.parametrize(("outputs", "method"), [*((kind, "seal-margin") for kind in PLACES), ("labels", "seal-regression")])
 def test_an_update_trains_on_all_micro_batches_as_on_the_joined_one(outputs, method):
-    if outputs != "labels" and method == "seal-regression":
-        method = "seal-margin"
     small, joined = criterion(outputs, method, clip=0.1), criterion(outputs, method, clip=0.1)
     for step in range(3):
         given = rows(outputs, sum(SIZES), seed=step)
@@ -89,12 +87,40 @@ def test_accumulating_does_not_disturb_the_loss_or_its_gradient():
             loss(*rows("labels", 2, seed=5))
         leaf = logits.clone().requires_grad_()
         value = loss(leaf, y, features)
+        torch.manual_seed(1)
         loss(*rows("labels", 2, seed=6))  # gathers the batch between its forward and its backward pass
         value.backward()
         assert all(p.grad is None for p in loss.parameters())
         results.append((value.item(), leaf.grad))
     assert results[0][0] == results[1][0]
     assert torch.equal(results[0][1], results[1][1])
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("supervised", ["cross-entropy", "ranking"])
+def test_a_forward_pass_repeated_by_a_checkpoint_counts_once(reentrant, together, supervised):
+    """And what it repeats is the same: the energy's gradients that are gathered are no part of it."""
+    loss, plain = (criterion(supervised=supervised, warmup=0) for _ in range(2))  # ranking draws
+    for step in range(2):
+        values, leaves = [], []
+        for seed in range(3):
+            logits, y, features = rows("labels", 2 + seed, seed=10 * step + seed)
+            leaves.append((logits.requires_grad_(), logits.detach().clone().requires_grad_()))
+            torch.manual_seed(seed)
+            values.append(checkpoint(loss, logits, y, features, use_reentrant=reentrant))
+            torch.manual_seed(seed)
+            plain(leaves[-1][1], y, features).backward()
+            if not together:
+                values[-1].backward()
+        if together:
+            sum(values).backward()
+        assert (loss._n_seen, loss._before.rows + len(loss._seen[1])) == (3, 9)
+        loss.update()
+        plain.update()
+        torch.testing.assert_close(weights(loss), weights(plain))
+        for mine, wanted in leaves:
+            torch.testing.assert_close(mine.grad, wanted.grad)
 
 
 def test_memory_holds_one_batch_and_one_gradient():
@@ -163,6 +189,7 @@ def test_batches_seen_by_a_frozen_energy():
 
 
 def test_no_update_ever_is_noticed_once(monkeypatch):
+    assert energy_loss.UNUSED >= 100
     monkeypatch.setattr(energy_loss, "UNUSED", 5)
     loss, frozen = criterion(), criterion()
     frozen.energy.requires_grad_(False)
@@ -187,16 +214,6 @@ def test_no_update_ever_is_noticed_once(monkeypatch):
         loss.update()
         for _ in range(9):  # an energy that has learnt may be accumulated for long
             loss(*given)
-
-
-def test_the_first_update_comes_before_the_warning():
-    assert energy_loss.UNUSED >= 100
-    loss = criterion(method="seal-nce")
-    given = rows("labels", 2)
-    for _ in range(3):
-        loss(*given)
-        loss.update()
-    assert loss._n_seen == 1
 
 
 @pytest.mark.parametrize("outputs", PLACES)

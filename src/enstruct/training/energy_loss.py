@@ -98,6 +98,7 @@ class EnergyLoss(nn.Module):
     _n_seen: int  # batches since the last update, or those that it trained on
     _used: bool  # whether it did
     _frozen: bool  # whether the last batch came to an energy that did not learn
+    _in_backward: bool  # whether it came in a backward pass, as from a checkpoint whose forward pass had no gradients
 
     def __init__(
         self,
@@ -175,11 +176,15 @@ class EnergyLoss(nn.Module):
             logits, features = (values.where(known | values.isfinite(), 0.0) for values in (logits, features))
         self._check_finite(logits, features)
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
-        if self.training and torch.is_grad_enabled():
-            self._remember(batch, logits.detach())
+        learning = self.training and torch.is_grad_enabled()
+        if learning:
+            self._meet_ranks(logits.device)
         weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
         with torch.autocast(logits.device.type, enabled=False):
-            return self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
+            loss = self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
+            if learning:
+                self._remember(batch, logits.detach())  # after it, so that a checkpoint draws the same numbers for it again
+        return loss
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
@@ -216,18 +221,17 @@ class EnergyLoss(nn.Module):
 
     def _remember(self, batch: Batch, logits: Tensor) -> None:
         """Keep a batch for :meth:`update`, and of the one before it the energy's gradient if it has not been used yet."""
-        if not self._equal_on_ranks and n_ranks() > 1:
-            self._check_ranks(logits.device)
-            take_from_first_rank([*self.parameters(), *self.buffers()])
-            self._equal_on_ranks = True
+        in_backward = torch._C._current_graph_task_id() >= 0  # as torch.utils.checkpoint asks
+        if in_backward and self._seen is not None and not self._in_backward:
+            return  # a checkpointed forward pass made once more: its batch is here already
         learns = bool(self.learned.parameters())
         if self._used or (learns and self._frozen):
             self._forget()
         if self._seen is not None and learns and self.learned.passes == 1:
-            with torch.autocast(logits.device.type, enabled=False):
+            with torch.autograd.graph.saved_tensors_hooks(_itself, _itself):  # a checkpoint's hooks shall not see this graph
                 self._before = self.learned.gradient(*self._seen).joined(self._before)
             self._n_gathered += 1
-        self._seen, self._frozen = (batch, logits), not learns
+        self._seen, self._frozen, self._in_backward = (batch, logits), not learns, in_backward
         self._n_seen += 1
         if self._n_seen == UNUSED and learns and not self.n_updates:
             warnings.warn(
@@ -241,7 +245,14 @@ class EnergyLoss(nn.Module):
         """Nothing has come that an update could train on."""
         self._seen = self._before = None
         self._n_seen = self._n_gathered = 0
-        self._used = self._frozen = False
+        self._used = self._frozen = self._in_backward = False
+
+    def _meet_ranks(self, device: torch.device) -> None:
+        """Take rank 0's energy, once."""
+        if not self._equal_on_ranks and n_ranks() > 1:
+            self._check_ranks(device)
+            take_from_first_rank([*self.parameters(), *self.buffers()])
+            self._equal_on_ranks = True
 
     def _check_ranks(self, device: torch.device) -> None:
         remedy = "Build the same criterion on every rank, load the same state, and call update() equally often."
@@ -315,6 +326,10 @@ class EnergyLoss(nn.Module):
 def _finite(values: Tensor) -> bool:
     low, high = values.detach().aminmax()
     return bool((low > -torch.inf) & (high < torch.inf))
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def _moved(fn: Any, tensor: Tensor | None) -> Tensor | None:
