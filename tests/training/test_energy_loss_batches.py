@@ -285,3 +285,15 @@ def test_float16_under_a_gradient_scaler(outputs):
         after.append((leaf.detach(), weights(loss)))
     torch.testing.assert_close(after[0][0], after[1][0], atol=2e-3, rtol=1e-2)
     assert all(torch.equal(a, b) for a, b in zip(after[0][1], after[1][1], strict=True))
+
+
+def test_a_checkpoint_whose_forward_pass_had_no_gradients_comes_after_others():
+    """Its batch is first seen in the backward pass."""
+    loss, plain = criterion(), criterion()
+    for checkpointed in (False, True):
+        logits, y, features = rows("labels", 4, seed=int(checkpointed))
+        given = (logits.requires_grad_(), y, features)
+        (checkpoint(loss, *given, use_reentrant=True) if checkpointed else loss(*given)).backward()
+        plain(*given)
+        torch.testing.assert_close(loss.update(), plain.update())
+    torch.testing.assert_close(weights(loss), weights(plain))

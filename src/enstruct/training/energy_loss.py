@@ -222,7 +222,7 @@ class EnergyLoss(nn.Module):
     def _remember(self, batch: Batch, logits: Tensor) -> None:
         """Keep a batch for :meth:`update`, and of the one before it the energy's gradient if it has not been used yet."""
         in_backward = torch._C._current_graph_task_id() >= 0  # as torch.utils.checkpoint asks
-        if in_backward and self._seen is not None and not self._in_backward:
+        if in_backward and self._seen is not None and not (self._in_backward or self._used):
             return  # a checkpointed forward pass made once more: its batch is here already
         learns = bool(self.learned.parameters())
         if self._used or (learns and self._frozen):
