@@ -13,7 +13,7 @@ from enstruct.inference.exact import all_label_sets
 from enstruct.methods import METHODS, PredictorLoss
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
-from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.learned_loss import LearnedLoss, check_logits
 from enstruct.training.settings import Settings
 
 ENERGY_METHODS = [name for name, method in METHODS.items() if method.has_energy]
@@ -132,6 +132,18 @@ def test_divergence_names_the_step_and_the_quantity(batch):
         next(loss.network.parameters()).fill_(float("nan"))
     with pytest.raises(DivergenceError, match=r"energy's loss became nan at its update 1.*smaller learning rate"):
         loss.update(batch, predictor(batch.x))
+
+
+@pytest.mark.parametrize("held", ["NaN", "inf"])
+def test_a_predictor_that_answers_no_numbers(held):
+    """+inf too: else it is the energy's learning rate that is blamed, whose loss it makes NaN."""
+    logits = torch.zeros(2, 3)
+    logits[0, 1] = -torch.inf  # ruled out
+    check_logits(logits, 7, 0.1)
+    check_logits(logits[:0], 7, 0.1)
+    logits[1, 1] = float(held)
+    with pytest.raises(DivergenceError, match=rf"The predictor answers {held} after its update 7.*\(now 0.1\)"):
+        check_logits(logits, 7, 0.1)
 
 
 def test_warmup_raises_the_energys_weight_update_by_update():

@@ -12,14 +12,21 @@ features_dim), y (batch, time) tag numbers. For a segmentation network, ``Energy
 in torch's order of images: logits (batch, classes, height, width), features (batch, features_dim, height, width), y (batch,
 height, width). In both -100 stands where there is no truth, as in torch's own cross-entropy.
 
-``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser
-on the batch just seen. ``criterion.state_dict()`` includes that optimiser's state, as a dict beside the tensors (copy it by
-``copy.deepcopy``). In evaluation mode (``criterion.eval()``) the energy is too, and the batch is not remembered.
+``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser on all batches seen
+since the last call, as on the joined batch: with accumulated gradients call it once, where the network steps. The last of them is
+kept whole, of those before it the mean gradient, so memory does not grow. ``criterion.state_dict()`` includes the optimiser's
+state, as a dict beside the tensors (copy it by ``copy.deepcopy``), and no batches. In evaluation mode (``criterion.eval()``) the
+energy is too, and there as under ``torch.no_grad()`` the batch is not remembered.
+
+Where torch.distributed is initialised, all ranks of its default group train one energy: they take the weights of rank 0 at their
+first batch in training mode, and every ``update()`` descends the mean over the rows of all. So all of them make their first such
+forward pass together, call ``update()`` equally often, and load the same state if one does.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -32,18 +39,22 @@ from enstruct.customise import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.energies.build import LABEL_TERMS, MASK_TERMS, TAG_TERMS
-from enstruct.errors import ConfigError, DataError, DivergenceError, unknown_name
+from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning, unknown_name
 from enstruct.mask_methods import MASK_METHODS, SHAPE
 from enstruct.methods import METHODS, TOGETHER, Method, get_method
 from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
 from enstruct.training.settings import Settings
 
 IGNORED = -100
 WARMUP = 500
 """Calls, for a game that begins with a predictor trained by cross-entropy: here that is the caller's, if he trained one."""
+
+UNUSED = 300
+"""Batches in training mode without one update, after which it is said that the energy learns nothing."""
 
 
 class Kind(NamedTuple):
@@ -80,6 +91,14 @@ class EnergyLoss(nn.Module):
 
     The supervised part is cross-entropy summed over labels or tokens, or averaged over pixels; and averaged over rows.
     """
+
+    _seen: tuple[Batch, Tensor] | None  # the last batch, and its logits
+    _before: MeanGradient | None  # of the batches before it since the last update
+    _n_gathered: int  # how many those are
+    _n_seen: int  # batches since the last update, or those that it trained on
+    _used: bool  # whether it did
+    _frozen: bool  # whether the last batch came to an energy that did not learn
+    _in_backward: bool  # whether it came in a backward pass, as from a checkpoint whose forward pass had no gradients
 
     def __init__(
         self,
@@ -130,17 +149,19 @@ class EnergyLoss(nn.Module):
         features = _Given(features_dim)
         self.energy = build_energy(kind.energy if energy is None else energy, features, features, n_labels, kind.terms)
         settings = Settings(energy_learning_rate=learning_rate, weight_decay=weight_decay, energy_clip=clip)
-        self.learned = LearnedLoss(row, kind.space(n_labels, row.cost), self.energy, n_labels, settings)
+        self.learned = LearnedLoss(row, kind.space(n_labels, row.cost), self.energy, n_labels, settings, across_ranks=True)
         self.source = self.learned.source
         self.features_dim, self.n_labels = features_dim, n_labels
         self.n_updates = 0  # calls of update(), which is once for each step of the predictor
-        self._seen: tuple[Batch, Tensor] | None = None
+        self._equal_on_ranks = False
+        self._forget()
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
-        """Scalar loss; in training mode the batch is remembered for :meth:`update`.
+        """Scalar loss; in training mode the batch is remembered for :meth:`update`, unless gradients are off.
 
-        DataError if shapes disagree, there are no rows, or y is no 0/1 matrix; DivergenceError if logits are NaN, but at places
-        without a truth, as attention leaves it at padding.
+        DataError if shapes disagree, there are no rows, y is no 0/1 matrix, or features are not finite; DivergenceError if logits
+        are NaN or inf. Places without a truth may hold either, as attention leaves it at padding, and -inf may rule out classes
+        of tags and masks.
         """
         for name, given in {"logits": logits, "y": y, "features": features}.items():
             if not isinstance(given, Tensor):
@@ -152,15 +173,18 @@ class EnergyLoss(nn.Module):
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
         if self.kind.places:
             known = (y != IGNORED).unsqueeze(-1)
-            logits, features = (values.where(known | ~values.isnan(), 0.0) for values in (logits, features))
-        if bool(logits.isnan().any()):
-            raise DivergenceError("The logits hold NaN: the network has diverged. Try a smaller learning rate, or clipping.")
+            logits, features = (values.where(known | values.isfinite(), 0.0) for values in (logits, features))
+        self._check_finite(logits, features)
         batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
-        if self.training:
-            self._seen = (batch, logits.detach())
+        learning = self.training and torch.is_grad_enabled()
+        if learning:
+            self._meet_ranks(logits.device)
         weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
         with torch.autocast(logits.device.type, enabled=False):
-            return self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
+            loss = self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
+            if learning:
+                self._remember(batch, logits.detach())  # after it, so that a checkpoint draws the same numbers for it again
+        return loss
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
@@ -170,19 +194,70 @@ class EnergyLoss(nn.Module):
         return Batch(features.detach(), truth, mask)
 
     def update(self) -> float:
-        """Train the energy on the batch last seen in training mode, as many steps as the method has; returns its last loss.
+        """Train the energy on the batches since the last update, as many steps as the method has; returns its last loss.
 
-        Call it after ``backward``, whose gradients are those of the energy as it was. DivergenceError if the loss is no number.
+        Call it after ``backward``, whose gradients are those of the energy as it was. A second call trains on the same batch once
+        more. DivergenceError if the loss is no number; ConfigError if there is no batch, if several would be gone over more than
+        once (``energy_steps``, a cost-augmented net, a second call) or came to a frozen energy, or if ranks differ.
         """
         if self._seen is None:
-            raise ConfigError("Call the criterion on a batch (in training mode) before update().")
+            raise ConfigError("Call the criterion on a batch (in training mode, with gradients) before update().")
+        if self._n_gathered != self._n_seen - 1:
+            raise ConfigError(
+                f"{self._n_seen} batches came since the last update, and are kept for a single pass of an energy that learns: "
+                "call update() once after every batch, or take energy_steps=1, negatives that learn nothing, no frozen energy."
+            )
         loss = 0.0
         batch, logits = self._seen
+        self._check_ranks(logits.device)
         with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
             for _ in range(self.learned.method.coupling.energy_steps):
-                loss = self.learned.update(batch, logits)
+                loss = self.learned.update(batch, logits, self._before)
+        if n_ranks() > 1:
+            take_from_first_rank(self.buffers())  # running statistics are of each rank's own rows
         self.n_updates += 1
+        self._before, self._n_gathered, self._used = None, 0, True  # the batch itself stays, for a second call
         return loss
+
+    def _remember(self, batch: Batch, logits: Tensor) -> None:
+        """Keep a batch for :meth:`update`, and of the one before it the energy's gradient if it has not been used yet."""
+        in_backward = torch._C._current_graph_task_id() >= 0  # as torch.utils.checkpoint asks
+        if in_backward and self._seen is not None and not (self._in_backward or self._used):
+            return  # a checkpointed forward pass made once more: its batch is here already
+        learns = bool(self.learned.parameters())
+        if self._used or (learns and self._frozen):
+            self._forget()
+        if self._seen is not None and learns and self.learned.passes == 1:
+            with torch.autograd.graph.saved_tensors_hooks(_itself, _itself):  # a checkpoint's hooks shall not see this graph
+                self._before = self.learned.gradient(*self._seen).joined(self._before)
+            self._n_gathered += 1
+        self._seen, self._frozen, self._in_backward = (batch, logits), not learns, in_backward
+        self._n_seen += 1
+        if self._n_seen == UNUSED and learns and not self.n_updates:
+            warnings.warn(
+                f"EnergyLoss has seen {UNUSED} batches in training mode and not one update(): its energy has learnt nothing. "
+                "Call criterion.update() after optimizer.step(), or freeze it by criterion.energy.requires_grad_(False).",
+                EnstructWarning,
+                stacklevel=5,  # this, forward, and two of nn.Module's own
+            )
+
+    def _forget(self) -> None:
+        """Nothing has come that an update could train on."""
+        self._seen = self._before = None
+        self._n_seen = self._n_gathered = 0
+        self._used = self._frozen = self._in_backward = False
+
+    def _meet_ranks(self, device: torch.device) -> None:
+        """Take rank 0's energy, once."""
+        if not self._equal_on_ranks and n_ranks() > 1:
+            self._check_ranks(device)
+            take_from_first_rank([*self.parameters(), *self.buffers()])
+            self._equal_on_ranks = True
+
+    def _check_ranks(self, device: torch.device) -> None:
+        remedy = "Build the same criterion on every rank, load the same state, and call update() equally often."
+        size = sum(p.numel() for p in self.parameters())
+        check_equal_on_ranks(device, remedy, numbers_of_weights=size, updates=self.n_updates)
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
         places, names = self.kind.places, self.kind.names
@@ -203,11 +278,34 @@ class EnergyLoss(nn.Module):
         if places and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):
             raise DataError(f"y holds classes 0 .. {self.n_labels - 1}, or {IGNORED} where there is no truth; here is another.")
 
+    def _check_finite(self, logits: Tensor, features: Tensor) -> None:
+        """Of places that have a truth; a maximum or minimum is NaN where one number is, and takes a single pass."""
+        best = logits.detach().amax(-1) if self.kind.places else logits.detach()  # not every class of a place is ruled out
+        if not _finite(best):
+            ruled_out = "-inf for every class of a place" if self.kind.places else "-inf"
+            held = "NaN" if bool(best.isnan().any()) else "inf" if bool(best.isposinf().any()) else ruled_out
+            raise DivergenceError(
+                f"The logits hold {held}: those given to the loss must be finite. The network has diverged (try a smaller "
+                "learning rate for it, or clipping), was given such numbers, or overflows a low precision."
+            )
+        if not _finite(features):
+            held = "NaN" if bool(features.isnan().any()) else "inf"
+            raise DataError(
+                f"The features hold {held}: those given to the loss must be finite. Look at what the network was given (impute "
+                "what is missing), then at its weights, and at its precision."
+            )
+
     def _apply(self, fn: Any, recurse: bool = True) -> EnergyLoss:
         """Moves and casts, of the optimisers too: loading casts their state to where the parameters are now."""
         super()._apply(fn, recurse)
         for optimizer in self.learned.optimizers.values():
             optimizer.load_state_dict(optimizer.state_dict())
+        if self._seen is not None:
+            batch, logits = self._seen
+            self._seen = (replace(batch, x=fn(batch.x), y=fn(batch.y), mask=_moved(fn, batch.mask)), fn(logits))
+        if self._before is not None:
+            gradient = tuple(_moved(fn, part) for part in self._before.gradient)
+            self._before = replace(self._before, loss=fn(self._before.loss), gradient=gradient)
         return self
 
     def get_extra_state(self) -> dict[str, Any]:
@@ -222,6 +320,20 @@ class EnergyLoss(nn.Module):
             optimizer.load_state_dict(copy.deepcopy(state["optimizers"][name]))  # it keeps what it is given
         self.learned.updates = state["updates"]
         self.n_updates = state["calls"]
+        self._forget()  # a gradient of other weights
+
+
+def _finite(values: Tensor) -> bool:
+    low, high = values.detach().aminmax()
+    return bool((low > -torch.inf) & (high < torch.inf))
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def _moved(fn: Any, tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else fn(tensor)
 
 
 class _Given(nn.Module):

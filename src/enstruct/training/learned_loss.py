@@ -27,6 +27,7 @@ from enstruct.objectives.ranking import ranking_loss
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
 from enstruct.training.batches import Batch
+from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
 
@@ -68,16 +69,20 @@ def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
 
 
 def check_logits(logits: Tensor, updates: int, rate: float) -> None:
-    """Before anything is drawn from them."""
-    if logits.isnan().any():
+    """Before anything is drawn from them. -inf may stand for what is ruled out."""
+    if logits.numel() and not bool(logits.detach().amax() < torch.inf):  # a maximum is NaN where one of them is
+        held = "NaN" if logits.isnan().any() else "inf"
         raise DivergenceError(
-            f"The predictor answers NaN after its update {updates}. Try a smaller learning rate for it (now {rate:g}), gradient "
-            "clipping (clip=), a smaller energy_weight, or standardised features."
+            f"The predictor answers {held} after its update {updates}. Try a smaller learning rate for it (now {rate:g}), "
+            "gradient clipping (clip=), a smaller energy_weight, or standardised features."
         )
 
 
 class LearnedLoss:
-    """``energy=None`` is the plain supervised loss. Optimisers are its own; ``updates`` counts the energy's."""
+    """``energy=None`` is the plain supervised loss. Optimisers are its own; ``updates`` counts the energy's.
+
+    ``across_ranks``: whether the ranks of torch.distributed train this energy together, each on its own rows.
+    """
 
     def __init__(
         self,
@@ -87,8 +92,10 @@ class LearnedLoss:
         n_outputs: int,
         settings: Settings,
         predictor: nn.Module | None = None,
+        across_ranks: bool = False,
     ) -> None:
         self.method, self.space, self.energy, self.settings = method, space, energy, settings
+        self.across_ranks = across_ranks
         if method.predictor_loss.supervised == "ranking" and getattr(space, "positive_weight", None) is not None:
             raise ConfigError('class_weight weighs the labels of cross-entropy: with supervised="ranking" leave it out.')
         self.source: NegativeSource | None = None
@@ -129,40 +136,70 @@ class LearnedLoss:
 
     # -- the energy's side ------------------------------------------------------------------------
 
-    def update(self, batch: Batch, logits: Tensor) -> float:
+    @property
+    def passes(self) -> int:
+        """How often one update goes over its batch, each time with other weights: only after one may the batch be let go."""
+        return self.method.coupling.energy_steps + isinstance(self.source, AugmentedNet)
+
+    def update(self, batch: Batch, logits: Tensor, before: MeanGradient | None = None) -> float:
         """One step of the energy (and first of a source that learns) on fresh candidates of a predictor held fixed.
 
-        Returns the loss. A coupling that differentiates through the predictor goes by :meth:`step` instead.
+        ``before``: what :meth:`gradient` found on earlier batches that belong to the same step. Returns the loss. A coupling that
+        differentiates through the predictor goes by :meth:`step` instead.
         """
-        self.network.train()
         if isinstance(self.source, AugmentedNet):
             self._update_source(self.source, batch, logits)
+        return float(self._descend(self._everybodys("energy", self.gradient(batch, logits).joined(before))))
+
+    def gradient(self, batch: Batch, logits: Tensor) -> MeanGradient:
+        """The energy's loss and gradient on fresh candidates of a predictor held fixed, without a step."""
+        self.network.train()
         logits = logits.detach()
 
         def outer(_: tuple[Tensor, ...]) -> Tensor:
             return weighted_mean(self.energy_loss(batch, logits), batch.weight)
 
-        return float(self.step(Bilevel(outer, outer, (), self.parameters())).outer)
+        found = self._found(Bilevel(outer, outer, (), self.parameters()))
+        return MeanGradient(found.outer.detach(), found.gradient, len(logits))
 
     def step(self, problem: Bilevel) -> Hypergradient:
         """One step of the energy along the coupling's gradient."""
-        optimizer = self.optimizers["energy"]
+        found = self._found(problem)
+        outer = found.outer.detach()
+        self._descend(MeanGradient(outer, found.gradient, 1))
+        return replace(found, outer=outer)
+
+    def _found(self, problem: Bilevel) -> Hypergradient:
+        """What the coupling says, with an entry for every parameter of the optimiser's: None for those that are held."""
         if not problem.phi:
             raise ConfigError("No parameter of the energy learns: requires_grad is False on all of them.")
         self._gradients = ()
         found = self.method.coupling.gradient(problem)
-        check_finite(found.outer, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
+        of = {id(p): gradient for p, gradient in zip(problem.phi, found.gradient, strict=True)}
+        return replace(found, gradient=tuple(of.get(id(p)) for p in self._moved("energy")))
+
+    def _moved(self, player: str) -> list[Tensor]:
+        """The parameters of a player's optimiser, whether they learn at present or not."""
+        return cast(list[Tensor], self.optimizers[player].param_groups[0]["params"])
+
+    def _everybodys(self, player: str, found: MeanGradient) -> MeanGradient:
+        return found.over_ranks(self._moved(player)) if self.across_ranks else found
+
+    def _descend(self, found: MeanGradient) -> Tensor:
+        """Step the energy; returns the loss. DivergenceError if that is no number."""
+        optimizer = self.optimizers["energy"]
+        check_finite(found.loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
         self._gradients = found.gradient
-        for parameter, gradient in zip(problem.phi, self._gradients, strict=True):
-            parameter.grad = gradient
+        for parameter, gradient in zip(self._moved("energy"), self._gradients, strict=True):
+            parameter.grad = gradient if parameter.requires_grad else None
         descend(optimizer, self.settings.energy_clip)
         optimizer.zero_grad(set_to_none=True)
         self.updates += 1
-        return replace(found, outer=found.outer.detach())
+        return found.loss
 
     def parameters(self) -> tuple[Tensor, ...]:
         """What learns of the energy at present."""
-        return tuple(p for p in self.optimizers["energy"].param_groups[0]["params"] if p.requires_grad)
+        return tuple(p for p in self._moved("energy") if p.requires_grad)
 
     def energy_loss(self, batch: Batch, logits: Tensor, state: State | None = None) -> Tensor:
         """(batch,) the objective at fresh candidates; ``state`` where the energy has been prepared already."""
@@ -199,12 +236,16 @@ class LearnedLoss:
         return energies[:, 0], energies[:, 1:]
 
     def _update_source(self, source: AugmentedNet, batch: Batch, logits: Tensor) -> None:
+        self.network.train()
         with frozen(self.network):
             loss = source.loss(Situation(logits, batch.y, batch.mask, batch.x, self.network, self.prepare(batch)))
-        optimizer = self.optimizers["source"]
-        optimizer.zero_grad(set_to_none=True)
-        weighted_mean(loss, batch.weight).backward()
-        optimizer.step()
+        mean = weighted_mean(loss, batch.weight)
+        gradient = torch.autograd.grad(mean, self._moved("source"), allow_unused=True)
+        found = self._everybodys("source", MeanGradient(mean.detach(), gradient, len(logits)))
+        for parameter, slope in zip(self._moved("source"), found.gradient, strict=True):
+            parameter.grad = slope
+        self.optimizers["source"].step()
+        self.optimizers["source"].zero_grad(set_to_none=True)
 
     def prepare(self, batch: Batch) -> State:
         """What the energy keeps of the batch's x."""

@@ -1,0 +1,107 @@
+"""What the drop-in loss refuses to be given: numbers that are none."""
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct import EnergyLoss
+from enstruct.errors import DataError, DivergenceError
+
+BAD = {"NaN": torch.nan, "inf": torch.inf}
+
+
+def given(outputs, n=4):
+    torch.manual_seed(0)
+    if outputs == "labels":
+        return torch.randn(n, 3), (torch.rand(n, 3) < 0.4).float(), torch.randn(n, 5)
+    if outputs == "tags":
+        return torch.randn(n, 6, 3), torch.randint(3, (n, 6)), torch.randn(n, 6, 5)
+    return torch.randn(n, 3, 8, 8), torch.randint(3, (n, 8, 8)), torch.randn(n, 5, 8, 8)
+
+
+@pytest.mark.parametrize("outputs", ["labels", "tags", "masks"])
+@pytest.mark.parametrize("held", [*BAD, "-inf"])
+@pytest.mark.parametrize("warmup", [0, 5])
+def test_features_that_are_not_finite(outputs, held, warmup):
+    """Whether or not the energy reads them yet."""
+    criterion = EnergyLoss(5, 3, outputs=outputs, warmup=warmup)
+    logits, y, features = given(outputs)
+    features[1, 2] = BAD.get(held, -torch.inf)
+    for training in (True, False):
+        with pytest.raises(DataError, match=f"features hold {held.lstrip('-')}.*finite") as found:
+            criterion.train(training)(logits, y, features)
+        assert len(str(found.value)) <= 300
+    assert criterion._seen is None  # it is not kept for an update
+
+
+@pytest.mark.parametrize("outputs", ["labels", "tags", "masks"])
+@pytest.mark.parametrize("held", BAD)
+def test_logits_that_are_not_finite(outputs, held):
+    criterion = EnergyLoss(5, 3, outputs=outputs)
+    logits, y, features = given(outputs)
+    logits[1, 2, ...] = BAD[held]
+    with pytest.raises(DivergenceError, match=f"logits hold {held}: those given to the loss must be finite") as found:
+        criterion(logits, y, features)
+    assert len(str(found.value)) <= 300
+
+
+def test_float16_logits_that_overflow():
+    logits, y, features = given("labels")
+    with pytest.raises(DivergenceError, match=r"logits hold inf.*overflows a low precision"):
+        EnergyLoss(5, 3)((logits * 1e6).half(), y, features.half())
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_large_finite_numbers_are_numbers(dtype):
+    logits, y, features = given("labels")
+    criterion = EnergyLoss(5, 3)
+    features[0, 0], features[1, 1] = 6e4, -6e4
+    assert torch.isfinite(criterion(logits.to(dtype), y, features.to(dtype)))
+
+
+@pytest.mark.parametrize(("outputs", "axis"), [("tags", -1), ("masks", 1)])
+def test_all_classes_of_a_place_ruled_out(outputs, axis):
+    """One that has a truth, that is: elsewhere it is padding."""
+    criterion = EnergyLoss(5, 3, outputs=outputs)
+    logits, y, features = given(outputs)
+    some = logits.clone()
+    some.select(axis, 2).fill_(-torch.inf)
+    y = y.clamp(max=1)
+    assert torch.isfinite(criterion(some, y, features))
+    (logits[0, 0] if outputs == "tags" else logits[0, :, 0, 0]).fill_(-torch.inf)
+    with pytest.raises(DivergenceError, match="-inf for every class of a place"):
+        criterion(logits, y, features)
+    y.view(len(y), -1)[0, 0] = -100
+    assert torch.isfinite(criterion(logits, y, features))
+
+
+def test_a_label_ruled_out():
+    logits, y, features = given("labels")
+    logits[0, 0] = -torch.inf
+    with pytest.raises(DivergenceError, match="logits hold -inf"):
+        EnergyLoss(5, 3)(logits, y, features)
+
+
+@pytest.mark.parametrize("held", BAD)
+@pytest.mark.parametrize("outputs", ["tags", "masks"])
+def test_places_without_a_truth_may_hold_anything(held, outputs):
+    torch.manual_seed(0)
+    criterion = EnergyLoss(5, 3, "seal-margin", outputs=outputs, warmup=0)
+    logits, y, features = given(outputs)
+    y[:, -1] = -100
+    blank = (y < 0).unsqueeze(1 if outputs == "masks" else -1)
+    expected = criterion(logits, y, features.masked_fill(blank, 0.0))  # pixels beside them do see features
+    holed = logits.masked_fill(blank, BAD[held]).requires_grad_()
+    found = criterion(holed, y, features.masked_fill(blank, BAD[held]))
+    found.backward()
+    torch.testing.assert_close(found, expected)
+    assert torch.isfinite(holed.grad).all()
+    assert np.isfinite(criterion.update())
+
+
+def test_targets_that_are_not_finite():
+    logits, y, features = given("labels")
+    for wrong in (torch.nan, torch.inf):
+        y[1, 1] = wrong
+        with pytest.raises(DataError, match="y must hold 0 and 1 alone"):
+            EnergyLoss(5, 3)(logits, y, features)
