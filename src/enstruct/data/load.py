@@ -11,6 +11,7 @@ from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
+from enstruct.data.numbers import whole
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
@@ -98,9 +99,10 @@ def load_protocol(
         train, test = (_read_part(entry, part) for part in ("train", "test"))
         return [imputed(held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed))]
     number, dash, fold = split.partition("-")
-    if fold != "fold" or not dash or not number.isdecimal():
+    folds = whole(number)
+    if fold != "fold" or not dash or folds is None:
         raise unknown_name("split", split, ("auto", "published", "10-fold"))
-    return Folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
+    return Folds(drop_empty_rows(load(source, "full", labels, drop)), folds, seed)
 
 
 def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:

@@ -17,12 +17,15 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from enstruct.checks import check_whole
 from enstruct.errors import ConfigError, DataError
 
 log = logging.getLogger("enstruct")
 Grid = NDArray[Any]
 MOST_PIXELS = 512 * 512
 """Of one image: beyond it training and prediction would fill the memory with feature maps."""
+LEAST = -(2**31)
+"""Value of a mask."""
 MOST_CLASSES = 64
 """Values of a mask that are taken as classes without being told so."""
 
@@ -106,7 +109,12 @@ class MaskFormat:
 
     @classmethod
     def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
-        """From training and validation masks. DataError for one class only, or greys nobody has explained."""
+        """From training and validation masks. DataError for one class only, or greys nobody has explained; ConfigError for values
+        that no mask holds."""
+        values = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
+        for name, value in (values | {"ignore": ignore, "binarise": binarise}).items():
+            if value is not None:
+                check_whole(LEAST, **{name: value})
         if binarise is not None:
             if classes is not None:
                 raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
