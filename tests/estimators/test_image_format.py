@@ -154,3 +154,17 @@ def test_masks_are_resized_by_the_nearest_pixel():
 def test_masks_that_do_not_fit_their_images(masks, what):
     with pytest.raises(DataError, match=what):
         as_masks(masks, as_images([np.zeros((2, 2))]))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ignore": "x"}, {"ignore": 1.5}, {"ignore": True}, {"binarise": "x"}, {"binarise": [128]}, {"classes": ["a", "b"]}]
+)
+def test_values_that_no_mask_holds(wrong):
+    with pytest.raises(ConfigError, match="must be a whole number"):
+        MaskFormat.fit([np.array([[0, 1]])], **{"classes": None, "ignore": None, "binarise": None, **wrong})
+
+
+def test_any_whole_number_may_be_ignored():
+    mask = np.array([[0, 1, -1, 65535]])
+    assert MaskFormat.fit([mask], (0, 1, 65535), -1, None).encode([mask]).tolist() == [[[0, 1, -1, 2]]]
+    assert MaskFormat.fit([mask], (0, 1, -1), np.int64(65535), None).encode([mask]).tolist() == [[[0, 1, 2, -1]]]
