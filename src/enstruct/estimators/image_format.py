@@ -67,7 +67,7 @@ class ImageFormat:
                     f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}. (One image goes in a "
                     "list: [image].)"
                 )
-            largest = _shares(image).max()
+            largest = _shares(image.max())
             if largest > 10 * max(self.most, 1.0) or (_has_shares(image) and self.most > 1):
                 raise DataError(
                     f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
@@ -84,16 +84,13 @@ class ImageFormat:
         return np.stack(ready)
 
     def _resized(self, image: Grid) -> NDArray[np.float32]:
-        values = _shares(image)
-        if self.size is None:
-            height, width = image.shape[:2]
-            if height * width > MOST_PIXELS:
-                raise DataError(
-                    f"An image has {height}x{width} pixels, more than {MOST_PIXELS}: pass size=(height, width), to which "
-                    "images are resized for the network; masks come back in the images' own size."
-                )
-            return values
-        return resize(values, self.size)
+        height, width = image.shape[:2]
+        if self.size is None and height * width > MOST_PIXELS:  # before memory is taken for its numbers
+            raise DataError(
+                f"An image has {height}x{width} pixels, more than {MOST_PIXELS}: pass size=(height, width), to which "
+                "images are resized for the network; masks come back in the images' own size."
+            )
+        return _shares(image) if self.size is None else resize(_shares(image), self.size)
 
 
 @dataclass(frozen=True)
@@ -242,5 +239,5 @@ def _has_shares(image: Grid) -> bool:
 
 def _shares(image: Grid) -> NDArray[np.float32]:
     if _has_shares(image):
-        return (image / np.iinfo(image.dtype).max).astype(np.float32)
+        return np.divide(image, np.iinfo(image.dtype).max, dtype=np.float32)
     return image.astype(np.float32)
