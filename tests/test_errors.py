@@ -25,6 +25,13 @@ def test_a_file_s_error_says_where_and_is_cut_too():
     assert (error.path, error.line, len(error.column)) == ("songs.csv", 3, 10**6)
 
 
+def test_a_long_path_leaves_room_for_what_is_wrong():
+    path = "/".join(["folder" * 10] * 50) + "/songs.csv"
+    error = ParseError("this is what is wrong", path, 3, "loud")
+    assert str(error).endswith("/songs.csv, line 3, column 'loud': this is what is wrong")
+    assert error.path == path
+
+
 def test_values_are_quoted_in_few_characters():
     assert shown("pop") == "'pop'"
     assert shown([1, 2]) == "[1, 2]"

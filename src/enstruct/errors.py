@@ -51,7 +51,7 @@ class ParseError(DataError):
     """
 
     def __init__(self, message: str, path: Path | str, line: int | None = None, column: str | None = None) -> None:
-        where = str(path) if line is None else f"{path}, line {line}"
+        where = shortened(str(path), MOST_CHARACTERS // 2) + ("" if line is None else f", line {line}")
         if column is not None:
             where += f", column {shown(column)}"
         super().__init__(f"{where}: {message}")

@@ -134,8 +134,9 @@ def replace_folder(path: Path, fill: Callable[[Path], Any]) -> None:
             os.replace(path, old)
         os.replace(new, path)
     except (OSError, SafetensorError, SaveError) as error:
+        reason = error.__cause__ or error  # a SaveError's own advice and path would stand there twice
         raise SaveError(
-            f"Could not save to {path}: {error}. Nothing was changed; free some space or choose another place."
+            f"Could not save to {path}: {reason}. Nothing was changed; free some space or choose another place."
         ) from error
     finally:
         if old.exists() and not path.exists():

@@ -294,3 +294,10 @@ def test_words_are_there(tmp_path):
         read_conll(write(tmp_path / "a.conll", "a\tN\n\tV\n"))
     with pytest.raises(ParseError, match=r"line 3: there is no word before"):
         read_tagged(write(tmp_path / "a.conllu", UNIVERSAL.replace("\tde\tde", "\t\tde")))
+
+
+def test_long_marks_are_cut_in_messages(tmp_path):
+    for text in ("<{0}> x </b>\n", "x </{0}>\n", "<a> x <{0}> y\n", "<{0}> x\n"):
+        with pytest.raises(ParseError, match=r"a\.tagged, line 1: .*x+…x+>") as said:
+            read_citations(write(tmp_path / "a.tagged", text.format("x" * 10**5)))
+        assert len(str(said.value)) <= 300

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.hierarchy import Hierarchy
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 
 MOST_COLUMNS = 2**25
 """Of files: numbers beyond it are hashes or slips, and every column takes some memory, a name at least."""
@@ -56,5 +56,5 @@ def same_columns(reference: Dataset, other: Dataset) -> Dataset:
             raise DataError(f"{other.name or 'the second file'} has {len(b)} {kind.replace('_', ' ')}, expected {len(a)}.")
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             if x != y:
-                raise DataError(f"{kind.replace('_names', '')} {i} is {y!r} in {other.name!r} but {x!r} before.")
+                raise DataError(f"{kind.replace('_names', '')} {i} is {shown(y)} in {other.name!r} but {shown(x)} before.")
     return other

@@ -14,7 +14,7 @@ from enstruct.data.npz import read_npz
 from enstruct.data.numbers import whole
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
-from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
+from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
 COMPRESSED = (".xz", ".gz", ".bz2")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
@@ -44,14 +44,18 @@ def read_file(
     if kind in (".csv", ".tsv"):
         return read_csv(path, labels, drop, label_names)
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF and CSV files: leave it out.")
+        raise DataError(
+            f"{path} says itself which its labels are; labels={shown(labels)} is for ARFF and CSV files: leave it out."
+        )
     if drop and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={[*drop]!r} is not for this kind.")
+        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={shown([*drop])} is not for this kind.")
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
         return read_npz(path, labelled=labels is None)
-    raise DataError(f"{path}: unknown kind of file {kind!r}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
+    raise DataError(
+        f"{path}: unknown kind of file {shown(kind)}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2."
+    )
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
@@ -125,4 +129,4 @@ def _read_part(entry: Entry, part: str) -> Dataset:
 
 def _not_there(source: Path | str) -> DatasetNotFoundError:
     hint = unknown_name("data set", source, CATALOGUE)
-    return DatasetNotFoundError(f"There is no file {str(source)!r}, and: {hint}")
+    return DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
