@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import MOST_COLUMNS, Dataset, most_columns
 from enstruct.data.load import load, read_file
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.svmlight import read_svmlight
@@ -204,12 +204,17 @@ def test_blank_lines_of_a_file_with_a_header_are_rows_if_it_counts_them(tmp_path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2 1000000000 3\n0 0:1\n1 1:1\n", "line 1: the header promises 1000000000 features, too many for a file of"),
+        (
+            "2 1000000000 3\n0 0:1\n1 1:1\n",
+            "line 1: the header promises 1000000000 features, more than the 4194304 of a file of this size",
+        ),
         ("2 3 1000000000000\n0 0:1\n1 1:1\n", "line 1: the header promises 1000000000000 labels"),
         (f"2 3 {10**24}\n0 0:1\n1 1:1\n", "line 1: the header promises .* labels"),
         (f"2 {'9' * 5000} 3\n0 0:1\n1 1:1\n", "line 1: the header promises .* features"),
         (f"{10**24} 3 3\n0 0:1\n1 1:1\n", "line 1: the header promises .* rows, the file has 2"),
         ("2 33554432 3\n0 0:1\n1 1:1\n", "line 1: the header promises 33554432 features"),
+        ("0 33554431:1\n", "line 1: the number 33554431 means as many columns, more than 4194304"),
+        ("33554431 0:1\n", "line 1: the number 33554431 means as many columns, more than 4194304"),
         (f"0 {'9' * 5000}:1\n", "line 1: the number 9+…9+ means as many columns"),
         (f"{'9' * 5000} 0:1\n", "line 1: the number 9+…9+ means as many columns"),
         (f"0 {'0' * 5000}:1\n", "line 1: the number 0+…0+ means as many columns"),
@@ -295,6 +300,7 @@ def test_what_expands_to_nothing_is_not_expanded(tmp_path, monkeypatch, method):
         (csr([1.0], [0], [0, 1, 1], [2.0, 3.0]), "X_shape must be a list of whole numbers"),
         (csr(["a"], [0], [0, 1, 1], [2, 3]), "X_data must be a list of numbers"),
         (csr([[1.0]], [0], [0, 1, 1], [2, 3]), "X_data must be a list of numbers"),
+        (csr([1.0], [0], [0, 1, 1], [2, 2**25]), "X has 33554432 columns, more than the 4194304"),
         ({"X": np.zeros((2, 2)), "feature_names": np.array([["a", "b"], ["c", "d"]])}, "2 x 2 names for 2 columns"),
     ],
 )
@@ -302,3 +308,20 @@ def test_arrays_without_sense_are_explained(tmp_path, arrays, message):
     np.savez(tmp_path / "d.npz", **{"Y": np.ones((2, 1)), **arrays})
     with pytest.raises(ParseError, match=message):
         read_npz(tmp_path / "d.npz")
+
+
+def test_columns_may_be_as_many_as_entries_or_a_model_account_for():
+    assert most_columns(0) == 2**22
+    assert most_columns(2**20) == 2**24
+    assert most_columns(2**30) == MOST_COLUMNS
+    assert most_columns(0, 2**24) == 2**24
+
+
+def test_a_model_s_widths_are_taken_of_small_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("enstruct.data.dataset.ROOMY", 100)
+    np.savez(tmp_path / "d.npz", **csr([1.0], [0], [0, 1], [1, 200]), Y=np.ones((1, 1)))
+    svm = write(tmp_path, "0 199:1\n")
+    for path in (tmp_path / "d.npz", svm):
+        assert read_file(path, n_features=200).X.shape == (1, 200)
+        with pytest.raises(ParseError, match="columns, more than"):
+            read_file(path)

@@ -14,6 +14,9 @@ from enstruct.errors import DataError, shown
 
 MOST_COLUMNS = 2**25
 """Of files: numbers beyond it are hashes or slips, and every column takes some memory, a name at least."""
+ROOMY, SHARE = 2**22, 16
+"""Columns that a file may have whatever its size (the largest published sets have a few million, and excerpts keep them), and
+beyond that for each of its entries."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Dataset:
     def has_missing(self) -> bool:
         values = self.X.data if sparse.issparse(self.X) else self.X
         return bool(np.isnan(values).any())
+
+
+def most_columns(entries: int, known: int | None = None) -> int:
+    """How many columns a file of so many entries may have, or as many as are ``known`` from another."""
+    return max(known or 0, min(MOST_COLUMNS, max(ROOMY, SHARE * entries)))
 
 
 def drop_empty_rows(data: Dataset) -> Dataset:

@@ -32,9 +32,9 @@ def read_file(
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
-    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file,
-    ``first_feature`` what its features count from; ``label_names`` what a CSV file's column of names may hold;
-    ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
+    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file, and are
+    those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a CSV
+    file's column of names may hold; ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
     """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
@@ -52,7 +52,7 @@ def read_file(
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
-        return read_npz(path, labelled=labels is None)
+        return read_npz(path, labels is None, n_features, n_labels)
     raise DataError(
         f"{path}: unknown kind of file {shown(kind)}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2."
     )

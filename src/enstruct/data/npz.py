@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import MOST_COLUMNS, Dataset
+from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.label_names import check_label_names
 from enstruct.data.opening import open_binary
 from enstruct.data.rows import as_indicator
@@ -26,12 +26,15 @@ FREE, RATIO = 2**28, 200
 """An archive may take ``FREE`` bytes of memory, and beyond that ``RATIO`` times its own size: what expands further is empty."""
 
 
-def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
-    """``labelled=False`` does not look for Y. ParseError, for an archive that would expand to many times its size as well."""
+def read_npz(path: Path | str, labelled: bool = True, n_features: int | None = None, n_labels: int | None = None) -> Dataset:
+    """``labelled=False`` does not look for Y; ``n_features`` and ``n_labels``: of the model, if there is one.
+
+    ParseError, for an archive that would expand to many times its size as well.
+    """
     wanted = [f"{name}{key}" for name in ("X", "Y")[: 1 + labelled] for key in KEYS]
     arrays = _read(path, (*wanted, "feature_names", "label_names"))
-    X = _matrix(path, arrays, "X")
-    Y = _matrix(path, arrays, "Y") if labelled else np.zeros((X.shape[0], 0), np.uint8)
+    X = _matrix(path, arrays, "X", n_features)
+    Y = _matrix(path, arrays, "Y", n_labels) if labelled else np.zeros((X.shape[0], 0), np.uint8)
     if X.shape[0] != Y.shape[0]:
         raise ParseError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}", path)
     _check_finite(path, X)
@@ -119,9 +122,9 @@ def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
+def _matrix(path: Path | str, arrays: dict[str, Any], name: str, known: int | None) -> Any:
     if name in arrays:
-        return _checked(path, name, arrays[name])
+        return _checked(path, name, arrays[name], known)
     if not all(f"{name}{key}" in arrays for key in KEYS[1:]):
         raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape", path)
     data, indices, indptr, shape = parts = [arrays[f"{name}{key}"] for key in KEYS[1:]]
@@ -135,14 +138,18 @@ def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
         raise ParseError(f"{name}_data, {name}_indices, {name}_indptr, {name}_shape are no CSR matrix ({error})", path) from error
     matrix.sum_duplicates()
-    return _checked(path, name, matrix)
+    return _checked(path, name, matrix, known)
 
 
-def _checked(path: Path | str, name: str, matrix: Any) -> Any:
+def _checked(path: Path | str, name: str, matrix: Any, known: int | None) -> Any:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {shown(matrix.dtype)}", path)
-    if matrix.shape[1] > MOST_COLUMNS:
-        raise ParseError(f"{name} has {matrix.shape[1]} columns, more than {MOST_COLUMNS}: number those that occur from 0", path)
+    most = most_columns(int(matrix.size), known)
+    if matrix.shape[1] > most:
+        raise ParseError(
+            f"{name} has {matrix.shape[1]} columns, more than the {most} of an array of its size: number those that occur from 0",
+            path,
+        )
     return matrix
 
 

@@ -15,13 +15,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from enstruct.data.dataset import MOST_COLUMNS, Dataset
+from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.numbers import is_number, whole
 from enstruct.data.opening import read_lines
 from enstruct.errors import ParseError, shortened, shown
-
-ROOMY = 2**22
-"""Columns a header may declare whatever the file's size: the largest published sets have a few million, excerpts keep them."""
 
 
 def read_svmlight(
@@ -36,12 +33,14 @@ def read_svmlight(
     first = next((i for i, (_, line) in enumerate(lines) if line), 0)
     header = _header(lines[first][1]) if lines else None
     body = _rows(lines[first + 1 :] if header else lines, header[0] if header else 0)
+    entries = sum(line.count(":") + line.count(",") + 1 for _, line in body)
+    limits = most_columns(entries, n_features), most_columns(entries, n_labels)
     if header:
-        _check_header(path, lines[first][0], header, body)
+        _check_header(path, lines[first][0], header, len(body), limits)
         n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
     if not body:
         raise ParseError("no rows", path)
-    checked = [_check(path, number, line) for number, line in body]
+    checked = [_check(path, number, line, limits) for number, line in body]
     label_sets = [labels for labels, _ in checked]
     features = "\n".join(f"0 {row}" for _, row in checked)
     if first_feature is None:
@@ -74,21 +73,20 @@ def _header(line: str) -> tuple[int, int, int] | None:
     return cast(tuple[int, int, int], (rows, features, labels))
 
 
-def _check_header(path: Path | str, number: int, header: tuple[int, int, int], body: list[tuple[int, str]]) -> None:
+def _check_header(path: Path | str, number: int, header: tuple[int, int, int], rows: int, limits: tuple[int, int]) -> None:
     """ParseError for counts that the file does not hold, before memory is taken for them."""
-    if header[0] != len(body):
-        raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, number)
-    entries = sum(line.count(":") + line.count(",") + 1 for _, line in body)
-    for count, what in zip(header[1:], ("features", "labels"), strict=True):
-        if count > MOST_COLUMNS or count > max(ROOMY, entries):
+    if header[0] != rows:
+        raise ParseError(f"the header promises {header[0]} rows, the file has {rows}", path, number)
+    for count, most, what in zip(header[1:], limits, ("features", "labels"), strict=True):
+        if count > most:
             raise ParseError(
-                f"the header promises {count} {what}, too many for a file of {entries} entries: number those that occur",
+                f"the header promises {count} {what}, more than the {most} of a file of this size: number those that occur",
                 path,
                 number,
             )
 
 
-def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
+def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) -> tuple[list[int], str]:
     """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
     head, tokens = ("", line.split()) if line[:1].strip() == "" or ":" in line.split(" ", 1)[0] else _head(line)
     previous = -1
@@ -99,21 +97,21 @@ def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
             raise ParseError(f"expected feature:value, found {shown(token)}", path, number)
         if index <= previous:
             raise ParseError(f"feature {shortened(digits, 20)} is repeated or out of order", path, number)
-        previous = _place(path, number, digits, index)
+        previous = _place(path, number, digits, index, limits[0])
     labels = []
     for label in filter(None, head.split(",")):
         size = whole(label[1:] if label[0] in "+-" else label)
         if size is None:
             raise ParseError(f"labels must be whole numbers joined by commas, found {shown(head)}", path, number)
-        labels.append(-size if label[0] == "-" else _place(path, number, label, size))
+        labels.append(-size if label[0] == "-" else _place(path, number, label, size, limits[1]))
     return labels, " ".join(tokens)
 
 
-def _place(path: Path | str, number: int, text: str, index: int) -> int:
+def _place(path: Path | str, number: int, text: str, index: int, most: int) -> int:
     """A feature's or label's number, which is its column."""
-    if index >= MOST_COLUMNS:
+    if index > most:
         raise ParseError(
-            f"the number {shortened(text, 20)} means as many columns, more than {MOST_COLUMNS}: number those that occur",
+            f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur",
             path,
             number,
         )
