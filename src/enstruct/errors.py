@@ -1,7 +1,8 @@
 """The library's own error tree: every message says what was wrong, where, and how to mend it.
 
 Each class also derives from the built-in that callers (scikit-learn above all) expect, so
-``except ValueError`` keeps working around bad data.
+``except ValueError`` keeps working around bad data. Messages have at most ``MOST_CHARACTERS``: what is shown of a file may be of
+any size, and the cut is made here, in the middle, for every error.
 """
 
 from __future__ import annotations
@@ -10,9 +11,33 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+MOST_CHARACTERS = 300
+"""Of a message."""
+
+
+def shortened(text: str, most: int) -> str:
+    """``text``, or, where it is longer than ``most`` characters, its beginning and its end around an ellipsis."""
+    if len(text) <= most:
+        return text
+    end = 2 * (most - 1) // 5
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def shown(value: object, most: int = 60) -> str:
+    """How a message quotes a value that may be of any size: its ``repr``, cut to about ``most`` characters."""
+    if isinstance(value, str):
+        return shortened(repr(shortened(value, most)), 2 * most)  # what cannot be printed takes several characters
+    try:
+        return shortened(repr(value), most)
+    except ValueError:  # a whole number of more digits than Python writes
+        return f"<{type(value).__name__} of very many digits>"
+
 
 class EnstructError(Exception):
-    """Base of every error raised on purpose by enstruct."""
+    """Base of every error raised on purpose by enstruct; of a message longer than ``MOST_CHARACTERS`` the middle is left out."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shortened(arg, MOST_CHARACTERS) if isinstance(arg, str) else arg for arg in args))
 
 
 class DataError(EnstructError, ValueError):
@@ -26,9 +51,9 @@ class ParseError(DataError):
     """
 
     def __init__(self, message: str, path: Path | str, line: int | None = None, column: str | None = None) -> None:
-        where = str(path) if line is None else f"{path}, line {line}"
+        where = shortened(str(path), MOST_CHARACTERS // 2) + ("" if line is None else f", line {line}")
         if column is not None:
-            where += f", column {column!r}"
+            where += f", column {shown(column)}"
         super().__init__(f"{where}: {message}")
         self.path, self.line, self.column = str(path), line, column
 
@@ -75,7 +100,8 @@ class ConstantLabelWarning(EnstructWarning):
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> ConfigError:
     """A ConfigError that names the nearest known spelling."""
     names = sorted(known)
+    wanted = shortened(given, 60) if isinstance(given, str) else shown(given)
     alike = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(str(given).lower(), alike, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(wanted.lower(), alike, n=1, cutoff=0.4)
     hint = f" Did you mean {alike[close[0]]!r}?" if close else ""
-    return ConfigError(f"Unknown {kind} {given!r}.{hint} Known: {', '.join(names)}.")
+    return ConfigError(f"Unknown {kind} {shown(given)}.{hint} Known: {', '.join(names)}.")

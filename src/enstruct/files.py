@@ -96,9 +96,10 @@ def _saving(path: Path) -> Iterator[None]:
     """The system's errors as SaveError."""
     try:
         yield
-    except SaveError:
-        raise
     except (OSError, SafetensorError) as error:
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if isinstance(error, SaveError) and error.__cause__ is None:
+            raise
+        cause = error.__cause__ if isinstance(error, SaveError) else error  # of a file in the folder: its own path says nothing
+        full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
         mend = "free some space" if full else "choose another place"
-        raise SaveError(f"Could not write {path}: {error}. Nothing was changed; {mend}.") from error
+        raise SaveError(f"Could not write {path}: {cause}. Nothing was changed; {mend}.") from error

@@ -187,3 +187,35 @@ def test_a_label_may_be_dropped_too(tmp_path):
 def test_missing_file():
     with pytest.raises(DatasetNotFoundError, match="no file"):
         read_arff("nowhere.arff")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("1.5, YES", "1e400, YES", r"line 11, column 'a b': '1e400' is not a number: it is too large, or infinite"),
+        ("1.5, YES", "-inf, YES", r"line 11, column 'a b': '-inf' is not a number: it is too large"),
+        ("1.5, YES", "9" * 5000 + ", YES", r"line 11, column 'a b': '9+…9+' is not a number: it is too large"),
+        ("1.5, YES", "1_000, YES", r"line 11, column 'a b': '1_000' is not a number"),
+        ("-C -2", "-C -" + "9" * 5000, "6 columns"),
+    ],
+)
+def test_numbers_beyond_all_bounds(tmp_path, old, new, message):
+    with pytest.raises(ParseError, match=message):
+        read_arff(write(tmp_path, DENSE.replace(old, new)))
+
+
+def test_numbers_of_attributes_beyond_all_bounds(tmp_path):
+    with pytest.raises(ParseError, match=r"line 8: bad entry '9+…9+ 1': expected"):
+        read_arff(write(tmp_path, SPARSE.replace("{0 1,", "{" + "9" * 5000 + " 1,")))
+
+
+def test_long_cells_are_cut_and_blanks_take_no_time(tmp_path):
+    with pytest.raises(ParseError) as said:
+        read_arff(write(tmp_path, DENSE.replace("1.5, YES", "x" * 10**6 + ", " + "y" * 10**6)))
+    assert len(str(said.value)) <= 300
+    blanks = DENSE.replace("'dark blue', 1", "'dark blue'," + " " * 200_000 + "1")
+    assert len(read_arff(write(tmp_path, blanks))) == 2
+
+
+def test_cells_that_say_nan_are_missing(tmp_path):
+    assert np.isnan(read_arff(write(tmp_path, DENSE.replace("1.5, YES", "NaN, YES"))).X[0, 0])

@@ -201,3 +201,35 @@ def test_the_same_rows_as_in_an_archive(write, tmp_path, monkeypatch, blocks):
     np.testing.assert_array_equal(data.X, archive.X)
     assert (data.Y != archive.Y).nnz == 0
     assert (data.feature_names, data.label_names) == (archive.feature_names, archive.label_names)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "message"),
+    [
+        ("a,y\n1,0\n1e400,1\n", "y", r"line 3, column 'a': '1e400' is no number: it is too large, or infinite"),
+        ("a,y\n1,0\n-inf,1\n", "y", r"line 3, column 'a': '-inf' is no number: it is too large, or infinite"),
+        ("a,y\n1_000,0\n2,1\n", "y", r"line 2, column 'a': '1_000' is no number"),
+        (f"a,y\n{'9' * 5000},0\n", "y", r"line 2, column 'a': '9+…9+' is no number: it is too large"),
+        ("a,y\n1,0\n2,1_0\n", -1, None),
+        ("a,y\n1,3\n2,0.37\n3,1.52\n", "y", r"line 3, column 'y': '0.37' is a number with a fraction, and no label"),
+        ("a;y\n1;0,37\n2;1,52\n", "y", r"line 2, column 'y': '0,37' is a number with a fraction, and no label"),
+        (f"a,y\n{'x' * 100_000},0\n", "y", r"line 2, column 'a': 'x+…x+' is no number: make 0/1 columns"),
+    ],
+)
+def test_numbers_and_names_are_told_apart(write, text, labels, message):
+    if message is None:
+        assert read_csv(write(text), labels).label_names == ("0", "1_0")
+        return
+    with pytest.raises(ParseError, match=message) as said:
+        read_csv(write(text), labels)
+    assert len(str(said.value)) <= 300
+
+
+def test_names_that_are_numbers_with_fractions_say_so(write):
+    assert read_csv(write("a,y\n1,1.1;\n2,1.2\n"), "y").label_names == ("1.1", "1.2")
+    assert read_csv(write("a,y\n1,1.1\n2,pop\n"), "y").label_names == ("1.1", "pop")
+    assert read_csv(write("a,y\n1,1.0\n2,3.0\n"), "y").label_names == ("1.0", "3.0")
+
+
+def test_brackets_and_blanks_take_no_time(write):
+    assert read_csv(write("a,y\n1,[" + " " * 100_000 + "x\n2,pop\n"), "y").label_names[1] == "pop"

@@ -1,8 +1,11 @@
 """Folders of images and masks in the forms people have them."""
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
 from enstruct.data.image_folders import (
     load_picture_parts,
@@ -160,3 +163,74 @@ def test_the_known_near_duplicates_of_the_horses(real_data):
     assert [len(part) for part in vars(parts).values()] == [160, 40, 128]
     pairs = {frozenset((int(p["first"]), int(p["second"]))) for p in near_duplicate_pictures(parts) if p["in"] != p["also in"]}
     assert pairs == {frozenset(pair) for pair in ((3, 145), (5, 17), (70, 218), (239, 273))}
+
+
+def short_header(raw):
+    """Of a PNG, with a right checksum."""
+    return raw[:8] + (12).to_bytes(4, "big") + raw[12:28] + zlib.crc32(raw[12:28]).to_bytes(4, "big") + raw[29:]
+
+
+def as_fractions(tag):
+    """A TIFF that declares these numbers as fractions."""
+
+    def damage(raw):
+        at, wrong = int.from_bytes(raw[4:8], "little"), bytearray(raw)
+        for entry in range(at + 2, at + 2 + 12 * int.from_bytes(raw[at : at + 2], "little"), 12):
+            if int.from_bytes(raw[entry : entry + 2], "little") == tag:
+                wrong[entry + 2] = 5
+        return bytes(wrong)
+
+    return damage
+
+
+@pytest.mark.filterwarnings("ignore")  # Pillow's own
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        ("png", short_header),
+        ("bmp", lambda raw: raw[:46] + (300).to_bytes(4, "little") + raw[50:]),
+        ("tif", as_fractions(256)),  # the width
+        ("tif", as_fractions(273)),  # where strips begin
+        ("tif", lambda raw: raw[:60]),
+        ("jpg", lambda raw: raw[:200]),
+    ],
+)
+def test_whatever_is_wrong_with_an_image_its_file_is_named(tmp_path, suffix, damage):
+    path = tmp_path / f"a.{suffix}"
+    write(path, RNG.integers(256, size=(6, 5)))
+    path.write_bytes(damage(path.read_bytes()))
+    for read in (read_image, read_mask):
+        with pytest.raises(ParseError, match=rf"a\.{suffix}: cannot be read as an image"):
+            read(path)
+
+
+@pytest.mark.parametrize("error", [SyntaxError, struct.error, OverflowError, KeyError, MemoryError])
+def test_pillow_s_errors_are_the_reader_s(tmp_path, monkeypatch, error):
+    write(tmp_path / "a.png", np.zeros((3, 3)))
+
+    def convert(self, mode):
+        raise error("out of sorts")
+
+    monkeypatch.setattr(Image.Image, "convert", convert)
+    with pytest.raises(ParseError, match=r"a\.png: cannot be read as an image \('?out of sorts'?\)"):
+        read_image(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("side", [9_000, 13_000, 30_000])
+def test_images_are_refused_by_their_header(tmp_path, monkeypatch, side):
+    """Pillow itself warns of the second and refuses the third."""
+    write(tmp_path / "a.png", np.zeros((1, 1)))
+    raw = bytearray((tmp_path / "a.png").read_bytes())
+    raw[16:24] = 2 * side.to_bytes(4, "big")
+    raw[29:33] = zlib.crc32(raw[12:29]).to_bytes(4, "big")
+    (tmp_path / "a.png").write_bytes(raw)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: pytest.fail("decoded"))
+    for read in (read_image, read_mask):
+        with pytest.raises(ParseError, match=r"a\.png: .*pixels"):
+            read(tmp_path / "a.png")
+
+
+def test_sixteen_bits_become_eight_as_in_double_precision(tmp_path):
+    values = np.arange(2**16).reshape(256, 256)
+    Image.fromarray(values.astype(np.uint16)).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png")[..., 0], (values / 257).round())

@@ -2,13 +2,15 @@
 
 import bz2
 import gzip
+import io
 import lzma
+import zipfile
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import MOST_COLUMNS, Dataset, most_columns
 from enstruct.data.load import load, read_file
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.svmlight import read_svmlight
@@ -197,3 +199,129 @@ def test_blank_lines_of_a_file_with_a_header_are_rows_if_it_counts_them(tmp_path
     np.testing.assert_array_equal(counted.X.toarray(), [[0, 1, 0], [0, 0, 3], [0, 0, 0]])
     assert counted.first_feature is None
     assert read_svmlight(write(tmp_path, "0 00:1 1:2\n")).first_feature == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "2 1000000000 3\n0 0:1\n1 1:1\n",
+            "line 1: the header promises 1000000000 features, more than the 4194304 of a file of this size",
+        ),
+        ("2 3 1000000000000\n0 0:1\n1 1:1\n", "line 1: the header promises 1000000000000 labels"),
+        (f"2 3 {10**24}\n0 0:1\n1 1:1\n", "line 1: the header promises .* labels"),
+        (f"2 {'9' * 5000} 3\n0 0:1\n1 1:1\n", "line 1: the header promises .* features"),
+        (f"{10**24} 3 3\n0 0:1\n1 1:1\n", "line 1: the header promises .* rows, the file has 2"),
+        ("2 33554432 3\n0 0:1\n1 1:1\n", "line 1: the header promises 33554432 features"),
+        ("0 33554431:1\n", "line 1: the number 33554431 means as many columns, more than 4194304"),
+        ("33554431 0:1\n", "line 1: the number 33554431 means as many columns, more than 4194304"),
+        (f"0 {'9' * 5000}:1\n", "line 1: the number 9+…9+ means as many columns"),
+        (f"{'9' * 5000} 0:1\n", "line 1: the number 9+…9+ means as many columns"),
+        (f"0 {'0' * 5000}:1\n", "line 1: the number 0+…0+ means as many columns"),
+        (f"0 1:{'9' * 5000}\n", "line 1: expected feature:value, found '1:9+…9+'"),
+        ("0 1:1_0\n", "expected feature:value"),
+        ("1_0 1:1\n", "labels must be whole numbers"),
+        ("0 1:٣\n", "expected feature:value"),
+        ("x" * 10**6 + " 1:1\n", "labels must be whole numbers joined by commas, found 'x+…x+'$"),
+    ],
+)
+def test_svmlight_counts_are_those_of_the_file(tmp_path, text, message):
+    with pytest.raises(ParseError, match=message):
+        read_svmlight(write(tmp_path, text))
+
+
+def test_a_header_may_be_that_of_a_larger_set(tmp_path):
+    data = read_svmlight(write(tmp_path, "1 3000 50000\n+1,2 0:1\n"))
+    assert (data.X.shape, data.Y.shape, data.Y.indices.tolist()) == ((1, 3000), (1, 50000), [1, 2])
+
+
+def test_blank_lines_at_the_end_take_no_time(tmp_path):
+    assert len(read_svmlight(write(tmp_path, "0 1:1\n" + "\n" * 200_000))) == 1
+
+
+def archive(path, arrays, method=zipfile.ZIP_DEFLATED):
+    """An archive of the raw bytes of .npy files, or of arrays."""
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, content in arrays.items():
+            raw = io.BytesIO()
+            if not isinstance(content, bytes):
+                np.save(raw, content)
+            file.writestr(f"{name}.npy", content if isinstance(content, bytes) else raw.getvalue())
+    return path
+
+
+def declared(shape, dtype="<f8", data=b""):
+    """A .npy file of this header and these bytes."""
+    raw = io.BytesIO()
+    np.lib.format.write_array_header_1_0(raw, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return raw.getvalue() + data
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        declared((10**6, 10**6), data=bytes(800)),
+        declared((10**30,), data=bytes(8)),
+        declared((-1, 100), data=bytes(800)),
+        declared((10**12,), "|S0"),
+        declared((1, 2), data=bytes(17)),
+        declared((1, 1), "|O", data=bytes(8)),
+        b"\x93NUMPY\x01\x00\x20\x00" + b"(" * 32,
+        b"nothing of the kind",
+    ],
+)
+def test_shapes_are_those_of_the_bytes(tmp_path, damaged):
+    path = archive(tmp_path / "d.npz", {"X": damaged, "Y": np.eye(2)})
+    with pytest.raises(ParseError, match=r"d\.npz: not a readable .npz archive"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_what_expands_to_nothing_is_not_expanded(tmp_path, monkeypatch, method):
+    monkeypatch.setattr("enstruct.data.npz.FREE", 10**6)
+    path = archive(tmp_path / "d.npz", {"X": np.zeros((1000, 1000)), "Y": np.zeros((1000, 1))}, method)
+    with pytest.raises(ParseError, match=r"take more than .* 200 times the file's size: save .* as CSR"):
+        read_npz(path)
+    (tmp_path / "e.npz.gz").write_bytes(gzip.compress(bytes(10**7)))
+    with pytest.raises(ParseError, match="200 times the file's size"):
+        read_file(tmp_path / "e.npz.gz")
+    path = archive(tmp_path / "d.npz", {"X": np.eye(1000, 50), "Y": np.zeros((1000, 1)), "other": b"no array"}, method)
+    assert read_npz(path).X.shape == (1000, 50)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.array([[0, np.nan], [0, np.inf]])}, r"X is infinite in row 1, column 1 \(from 0\)"),
+        (csr([1.0, -np.inf], [2, 1], [0, 1, 2], [2, 3]), "X is infinite in row 1, column 1"),
+        ({"X": np.full((2, 1), np.longdouble("1e400"))}, "X is infinite in row 0, column 0"),
+        (csr([1.0], [0.0], [0, 1, 1], [2, 3]), "X_indices must be a list of whole numbers"),
+        (csr([1.0], [0], [0.0, 1.0, 1.0], [2, 3]), "X_indptr must be a list of whole numbers"),
+        (csr([1.0], [0], [0, 1, 1], [2.0, 3.0]), "X_shape must be a list of whole numbers"),
+        (csr(["a"], [0], [0, 1, 1], [2, 3]), "X_data must be a list of numbers"),
+        (csr([[1.0]], [0], [0, 1, 1], [2, 3]), "X_data must be a list of numbers"),
+        (csr([1.0], [0], [0, 1, 1], [2, 2**25]), "X has 33554432 columns, more than the 4194304"),
+        ({"X": np.zeros((2, 2)), "feature_names": np.array([["a", "b"], ["c", "d"]])}, "2 x 2 names for 2 columns"),
+    ],
+)
+def test_arrays_without_sense_are_explained(tmp_path, arrays, message):
+    np.savez(tmp_path / "d.npz", **{"Y": np.ones((2, 1)), **arrays})
+    with pytest.raises(ParseError, match=message):
+        read_npz(tmp_path / "d.npz")
+
+
+def test_columns_may_be_as_many_as_entries_or_a_model_account_for():
+    assert most_columns(0) == 2**22
+    assert most_columns(2**20) == 2**24
+    assert most_columns(2**30) == MOST_COLUMNS
+    assert most_columns(0, 2**24) == 2**24
+
+
+def test_a_model_s_widths_are_taken_of_small_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("enstruct.data.dataset.ROOMY", 100)
+    np.savez(tmp_path / "d.npz", **csr([1.0], [0], [0, 1], [1, 200]), Y=np.ones((1, 1)))
+    svm = write(tmp_path, "0 199:1\n")
+    for path in (tmp_path / "d.npz", svm):
+        assert read_file(path, n_features=200).X.shape == (1, 200)
+        with pytest.raises(ParseError, match="columns, more than"):
+            read_file(path)

@@ -11,7 +11,7 @@ from enstruct.data.load import load_protocol, load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20, stratified_folds
 from enstruct.data.synthetic import block_exclusive, sparse_topics
-from enstruct.errors import ConfigError, DataError, EnstructError
+from enstruct.errors import ConfigError, DataError, EnstructError, ParseError
 
 
 def test_split_is_60_20_20_stratified_disjoint_and_repeatable(blocks):
@@ -154,3 +154,13 @@ def test_a_single_label_is_dealt_out_to_all_folds():
     assert sorted(int(Y[fold].sum()) for fold in folds) == [1, 1, 1, 2, 2]
     assert {len(fold) for fold in folds} == {10}
     assert any(not np.array_equal(a, b) for a, b in zip(folds, stratified_folds(Y, 5, 1), strict=True))
+
+
+def test_folds_of_any_number_of_digits(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{i},1\n" for i in range(12)))
+    assert len(load_protocol(path, "3-fold", labels="y")) == 3
+    with pytest.raises(DataError, match="it makes 2 to 12 folds"):
+        load_protocol(path, "9" * 5000 + "-fold", labels="y")
+    with pytest.raises(ParseError, match="<int of very many digits> labels asked for"):
+        load_protocol(path, labels=10**5000)

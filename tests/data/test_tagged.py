@@ -265,3 +265,39 @@ def test_the_real_sets(real_data):
         assert [(len(p), p.n_tokens) for p in vars(parts).values()] == expected
     cora = load_tagged("cora", "full")
     assert (len(cora), cora.n_tokens, len({tag for row in cora.truth() for tag in row})) == (500, 11609, 13)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3 2\nthe 1 2\na 3 4\n", "line 1: the header promises 3 words, the file has 2"),
+        ("2 3\nthe 1 2\na 3 4\n", "line 1: the header promises 3 numbers a word, line 2 has 2"),
+        ("2 1000000000000\nthe 1 2\na 3 4\n", "line 1: the header promises 1000000000000 numbers"),
+        (f"{'9' * 5000} 2\nthe 1 2\na 3 4\n", r"line 1: the header promises 9+…9+ words"),
+        (f"2 {'9' * 5000}\nthe 1 2\na 3 4\n", r"line 1: the header promises 9+…9+ numbers"),
+        ("-2 2\nthe 1 2\na 3 4\n", "line 1: the header promises -2 words"),
+        ("2 -2\nthe 1 2\na 3 4\n", "line 1: the header promises -2 numbers"),
+        ("2 0\nthe 1 2\na 3 4\n", "line 1: the header promises 0 numbers"),
+        ("the 1 1e400\n", "line 1: numbers that are not finite"),
+        ("the 1 1e39\n", "line 1: numbers that are not finite in single precision"),
+        ("the 1 1_0\n", "line 1: not a word and 2 numbers"),
+        ("a" + " 1" * 1000 + "\nb\n", "line 2: not a word and 1000 numbers"),
+    ],
+)
+def test_vectors_that_are_not_there(tmp_path, text, message):
+    with pytest.raises(ParseError, match=message):
+        read_vectors(write(tmp_path / "v.txt", text))
+
+
+def test_words_are_there(tmp_path):
+    with pytest.raises(ParseError, match=r"a\.conll, line 2: there is no word before the first tab"):
+        read_conll(write(tmp_path / "a.conll", "a\tN\n\tV\n"))
+    with pytest.raises(ParseError, match=r"line 3: there is no word before"):
+        read_tagged(write(tmp_path / "a.conllu", UNIVERSAL.replace("\tde\tde", "\t\tde")))
+
+
+def test_long_marks_are_cut_in_messages(tmp_path):
+    for text in ("<{0}> x </b>\n", "x </{0}>\n", "<a> x <{0}> y\n", "<{0}> x\n"):
+        with pytest.raises(ParseError, match=r"a\.tagged, line 1: .*x+…x+>") as said:
+            read_citations(write(tmp_path / "a.tagged", text.format("x" * 10**5)))
+        assert len(str(said.value)) <= 300

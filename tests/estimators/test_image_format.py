@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators import image_format
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks, resize
 
 RNG = np.random.default_rng(0)
@@ -154,3 +155,34 @@ def test_masks_are_resized_by_the_nearest_pixel():
 def test_masks_that_do_not_fit_their_images(masks, what):
     with pytest.raises(DataError, match=what):
         as_masks(masks, as_images([np.zeros((2, 2))]))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ignore": "x"}, {"ignore": 1.5}, {"ignore": True}, {"binarise": "x"}, {"binarise": [128]}, {"classes": ["a", "b"]}]
+)
+def test_values_that_no_mask_holds(wrong):
+    with pytest.raises(ConfigError, match="must be a whole number"):
+        MaskFormat.fit([np.array([[0, 1]])], **{"classes": None, "ignore": None, "binarise": None, **wrong})
+
+
+def test_any_whole_number_may_be_ignored():
+    mask = np.array([[0, 1, -1, 65535]])
+    assert MaskFormat.fit([mask], (0, 1, 65535), -1, None).encode([mask]).tolist() == [[[0, 1, -1, 2]]]
+    assert MaskFormat.fit([mask], (0, 1, -1), np.int64(65535), None).encode([mask]).tolist() == [[[0, 1, 2, -1]]]
+
+
+@pytest.mark.parametrize("form", [ImageFormat(np.zeros(1, np.float32), np.ones(1, np.float32), None, 1.0), None])
+def test_large_images_are_refused_before_they_are_converted(monkeypatch, form):
+    giant = as_images([np.zeros((1000, 1000), dtype=np.uint8)])
+    converted, shares = [], image_format._shares
+    monkeypatch.setattr(image_format, "_shares", lambda image: converted.append(np.size(image)) or shares(image))
+    with pytest.raises(DataError, match="1000x1000"):
+        ImageFormat.fit(giant, None) if form is None else form.encode(giant)
+    assert max(converted, default=0) <= 1
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+def test_shares_are_as_exact_as_by_double_precision(dtype):
+    most = np.iinfo(dtype).max
+    every = np.arange(np.iinfo(dtype).min, most + 1).astype(dtype).reshape(1, -1, 1)
+    np.testing.assert_array_equal(image_format._shares(every), (every / most).astype(np.float32))

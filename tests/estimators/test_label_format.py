@@ -46,3 +46,27 @@ def test_columns_of_a_data_frame_are_the_labels_names(blocks, tmp_path):
 def test_the_row_of_an_unknown_label_is_named(given):
     with pytest.raises(DataError, match="NaN or None in row 1"):
         LabelFormat.infer(given)
+
+
+@pytest.mark.parametrize("names", [["a", "a\0"], ["b\0"], [1, 2**53 + 1, 0.5]])
+def test_names_that_an_array_would_change_are_refused(names):
+    with pytest.raises(DataError, match="cannot be kept as it is"):
+        LabelFormat.infer([{name} for name in names])
+
+
+def test_columns_that_an_array_would_change_are_refused():
+    with pytest.raises(DataError, match=r"'a\\x00' cannot be kept"):
+        LabelFormat.infer(pd.DataFrame(Y, columns=["a", "a\0", "b"]))
+
+
+def test_names_from_python_may_hold_any_character():
+    rows = [["a\tb"], ["c\n"], ["c\u2028", "a\tb"]]
+    labels = LabelFormat.infer(rows)
+    assert [sorted(row) for row in labels.decode(labels.encode(rows))] == [sorted(row) for row in rows]
+
+
+def test_long_names_are_cut_in_messages():
+    labels = LabelFormat.infer([["a"], ["b"]])
+    with pytest.raises(DataError, match=r"Row 0 has the label 'x+…x+', which is not among") as said:
+        labels.encode([["x" * 10**6]])
+    assert len(str(said.value)) <= 300

@@ -1,7 +1,6 @@
 """Saved models: the same answers, no code, nothing half-written."""
 
 import json
-import os
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ConfigError, ModelFileError, SaveError
-from enstruct.files import replace_file, replace_folder
+from enstruct.files import replace_file
 from enstruct.hypergradients import Alternating
 from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, PerturbedSamples, UnrolledIterates, ValueTuples

@@ -256,7 +256,9 @@ def test_odd_sentences(baseline):
 
 def test_words_without_letters_are_spelt(sentences):
     made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, characters=5).fit(*sentences)
-    assert len(made.predict([[""]])[0]) == 1
+    assert len(made.predict([["…"]])[0]) == 1
+    with pytest.raises(DataError, match="Token 0 of sentence 0 is an empty word"):
+        made.predict([[""]])
 
 
 @pytest.mark.parametrize("settings", [{"hidden": 0}, {"dropout": 2}, {"characters": -1}, {"embedding_dim": 0}, {"layers": 0}])

@@ -24,16 +24,17 @@ from scipy import sparse
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
 from enstruct.data.label_columns import counted
-from enstruct.data.numbers import is_number
+from enstruct.data.label_names import check_label_names
+from enstruct.data.numbers import overflows, to_numbers, whole
 from enstruct.data.opening import read_lines
-from enstruct.errors import ParseError
+from enstruct.errors import DataError, ParseError, shown
 
 MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
     frozenset(pair): pair[1]
     for pair in (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("-1", "1"), ("absent", "present"))
 }
 IDENTIFIER_SHARE = 0.5
-TOKEN = re.compile(r"""\s*((?:\d+\s+)?'(?:[^'\\]|\\.)*'|(?:\d+\s+)?"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
+TOKEN = re.compile(r"""\s*((?:\d+\s+)?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s*(?:,|$)|([^,]*)(?:,|$)""")
 """A value, or of sparse rows its number and it, as it is quoted."""
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
 
@@ -112,7 +113,7 @@ def _read(path: Path) -> _File:
         elif line.lower().startswith("@data"):
             in_data = True
         else:
-            raise ParseError(f"expected @attribute or @data, found {line[:40]!r}", path, number)
+            raise ParseError(f"expected @attribute or @data, found {shown(line)}", path, number)
     if not file.attributes or not in_data:
         raise ParseError("no @attribute or no @data section; is this an ARFF file?", path)
     if not file.lines:
@@ -139,7 +140,7 @@ def _attribute(path: Path, number: int, line: str) -> Attribute:
         return Attribute(name, "hierarchical", number, declared=classes)
     if kind in ("string", "date", "relational"):
         return Attribute(name, "text", number)
-    raise ParseError(f"unknown attribute type {kind!r}", path, number, name)
+    raise ParseError(f"unknown attribute type {shown(kind)}", path, number, name)
 
 
 def _unquote(text: str) -> str:
@@ -157,7 +158,7 @@ def _split(body: str) -> list[str]:
         match = TOKEN.match(body, position)
         if match is None:
             break
-        values.append(_unquote(match[1]))
+        values.append(_unquote(match[2].strip() if match[1] is None else match[1]))
         position = match.end()
     return values + ([""] if body.rstrip().endswith(",") else [])
 
@@ -172,13 +173,24 @@ def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
         return [*counted(file.path, [a.name for a in file.attributes], labels, drop)]
     if isinstance(labels, (str, Path)):
         labels = read_label_names(labels)
-    return sorted(_attribute_indices(file, labels))
+    if len({*labels}) < len(labels):
+        raise ParseError(f"a label is named twice: {', '.join(shown(name, 20) for name in labels)}", file.path)
+    found = sorted(_attribute_indices(file, labels))
+    lines: dict[str, int] = {}
+    named = {*labels}
+    for attribute in file.attributes:
+        if attribute.name in named and attribute.name in lines:
+            there = lines[attribute.name]
+            raise ParseError(f"the label stands in line {there} as well: rename one", file.path, attribute.line, attribute.name)
+        lines[attribute.name] = attribute.line
+    return found
 
 
 def _implied_labels(file: _File) -> Any:
-    meka = re.search(r"-C\s+(-?\d+)", file.relation)
+    meka = re.search(r"-C\s+(-?[0-9]+)", file.relation)
     if meka:
-        return int(meka[1])
+        number = whole(meka[1].removeprefix("-")) or 0
+        return -number if meka[1].startswith("-") else number
     hierarchical = [a.name for a in file.attributes if a.kind == "hierarchical"]
     if hierarchical:
         return hierarchical
@@ -195,7 +207,7 @@ def _implied_labels(file: _File) -> Any:
 
 
 def read_label_names(path: Path | str) -> list[str]:
-    """Label names of a Mulan XML file."""
+    """Label names of a Mulan XML file. ParseError, of names that occur twice or would not fit in a line as well."""
     try:
         root = ElementTree.fromstring("\n".join(read_lines(path)))
     except ElementTree.ParseError as error:
@@ -203,6 +215,7 @@ def read_label_names(path: Path | str) -> list[str]:
     names = [e.get("name", "") for e in root.iter() if e.tag.rsplit("}", 1)[-1] == "label"]
     if not names:
         raise ParseError("no <label name=...> entries", path)
+    check_label_names(names, path)
     return names
 
 
@@ -213,7 +226,7 @@ def _attribute_indices(file: _File, names: Sequence[str]) -> list[int]:
         number.setdefault(attribute.name, i)
     for name in names:
         if name not in number:
-            raise ParseError(f"there is no attribute {name!r}", file.path)
+            raise ParseError(f"there is no attribute {shown(name)}", file.path)
     return [number[name] for name in names]
 
 
@@ -224,7 +237,7 @@ def _refuse_text(file: _File, attribute: Attribute, learnt: set[str]) -> None:
         what = f"has {len(attribute.values)} values in {len(file.lines)} rows: it looks like an identifier"
     else:
         return
-    message = f"this input {what}; leave it out with drop=[{attribute.name!r}]"
+    message = f"this input {what}; leave it out with drop=[{shown(attribute.name)}]"
     raise ParseError(message, file.path, attribute.line, attribute.name)
 
 
@@ -254,13 +267,14 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
         if not (body.startswith("{") and body.endswith("}")):
             raise ParseError("a sparse row must be enclosed in { }; the line may be truncated", file.path, number)
         for token in _split(body[1:-1]) if body[1:-1].strip() else ():
-            index, _, value = token.partition(" ")
-            if not index.isdecimal() or int(index) >= n or not value:
-                raise ParseError(f"bad entry {token!r}: expected 'index value' with index < {n}", file.path, number)
-            if rows[int(index)][-1:] == [row]:
+            digits, _, value = token.partition(" ")
+            index = whole(digits)
+            if index is None or index >= n or not value:
+                raise ParseError(f"bad entry {shown(token)}: expected 'index value' with index < {n}", file.path, number)
+            if rows[index][-1:] == [row]:
                 raise ParseError(f"attribute {index} stands twice in this row", file.path, number)
-            rows[int(index)].append(row)
-            texts[int(index)].append(_unquote(value.strip()))
+            rows[index].append(row)
+            texts[index].append(_unquote(value.strip()))
     return {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}
 
 
@@ -269,21 +283,27 @@ def _convert(file: _File, column: int, rows: Any, texts: Sequence[str]) -> Any:
     attribute = file.attributes[column]
     if attribute.kind in ("hierarchical", "text"):
         return list(texts)
-    known: Any = attribute.codes if attribute.codes is not None else set(attribute.values)
-    try:
-        if attribute.kind == "numeric":
-            return np.array([float(t) if t != "?" else np.nan for t in texts])
-        if attribute.codes is not None:
-            return np.array([known[t] if t != "?" else np.nan for t in texts])
-        if all(t in known or t == "?" for t in texts):
-            return list(texts)
-    except (ValueError, KeyError):
-        pass
-    for row, text in zip(rows, texts, strict=True):
-        if text != "?" and not (is_number(text) if attribute.kind == "numeric" else text in known):
-            wanted = "a number" if attribute.kind == "numeric" else f"one of {', '.join(attribute.values[:6])}"
-            raise ParseError(f"{text!r} is not {wanted}", file.path, file.lines[int(row)][0], attribute.name)
-    raise ParseError("unreadable values", file.path, attribute.line, attribute.name)
+    if attribute.kind == "numeric":
+        values, bad = to_numbers(["nan" if text == "?" else text for text in texts])
+    else:
+        codes, known = attribute.codes, {*attribute.values, "?"}
+        bad = next((at for at, text in enumerate(texts) if text not in known), None)
+        if bad is None:
+            return [*texts] if codes is None else np.array([codes[text] if text != "?" else np.nan for text in texts])
+    if bad is not None:
+        raise ParseError(
+            f"{shown(texts[bad])} is not {_wanted(attribute, texts[bad])}",
+            file.path,
+            file.lines[int(rows[bad])][0],
+            attribute.name,
+        )
+    return values
+
+
+def _wanted(attribute: Attribute, text: str) -> str:
+    if attribute.kind == "numeric":
+        return "a number: it is too large, or infinite" if overflows(text) else "a number"
+    return f"one of {', '.join(shown(value, 20) for value in attribute.values[:6])}"
 
 
 def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> tuple[Any, list[str]]:
@@ -334,6 +354,7 @@ def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_m
         return _hierarchical_labels(file, targets[0], cells)
     if not targets:
         return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None
+    check_label_names([file.attributes[i].name for i in targets], file.path, [file.attributes[i].line for i in targets])
     rows, columns, names = [], [], []
     for k, i in enumerate(targets):
         attribute, (where, values) = file.attributes[i], cells[i]
@@ -356,12 +377,16 @@ def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_m
 def _hierarchical_labels(file: _File, target: int, cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy]:
     attribute, (where, texts) = file.attributes[target], cells[target]
     names, hierarchy, number = parse_hierarchy(attribute.declared)
+    check_label_names(names, file.path, [attribute.line] * len(names))
     row, column = [], []
     for at, text in zip(where, texts, strict=True):
         for part in str(text).split("@"):
             if part not in number:
-                raise ParseError(f"undeclared class {part!r}", file.path, file.lines[int(at)][0], attribute.name)
+                raise ParseError(f"undeclared class {shown(part)}", file.path, file.lines[int(at)][0], attribute.name)
             row.append(int(at))
             column.append(number[part])
     Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, column)), shape=(len(file.lines), len(names)))
-    return hierarchy.close(Y), names, hierarchy
+    try:
+        return hierarchy.close(Y), names, hierarchy
+    except DataError as error:
+        raise ParseError(str(error), file.path, attribute.line, attribute.name) from error

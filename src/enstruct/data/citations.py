@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from enstruct.data.opening import read_lines
-from enstruct.errors import ParseError
+from enstruct.errors import ParseError, shortened
 
 MARK = re.compile(r"<(/?)([A-Za-z][\w-]*)>")
 
@@ -47,14 +47,15 @@ def _parse(line: str, path: Path | str, number: int) -> tuple[list[str], list[st
     for mark in MARK.finditer(line):
         take(line[end : mark.start()])
         closing, name = bool(mark.group(1)), mark.group(2)
+        short = shortened(name, 60)
         if closing and name != inside:
-            raise ParseError(f"</{name}> closes {'nothing' if inside is None else f'<{inside}>'}", path, number)
+            raise ParseError(f"</{short}> closes {'nothing' if inside is None else f'<{shortened(inside, 60)}>'}", path, number)
         if not closing and inside is not None:
-            raise ParseError(f"<{name}> opens inside <{inside}>", path, number)
+            raise ParseError(f"<{short}> opens inside <{shortened(inside, 60)}>", path, number)
         inside, before = (None, name) if closing else (name, before)
         end = mark.end()
     if inside is not None:
-        raise ParseError(f"<{inside}> is not closed", path, number)
+        raise ParseError(f"<{shortened(inside, 60)}> is not closed", path, number)
     take(line[end:])
     first = next((name for name in names if name is not None), None)
     if first is None:

@@ -13,8 +13,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from enstruct.data.label_names import check_label_name
+from enstruct.data.numbers import is_whole
 from enstruct.data.opening import read_lines
-from enstruct.errors import ParseError
+from enstruct.errors import ParseError, shown
 
 BLANKS = " \t\r"
 """What separates columns; others, as the no-break space of 10 000, are parts of words."""
@@ -31,6 +33,7 @@ def read_conll(
     sentences: list[list[str | tuple[str, ...]]] = [[]]
     tags: list[list[str]] = [[]]
     width, universal = 0, is_universal(path)
+    known: set[str] = set()  # tags that have been looked at
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip(BLANKS) or line.startswith("-DOCSTART-"):
             if sentences[-1]:
@@ -51,9 +54,14 @@ def read_conll(
             width = len(cells)
             _check_columns(path, number, width, columns, labelled)
         if len(cells) != width:
-            raise ParseError(f"{len(cells)} columns, but {width} in the lines before: {line.strip()[:60]!r}", path, number)
+            raise ParseError(f"{len(cells)} columns, but {width} in the lines before: {shown(line.strip())}", path, number)
+        if not cells[0]:
+            raise ParseError("there is no word before the first tab", path, number)
         sentences[-1].append((cells[0], *(cells[c] for c in columns)) if columns else cells[0])
         if labelled:
+            if cells[-1] not in known:
+                check_label_name(cells[-1], path, number)
+                known.add(cells[-1])
             tags[-1].append(cells[-1])
     if not sentences[-1]:
         sentences.pop()
@@ -73,15 +81,17 @@ def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list
     cells = line.rstrip("\r\n").split("\t")
     if len(cells) != 10:
         raise ParseError(
-            f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {line.strip()[:60]!r}", path, number
+            f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {shown(line.strip())}", path, number
         )
     token, word, lemma, upos, *others = cells
     if re.fullmatch(r"\d+[-.]\d+", token):
         return []
-    if not token.isdecimal():
-        raise ParseError(f"{token!r} is no number of a word, as 1, 1-2 or 1.1 are", path, number)
+    if not is_whole(token):
+        raise ParseError(f"{shown(token)} is no number of a word, as 1, 1-2 or 1.1 are", path, number)
     if labelled and upos in ("_", ""):
-        raise ParseError(f"{word!r} has no UPOS tag: say that the file is unlabelled, or leave its sentence out", path, number)
+        raise ParseError(
+            f"{shown(word)} has no UPOS tag: say that the file is unlabelled, or leave its sentence out", path, number
+        )
     return [word, lemma, *others, *([upos] if labelled else [])]
 
 

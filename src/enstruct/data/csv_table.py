@@ -21,14 +21,15 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.label_columns import counted
-from enstruct.data.numbers import is_number
+from enstruct.data.label_names import check_label_name
+from enstruct.data.numbers import is_number, overflows, to_numbers
 from enstruct.data.opening import read_lines
-from enstruct.errors import ParseError
+from enstruct.errors import ParseError, shortened, shown
 
 SEPARATORS = (",", ";", "\t")
 MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
-LISTED = re.compile(r"""[\[({]\s*(['"].*['"],?)?\s*[\])}]""", re.DOTALL)
+LISTED = re.compile(r"""[\[({]\s*(?:['"].*['"],?\s*)?[\])}]""", re.DOTALL)
 """A list, set or tuple of texts as Python prints it."""
 HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
 
@@ -45,8 +46,12 @@ class _Table:
         names = [names] if isinstance(names, str) else names
         for name in names:
             if name not in self.columns:
-                raise ParseError(f"there is no column {name!r}; the header has {', '.join([*self.columns][:6])}, ...", self.path)
+                raise ParseError(f"there is no column {shown(name)}; the header has {self.some()}, ...", self.path)
         return list(names)
+
+    def some(self) -> str:
+        """The first names."""
+        return ", ".join(shortened(name, 20) for name in [*self.columns][:6])
 
 
 def read_csv(
@@ -72,6 +77,8 @@ def read_csv(
     if len(targets) == 1 and _holds_names(table.columns[targets[0]], targets[0], known):
         Y, names = _named(table, targets[0], known)
     else:
+        for name in targets:
+            check_label_name(name, path, 1, name)
         Y, names = _indicators(table, targets), tuple(targets)
     return Dataset(X, Y, tuple(inputs), names, name=Path(path).name)
 
@@ -117,7 +124,7 @@ def _header(path: Path, names: list[str]) -> list[str]:
                 1,
             )
         if name in seen:
-            raise ParseError(f"two columns are called {name!r}", path, 1)
+            raise ParseError(f"two columns are called {shown(name)}", path, 1)
         seen.add(name)
     return names
 
@@ -132,7 +139,7 @@ def _targets(table: _Table, labels: Any, dropped: Sequence[str]) -> list[str]:
         whole = str(labels)
         labels = [whole] if whole in names else [name.strip() for name in whole.split(",")]
     if len(set(labels)) < len(labels):
-        raise ParseError(f"a label is named twice: {', '.join(labels)}", table.path)
+        raise ParseError(f"a label is named twice: {', '.join(shortened(name, 20) for name in labels)}", table.path)
     return [name for name in table.check(labels) if name not in dropped]
 
 
@@ -140,15 +147,18 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
     """A column's cells, NaN where they are missing."""
     cells = [cell.strip() for cell in table.columns[name]]
     plain = [NUMBERS.get(cell.lower(), cell) for cell in cells]
-    try:
-        return np.array(plain, dtype=np.float64)
-    except ValueError:
-        pass
-    at = next(i for i, cell in enumerate(plain) if not is_number(cell))
-    decimal = is_number(plain[at].replace(",", "."))
-    mend = "decimals are written with a point" if decimal else "make 0/1 columns of what is text"
+    values, at = to_numbers(plain)
+    if at is None:
+        return values
+    if overflows(plain[at]):
+        mend = "it is too large, or infinite; leave the cell empty"
+    elif is_number(plain[at].replace(",", ".")):
+        mend = "decimals are written with a point"
+    else:
+        mend = "make 0/1 columns of what is text"
+    given, short = shown(cells[at], 40), shortened(name, 20)
     raise ParseError(
-        f"{cells[at]!r} is no number: {mend}, or leave the column out (drop=[{name!r}], --drop [{name}])",
+        f"{given} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])",
         table.path,
         table.lines[at],
         name,
@@ -174,6 +184,22 @@ def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
     return sparse.csr_matrix(Y)
 
 
+def _check_no_reals(table: _Table, target: str, cells: Sequence[str]) -> None:
+    """That a column of measurements is not taken for names, one label for each value; names that are numbers have no fraction."""
+    there = [(at, cell.strip().replace(",", ".")) for at, cell in enumerate(cells) if cell.strip()]
+    if not all(is_number(cell) for _, cell in there):
+        return
+    for at, cell in there:
+        if not float(cell).is_integer():
+            raise ParseError(
+                f"{shown(cells[at])} is a number with a fraction, and no label: give another column; if it is a name, put a ; "
+                "behind it",
+                table.path,
+                table.lines[at],
+                target,
+            )
+
+
 def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
     """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
     if any(";" in cell or "|" in cell for cell in cells):
@@ -184,7 +210,7 @@ def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
     if listed or by_commas:
         at = (listed or by_commas)[0]
         raise ParseError(
-            f"{cells[at]!r} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
+            f"{shown(cells[at])} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
             "put a ; behind it",
             table.path,
             table.lines[at],
@@ -196,13 +222,18 @@ def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[spa
     """Of a column of names: a missing cell is a row without labels."""
     cells = ["" if cell.strip().lower() in MISSING else cell for cell in table.columns[target]]
     if known is None:
+        _check_no_reals(table, target, cells)
         _check_separated(table, target, cells)
     sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
     names = tuple(sorted(set().union(*sets)) if known is None else known)
     number = {name: k for k, name in enumerate(names)}
+    checked: set[str] = set()
     for at, found in enumerate(sets):
         if unknown := sorted(found - number.keys()):
-            raise ParseError(f"the model has no label {unknown[0]!r}: take it out", table.path, table.lines[at], target)
+            raise ParseError(f"the model has no label {shown(unknown[0])}: take it out", table.path, table.lines[at], target)
+        for name in found - checked:
+            check_label_name(name, table.path, table.lines[at], target)
+        checked |= found
     rows = np.repeat(np.arange(len(sets)), [len(found) for found in sets])
     columns = [number[name] for found in sets for name in sorted(found)]
     Y = sparse.csr_matrix((np.ones(len(rows), np.uint8), (rows, columns)), shape=(len(sets), len(names)))

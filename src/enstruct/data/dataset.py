@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.hierarchy import Hierarchy
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 
 MOST_COLUMNS = 2**25
 """Of files: numbers beyond it are hashes or slips, and every column takes some memory, a name at least."""
+ROOMY, SHARE = 2**22, 16
+"""Columns that a file may have whatever its size (the largest published sets have a few million, and excerpts keep them), and
+beyond that for each of its entries."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Dataset:
         return bool(np.isnan(values).any())
 
 
+def most_columns(entries: int, known: int | None = None) -> int:
+    """How many columns a file of so many entries may have, or as many as are ``known`` from another."""
+    return max(known or 0, min(MOST_COLUMNS, max(ROOMY, SHARE * entries)))
+
+
 def drop_empty_rows(data: Dataset) -> Dataset:
     """Without the rows that carry no label, as the SEAL protocol does."""
     return data.take(np.flatnonzero(np.asarray(data.Y.sum(1)).ravel() > 0))
@@ -56,5 +64,5 @@ def same_columns(reference: Dataset, other: Dataset) -> Dataset:
             raise DataError(f"{other.name or 'the second file'} has {len(b)} {kind.replace('_', ' ')}, expected {len(a)}.")
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             if x != y:
-                raise DataError(f"{kind.replace('_names', '')} {i} is {y!r} in {other.name!r} but {x!r} before.")
+                raise DataError(f"{kind.replace('_names', '')} {i} is {shown(y)} in {other.name!r} but {shown(x)} before.")
     return other

@@ -12,21 +12,25 @@ and, if the parts are given, FOLDER/train/images ..., FOLDER/val (or validation)
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from enstruct.data.catalogue import data_root
-from enstruct.errors import DataError, DatasetNotFoundError, ParseError
+from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shortened
 
 log = logging.getLogger("enstruct")
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+MOST_PIXELS = 2**26
+"""Of one file: beyond it images are refused by what their header says, before they are decoded."""
 VALIDATION = ("validation", "val", "valid")
 NAMED = {"weizmann32": "masks/weizmann32"}
 """Sets by name: their folder below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
@@ -147,12 +151,11 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
 
 def read_image(path: Path) -> NDArray[np.uint8]:
     """(height, width, 3)."""
-    with _opened(path) as file:
-        image: Image.Image = ImageOps.exif_transpose(file)
-        if image.mode == "F" or (image.mode == "I" and file.format != "PNG"):  # which has 16 bits at most
+    with _opened(path) as (image, kind):
+        if image.mode == "F" or (image.mode == "I" and kind != "PNG"):  # which has 16 bits at most
             raise ParseError("is an image of fractions, or of numbers of 32 bits. Save it with 8 or 16 bits a channel.", path)
         if image.mode.startswith("I;16") or image.mode == "I":
-            grid = np.asarray(image, dtype=np.float64) / 257
+            grid = np.asarray(image, dtype=np.float32) / 257
             if 0 < grid.max() < 16:
                 raise ParseError(
                     f"has 16 bits a pixel of which {round(257 * grid.max())} of 65535 is the most: in 8 bits it would be black. "
@@ -168,31 +171,43 @@ def read_image(path: Path) -> NDArray[np.uint8]:
 
 def read_mask(path: Path) -> NDArray[np.int64]:
     """(height, width). ParseError for a mask in colours: which class each of them is, nobody has said."""
-    with _opened(path) as opened:
-        file: Image.Image = ImageOps.exif_transpose(opened)
+    with _opened(path) as (file, _):
         if "A" in file.getbands() and np.ptp(np.asarray(file.getchannel("A"))) > 0:
             raise ParseError("is a mask with transparent parts: what they stand for is not said. Save it without.", path)
         if file.mode == "F":
             raise ParseError("is a mask of numbers with fractions. Save it as whole numbers, one for each class.", path)
         if file.mode in ("RGB", "RGBA", "LA", "PA", "CMYK", "YCbCr"):
-            grid = np.asarray(file.convert("RGB"), dtype=np.int64)
+            grid = np.asarray(file.convert("RGB"))
             if (grid != grid[..., :1]).any():
-                colours = len(np.unique(grid.reshape(-1, 3), axis=0))
+                colours = len(np.unique(grid.astype(np.int32) @ np.array([2**16, 2**8, 1], dtype=np.int32)))
                 raise ParseError(
                     f"is a mask in {colours} colours. Save it with a palette, or as greys that number the classes 0, 1, 2, ...",
                     path,
                 )
-            return grid[..., 0]
+            return grid[..., 0].astype(np.int64)
         return np.asarray(file, dtype=np.int64)
 
 
-def _opened(path: Path) -> Image.Image:
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Image.Image, str | None]]:
+    """An image, turned as its camera says, and its format.
+
+    Whatever goes wrong with it in the block is a ParseError: of damaged files Pillow raises errors of many kinds, and of some
+    of them only when pixels are converted.
+    """
     try:
-        with Image.open(path) as image:
-            image.load()
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:
-        raise ParseError(f"cannot be read as an image ({error}).", path) from error
-    return image
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # what follows is stricter
+            file = Image.open(path)
+        with file:
+            if file.width * file.height > MOST_PIXELS:
+                raise ParseError(f"is {file.height}x{file.width}, more than {MOST_PIXELS} pixels. Save it smaller.", path)
+            yield ImageOps.exif_transpose(file), file.format
+    except EnstructError:
+        raise
+    except Exception as error:
+        why = shortened(str(error) or type(error).__name__, 120)
+        raise ParseError(f"cannot be read as an image ({why}).", path) from error
 
 
 def _is_image(path: Path) -> bool:

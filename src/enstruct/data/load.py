@@ -11,9 +11,10 @@ from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
+from enstruct.data.numbers import whole
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
-from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
+from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
 COMPRESSED = (".xz", ".gz", ".bz2")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
@@ -31,9 +32,9 @@ def read_file(
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
-    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file,
-    ``first_feature`` what its features count from; ``label_names`` what a CSV file's column of names may hold;
-    ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
+    ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file, and are
+    those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a CSV
+    file's column of names may hold; ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
     """
     path = Path(path)
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
@@ -43,14 +44,18 @@ def read_file(
     if kind in (".csv", ".tsv"):
         return read_csv(path, labels, drop, label_names)
     if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(f"{path} says itself which its labels are; labels={labels!r} is for ARFF and CSV files: leave it out.")
+        raise DataError(
+            f"{path} says itself which its labels are; labels={shown(labels)} is for ARFF and CSV files: leave it out."
+        )
     if drop and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={[*drop]!r} is not for this kind.")
+        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={shown([*drop])} is not for this kind.")
     if kind in SVMLIGHT:
         return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
-        return read_npz(path, labelled=labels is None)
-    raise DataError(f"{path}: unknown kind of file {kind!r}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2.")
+        return read_npz(path, labels is None, n_features, n_labels)
+    raise DataError(
+        f"{path}: unknown kind of file {shown(kind)}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2."
+    )
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
@@ -98,9 +103,10 @@ def load_protocol(
         train, test = (_read_part(entry, part) for part in ("train", "test"))
         return [imputed(held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed))]
     number, dash, fold = split.partition("-")
-    if fold != "fold" or not dash or not number.isdecimal():
+    folds = whole(number)
+    if fold != "fold" or not dash or folds is None:
         raise unknown_name("split", split, ("auto", "published", "10-fold"))
-    return Folds(drop_empty_rows(load(source, "full", labels, drop)), int(number), seed)
+    return Folds(drop_empty_rows(load(source, "full", labels, drop)), folds, seed)
 
 
 def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
@@ -123,4 +129,4 @@ def _read_part(entry: Entry, part: str) -> Dataset:
 
 def _not_there(source: Path | str) -> DatasetNotFoundError:
     hint = unknown_name("data set", source, CATALOGUE)
-    return DatasetNotFoundError(f"There is no file {str(source)!r}, and: {hint}")
+    return DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")

@@ -5,38 +5,108 @@ Optional string arrays ``feature_names`` and ``label_names``. Loaded without pic
 
 from __future__ import annotations
 
+import io
+import math
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import MOST_COLUMNS, Dataset
+from enstruct.data.dataset import Dataset, most_columns
+from enstruct.data.label_names import check_label_names
 from enstruct.data.opening import open_binary
 from enstruct.data.rows import as_indicator
-from enstruct.errors import DatasetNotFoundError, ParseError
-from enstruct.files import load_arrays
+from enstruct.errors import EnstructError, ParseError, shortened, shown
+
+KEYS = ("", "_data", "_indices", "_indptr", "_shape")
+FREE, RATIO = 2**28, 200
+"""An archive may take ``FREE`` bytes of memory, and beyond that ``RATIO`` times its own size: what expands further is empty."""
 
 
-def read_npz(path: Path | str, labelled: bool = True) -> Dataset:
-    """``labelled=False`` does not look for Y."""
-    try:
-        with open_binary(path) as file:
-            arrays = load_arrays(file)
-    except DatasetNotFoundError:
-        raise
-    except (ValueError, OSError) as error:
-        why = "it holds pickled objects, or is no such archive at all" if "allow_pickle" in str(error) else error
-        raise ParseError(f"not a readable .npz archive without pickled objects ({why})", path) from error
-    X = _matrix(path, arrays, "X")
-    Y = _matrix(path, arrays, "Y") if labelled else np.zeros((X.shape[0], 0), np.uint8)
+def read_npz(path: Path | str, labelled: bool = True, n_features: int | None = None, n_labels: int | None = None) -> Dataset:
+    """``labelled=False`` does not look for Y; ``n_features`` and ``n_labels``: of the model, if there is one.
+
+    ParseError, for an archive that would expand to many times its size as well.
+    """
+    wanted = [f"{name}{key}" for name in ("X", "Y")[: 1 + labelled] for key in KEYS]
+    arrays = _read(path, (*wanted, "feature_names", "label_names"))
+    X = _matrix(path, arrays, "X", n_features)
+    Y = _matrix(path, arrays, "Y", n_labels) if labelled else np.zeros((X.shape[0], 0), np.uint8)
     if X.shape[0] != Y.shape[0]:
         raise ParseError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}", path)
-    if not np.isin(np.unique(Y.data if sparse.issparse(Y) else Y), (0, 1)).all():
+    _check_finite(path, X)
+    values: Any = Y.data if sparse.issparse(Y) else Y
+    if not ((values == 0) | (values == 1)).all():
         raise ParseError("Y must hold only 0 and 1", path)
     names = _names(path, arrays, "feature_names", X.shape[1], "f")
     labels = _names(path, arrays if labelled else {}, "label_names", Y.shape[1], "")
+    check_label_names(labels, path)
     return Dataset(X, as_indicator(Y), names, labels, name=Path(path).name)
+
+
+def _read(path: Path | str, names: Sequence[str]) -> dict[str, Any]:
+    """Those of these arrays that are there."""
+    try:
+        with open_binary(path) as file, zipfile.ZipFile(_whole(path, file)) as archive:
+            there = {*archive.namelist()}
+            found = {name: archive.getinfo(f"{name}.npy") for name in names if f"{name}.npy" in there}
+            left = _most_bytes(path)
+            for name, info in found.items():
+                with archive.open(info) as member:
+                    left -= _check_header(name, member, info.file_size)
+                if left < 0:
+                    raise _too_large(path)
+            return {name: _array(archive, info) for name, info in found.items()}
+    except EnstructError:
+        raise
+    except Exception as error:  # of damaged bytes zipfile and NumPy raise many kinds
+        why = shortened(str(error) or type(error).__name__, 120)
+        raise ParseError(f"not a readable .npz archive without pickled objects ({why})", path) from error
+
+
+def _whole(path: Path | str, file: IO[bytes]) -> IO[bytes]:
+    """The file itself, or, of one that is compressed once more, what is in it: to seek there is to begin anew."""
+    if isinstance(file, io.BufferedReader):
+        return file
+    content = file.read(_most_bytes(path) + 1)
+    if len(content) > _most_bytes(path):
+        raise _too_large(path)
+    return io.BytesIO(content)
+
+
+def _most_bytes(path: Path | str) -> int:
+    return max(FREE, RATIO * Path(path).stat().st_size)
+
+
+def _too_large(path: Path | str) -> ParseError:
+    return ParseError(
+        f"its arrays take more than {_most_bytes(path):.1e} bytes, over {RATIO} times the file's size: save what is mostly zeros "
+        "as CSR (X_data, X_indices, X_indptr, X_shape)",
+        path,
+    )
+
+
+def _check_header(name: str, member: IO[bytes], size: int) -> int:
+    """The bytes of an array, as its header declares them. ValueError where the archive holds more or fewer, or objects."""
+    version = np.lib.format.read_magic(member)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+    if read is None:
+        raise ValueError(f"{name} is in version {version} of NumPy's format")
+    shape, _, dtype = read(member)
+    if dtype.hasobject:
+        raise ValueError(f"{name} holds pickled objects")
+    declared, present = math.prod(shape) * max(dtype.itemsize, 1), size - member.tell()
+    if min(shape, default=0) < 0 or declared != present:
+        raise ValueError(f"{name} is declared as {shown(shape)} of {shown(dtype)}, and holds {present} bytes")
+    return declared
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
@@ -52,37 +122,55 @@ def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def _matrix(path: Path | str, arrays: dict[str, Any], name: str) -> Any:
+def _matrix(path: Path | str, arrays: dict[str, Any], name: str, known: int | None) -> Any:
     if name in arrays:
-        return _checked(path, name, arrays[name])
-    parts = [arrays.get(f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
-    if any(part is None for part in parts):
+        return _checked(path, name, arrays[name], known)
+    if not all(f"{name}{key}" in arrays for key in KEYS[1:]):
         raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape", path)
-    data, indices, indptr, shape = parts
+    data, indices, indptr, shape = parts = [arrays[f"{name}{key}"] for key in KEYS[1:]]
+    for part, key, kinds in zip(parts, KEYS[1:], ("biuf", "iu", "iu", "iu"), strict=True):
+        if part.ndim != 1 or part.dtype.kind not in kinds:
+            what = "numbers" if "f" in kinds else "whole numbers"
+            raise ParseError(f"{name}{key} must be a list of {what}, not {part.shape} of {shown(part.dtype)}", path)
     try:
-        matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))  # type: ignore[arg-type]
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # an index beyond the shape would be read from foreign memory
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
         raise ParseError(f"{name}_data, {name}_indices, {name}_indptr, {name}_shape are no CSR matrix ({error})", path) from error
     matrix.sum_duplicates()
-    return _checked(path, name, matrix)
+    return _checked(path, name, matrix, known)
 
 
-def _checked(path: Path | str, name: str, matrix: Any) -> Any:
+def _checked(path: Path | str, name: str, matrix: Any, known: int | None) -> Any:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {matrix.dtype}", path)
-    if matrix.shape[1] > MOST_COLUMNS:
-        raise ParseError(f"{name} has {matrix.shape[1]} columns, more than {MOST_COLUMNS}: number those that occur from 0", path)
+        raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {shown(matrix.dtype)}", path)
+    most = most_columns(int(matrix.size), known)
+    if matrix.shape[1] > most:
+        raise ParseError(
+            f"{name} has {matrix.shape[1]} columns, more than the {most} of an array of its size: number those that occur from 0",
+            path,
+        )
     return matrix
+
+
+def _check_finite(path: Path | str, X: Any) -> None:
+    """ParseError for what is infinite, or would be in double precision; NaN is a missing cell."""
+    values = X.data if sparse.issparse(X) else X
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(values.astype(np.float64, copy=False)) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if infinite.any():
+        at = np.unravel_index(int(np.argmax(infinite)), infinite.shape)
+        if sparse.issparse(X):
+            row, column = int(np.searchsorted(X.indptr, at[0], side="right")) - 1, int(X.indices[at[0]])
+        else:
+            row, column = int(at[0]), int(at[1])
+        raise ParseError(f"X is infinite in row {row}, column {column} (from 0): put NaN where a cell is missing", path)
 
 
 def _names(path: Path | str, arrays: dict[str, Any], key: str, n: int, prefix: str) -> tuple[str, ...]:
     if key not in arrays:
         return tuple(f"{prefix}{i}" for i in range(n))
-    names = tuple(str(v) for v in np.atleast_1d(arrays[key]))
-    if len(names) != n:
-        raise ParseError(f"{key} has {len(names)} names for {n} columns", path)
-    if key == "label_names" and len(set(names)) < n:
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ParseError(f"two labels are called {twice!r}", path)
-    return names
+    given = np.atleast_1d(arrays[key])
+    if given.shape != (n,):
+        raise ParseError(f"{key} has {' x '.join(map(str, given.shape))} names for {n} columns", path)
+    return tuple(str(v) for v in given)

@@ -7,18 +7,18 @@ anything.
 
 from __future__ import annotations
 
-import math
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from enstruct.data.dataset import MOST_COLUMNS, Dataset
+from enstruct.data.dataset import Dataset, most_columns
+from enstruct.data.numbers import is_number, whole
 from enstruct.data.opening import read_lines
-from enstruct.errors import ParseError
+from enstruct.errors import ParseError, shortened, shown
 
 
 def read_svmlight(
@@ -33,17 +33,18 @@ def read_svmlight(
     first = next((i for i, (_, line) in enumerate(lines) if line), 0)
     header = _header(lines[first][1]) if lines else None
     body = _rows(lines[first + 1 :] if header else lines, header[0] if header else 0)
+    entries = sum(line.count(":") + line.count(",") + 1 for _, line in body)
+    limits = most_columns(entries, n_features), most_columns(entries, n_labels)
     if header:
+        _check_header(path, lines[first][0], header, len(body), limits)
         n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
     if not body:
         raise ParseError("no rows", path)
-    checked = [_check(path, number, line) for number, line in body]
+    checked = [_check(path, number, line, limits) for number, line in body]
     label_sets = [labels for labels, _ in checked]
-    if header and header[0] != len(body):
-        raise ParseError(f"the header promises {header[0]} rows, the file has {len(body)}", path, 1)
     features = "\n".join(f"0 {row}" for _, row in checked)
     if first_feature is None:
-        first_feature = 0 if any(row and int(row.partition(":")[0]) == 0 for _, row in checked) else 1
+        first_feature = 0 if any(row and whole(row.partition(":")[0]) == 0 for _, row in checked) else 1
     try:
         X, _ = load_svmlight_file(
             BytesIO(features.encode()), n_features=n_features, zero_based=first_feature == 0, dtype=np.float64
@@ -60,41 +61,59 @@ def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:
     filled = [(number, line) for number, line in lines if line]
     if len(filled) == promised:
         return filled
-    while len(lines) > promised and not lines[-1][1]:
-        lines = lines[:-1]
-    return lines
+    last = next((i for i in range(len(lines), 0, -1) if lines[i - 1][1]), 0)
+    return lines[: max(last, min(promised, len(lines)))]
 
 
 def _header(line: str) -> tuple[int, int, int] | None:
-    parts = line.split()
-    if len(parts) == 3 and all(p.isdecimal() for p in parts):
-        return int(parts[0]), int(parts[1]), int(parts[2])
-    return None
+    counts = [whole(part) for part in line.split()]
+    if len(counts) != 3 or None in counts:
+        return None
+    rows, features, labels = counts
+    return cast(tuple[int, int, int], (rows, features, labels))
 
 
-def _check(path: Path | str, number: int, line: str) -> tuple[list[int], str]:
+def _check_header(path: Path | str, number: int, header: tuple[int, int, int], rows: int, limits: tuple[int, int]) -> None:
+    """ParseError for counts that the file does not hold, before memory is taken for them."""
+    if header[0] != rows:
+        raise ParseError(f"the header promises {header[0]} rows, the file has {rows}", path, number)
+    for count, most, what in zip(header[1:], limits, ("features", "labels"), strict=True):
+        if count > most:
+            raise ParseError(
+                f"the header promises {count} {what}, more than the {most} of a file of this size: number those that occur",
+                path,
+                number,
+            )
+
+
+def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) -> tuple[list[int], str]:
     """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
     head, tokens = ("", line.split()) if line[:1].strip() == "" or ":" in line.split(" ", 1)[0] else _head(line)
     previous = -1
     for token in tokens:
-        index, colon, value = token.partition(":")
-        if not colon or not index.isdecimal() or not _finite(value):
-            raise ParseError(f"expected feature:value, found {token!r}", path, number)
-        if int(index) <= previous:
-            raise ParseError(f"feature {index} is repeated or out of order", path, number)
-        previous = _place(path, number, int(index))
-    try:
-        labels = [int(label) for label in head.split(",") if label]
-    except ValueError as error:
-        raise ParseError(f"labels must be whole numbers joined by commas, found {head!r}", path, number) from error
-    return [_place(path, number, label) for label in labels], " ".join(tokens)
+        digits, colon, value = token.partition(":")
+        index = whole(digits)
+        if not colon or index is None or not is_number(value):
+            raise ParseError(f"expected feature:value, found {shown(token)}", path, number)
+        if index <= previous:
+            raise ParseError(f"feature {shortened(digits, 20)} is repeated or out of order", path, number)
+        previous = _place(path, number, digits, index, limits[0])
+    labels = []
+    for label in filter(None, head.split(",")):
+        size = whole(label[1:] if label[0] in "+-" else label)
+        if size is None:
+            raise ParseError(f"labels must be whole numbers joined by commas, found {shown(head)}", path, number)
+        labels.append(-size if label[0] == "-" else _place(path, number, label, size, limits[1]))
+    return labels, " ".join(tokens)
 
 
-def _place(path: Path | str, number: int, index: int) -> int:
+def _place(path: Path | str, number: int, text: str, index: int, most: int) -> int:
     """A feature's or label's number, which is its column."""
-    if index >= MOST_COLUMNS:
+    if index > most:
         raise ParseError(
-            f"the number {index} means as many columns, more than {MOST_COLUMNS}: number those that occur", path, number
+            f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur",
+            path,
+            number,
         )
     return index
 
@@ -102,13 +121,6 @@ def _place(path: Path | str, number: int, index: int) -> int:
 def _head(line: str) -> tuple[str, list[str]]:
     head, _, rest = line.partition(" ")
     return head, rest.split()
-
-
-def _finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:

@@ -17,12 +17,15 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from enstruct.checks import check_whole
 from enstruct.errors import ConfigError, DataError
 
 log = logging.getLogger("enstruct")
 Grid = NDArray[Any]
 MOST_PIXELS = 512 * 512
 """Of one image: beyond it training and prediction would fill the memory with feature maps."""
+LEAST = -(2**31)
+"""Value of a mask."""
 MOST_CLASSES = 64
 """Values of a mask that are taken as classes without being told so."""
 
@@ -64,7 +67,7 @@ class ImageFormat:
                     f"Image {i} has {image.shape[2]} channels; this model was trained on {self.channels}. (One image goes in a "
                     "list: [image].)"
                 )
-            largest = _shares(image).max()
+            largest = _shares(image.max())
             if largest > 10 * max(self.most, 1.0) or (_has_shares(image) and self.most > 1):
                 raise DataError(
                     f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
@@ -81,16 +84,13 @@ class ImageFormat:
         return np.stack(ready)
 
     def _resized(self, image: Grid) -> NDArray[np.float32]:
-        values = _shares(image)
-        if self.size is None:
-            height, width = image.shape[:2]
-            if height * width > MOST_PIXELS:
-                raise DataError(
-                    f"An image has {height}x{width} pixels, more than {MOST_PIXELS}: pass size=(height, width), to which "
-                    "images are resized for the network; masks come back in the images' own size."
-                )
-            return values
-        return resize(values, self.size)
+        height, width = image.shape[:2]
+        if self.size is None and height * width > MOST_PIXELS:  # before memory is taken for its numbers
+            raise DataError(
+                f"An image has {height}x{width} pixels, more than {MOST_PIXELS}: pass size=(height, width), to which "
+                "images are resized for the network; masks come back in the images' own size."
+            )
+        return _shares(image) if self.size is None else resize(_shares(image), self.size)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,12 @@ class MaskFormat:
 
     @classmethod
     def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
-        """From training and validation masks. DataError for one class only, or greys nobody has explained."""
+        """From training and validation masks. DataError for one class only, or greys nobody has explained; ConfigError for values
+        that no mask holds."""
+        values = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
+        for name, value in (values | {"ignore": ignore, "binarise": binarise}).items():
+            if value is not None:
+                check_whole(LEAST, **{name: value})
         if binarise is not None:
             if classes is not None:
                 raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
@@ -234,5 +239,5 @@ def _has_shares(image: Grid) -> bool:
 
 def _shares(image: Grid) -> NDArray[np.float32]:
     if _has_shares(image):
-        return (image / np.iinfo(image.dtype).max).astype(np.float32)
+        return np.divide(image, np.iinfo(image.dtype).max, dtype=np.float32)
     return image.astype(np.float32)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from enstruct.data.rows import as_indicator
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 
 JSON_TYPES: dict[str, Any] = {"U": str, "i": int, "u": int, "b": bool, "f": (int, float), "O": object}
 """What the classes of each kind of array are in a model's header."""
@@ -106,7 +107,9 @@ class LabelFormat:
             return
         for i, (name, known) in enumerate(zip(names, self.classes, strict=True)):
             if name != known:
-                raise DataError(f"Label {i} is {str(name)!r} in Y but {str(known)!r} in fit: order the columns as there.")
+                raise DataError(
+                    f"Label {i} is {shown(str(name))} in Y but {shown(str(known))} in fit: order the columns as there."
+                )
 
     def _checked(self, Y: Any, values: Any) -> sparse.csr_matrix:
         if Y.shape[1] != self.n_labels:
@@ -124,7 +127,7 @@ class LabelFormat:
         for i, row in enumerate(Y):
             for name in dict.fromkeys(row):
                 if name not in number:
-                    raise DataError(f"Row {i} has the label {name!r}, which is not among the classes known from fit.")
+                    raise DataError(f"Row {i} has the label {shown(name)}, which is not among the classes known from fit.")
                 rows.append(i)
                 columns.append(number[name])
         return sparse.csr_matrix((np.ones(len(rows), np.uint8), (rows, columns)), shape=(len(Y), self.n_labels))
@@ -135,7 +138,9 @@ class LabelFormat:
         column = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
         unknown = self.classes[column] != y
         if unknown.any():
-            raise DataError(f"Unknown class {y[unknown][0]!r} in y; the classes are {self.classes.tolist()[:10]}.")
+            raise DataError(
+                f"Unknown class {shown(y[unknown][0])} in y; the classes are {shown(self.classes.tolist()[:10], 150)}."
+            )
         ones = np.ones(len(y), np.uint8)
         return sparse.csr_matrix((ones, (np.arange(len(y)), column)), shape=(len(y), self.n_labels))
 
@@ -145,9 +150,10 @@ def _column_names(Y: Any) -> NDArray[Any] | None:
     names = list(getattr(Y, "columns", ()))
     if not names or not all(isinstance(name, str) for name in names):
         return None
-    if len(set(names)) < len(names):
-        raise DataError(f"Two columns of Y are called {next(name for i, name in enumerate(names) if name in names[:i])!r}.")
-    return np.array(names)
+    counts = Counter(names)
+    if len(counts) < len(names):
+        raise DataError(f"Two columns of Y are called {shown(next(name for name in names if counts[name] > 1))}.")
+    return _as_given(names)
 
 
 def _plain(Y: Any) -> Any:
@@ -175,12 +181,21 @@ def _sorted(names: set[Any]) -> NDArray[Any]:
     if any(map(_is_missing, names)):
         raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
     try:
-        found = np.array(sorted(names))
+        found = _as_given(sorted(names))
     except TypeError as error:
         kinds = ", ".join(sorted({type(name).__name__ for name in names}))
         raise DataError(f"Label names must be of one kind that can be sorted; here are {kinds}.") from error
     if found.ndim > 1:
         raise DataError("Label names must be texts or numbers, not tuples of them: join these to one name.")
+    return found
+
+
+def _as_given(names: list[Any]) -> NDArray[Any]:
+    """An array of them. DataError where it would not hold all as they are, as with texts that end in NUL."""
+    found = np.array(names)
+    if found.ndim == 1 and found.dtype.kind in "USbiuf" and found.tolist() != names:
+        changed = next(name for name, kept in zip(names, found.tolist(), strict=True) if name != kept)
+        raise DataError(f"The label name {shown(changed)} cannot be kept as it is beside the others: rename it.")
     return found
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences, offsets_of
 from enstruct.data.tag_schemes import AS_BIOES, SCHEMES, Scheme, convert, find_scheme, find_spans, spells_span, tags_of_scheme
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError, shown, unknown_name
 
 log = logging.getLogger("enstruct")
 Tags = Sequence[Sequence[str | None]]
@@ -81,10 +81,12 @@ class TagFormat:
             if self.given is not None and (
                 odd := next((tag for tag in row if tag not in (None, "O") and not spells_span(tag)), None)
             ):
-                raise DataError(f"Sentence {i} has the tag {odd!r}, which is no tag of a span as those of training are.")
+                raise DataError(f"Sentence {i} has the tag {shown(odd)}, which is no tag of a span as those of training are.")
             for tag, name in zip(row, row if self.given is None else self._trained(row), strict=True):
                 if name is not None and name not in number:
-                    raise DataError(f"Sentence {i} has the tag {tag!r}, which training has not seen: {', '.join(self.tags)}.")
+                    raise DataError(
+                        f"Sentence {i} has the tag {shown(tag)}, which training has not seen: {', '.join(self.tags)}."
+                    )
                 flat.append(-1 if name is None else number[name])
         return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.sentences import Sentences, offsets_of
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 
 CASES = ("", "lower", "upper", "title", "mixed", "none")
 PREFIXES = (2, 4, 6, 8, 12, 16)
@@ -122,7 +122,9 @@ def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None)
         for j, token in enumerate(tokens):
             given = token if isinstance(token, tuple) else (token,)
             if not given or not all(isinstance(part, str) for part in given):
-                raise DataError(f"Token {j} of sentence {i} is {token!r}; it must be a word or a tuple of strings.")
+                raise DataError(f"Token {j} of sentence {i} is {shown(token)}; it must be a word or a tuple of strings.")
+            if not given[0]:
+                raise DataError(f"Token {j} of sentence {i} is an empty word: leave it out, with its tag.")
             if width is not None and len(given) != width:
                 raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {width} as in training.")
 
@@ -139,7 +141,9 @@ def check_pairs(sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[st
             raise DataError(f"The tags of sentence {i} are one string; they are a list, with a tag for each token.")
         for name in names:
             if not (name is None or isinstance(name, str)):
-                raise DataError(f"Sentence {i} has the tag {name!r}; tags are strings, or None where a token has none.")
+                raise DataError(f"Sentence {i} has the tag {shown(name)}; tags are strings, or None where a token has none.")
+            if name == "":
+                raise DataError(f"Sentence {i} has an empty tag: give it a name, or None where a token has none.")
 
 
 def as_tuple(token: Token) -> tuple[str, ...]:

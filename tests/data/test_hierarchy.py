@@ -1,0 +1,65 @@
+"""Closing label sets upwards."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.errors import DataError
+
+
+def reachable(n, edges):
+    """(labels, labels): whether the second is the first or an ancestor, by repeated products."""
+    step = np.eye(n, dtype=int)
+    for parent, child in edges:
+        step[child, parent] = 1
+    for _ in range(n):
+        step = (step @ step > 0).astype(int)
+    return step > 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_graphs_are_closed_as_by_products(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 15))
+    number = rng.permutation(n)  # edges lead from any number to any
+    pairs = [sorted(rng.integers(0, n, 2)) for _ in range(3 * n)]
+    edges = tuple(dict.fromkeys((int(number[a]), int(number[b])) for a, b in pairs if a < b))
+    hierarchy, above = Hierarchy(n, edges), reachable(n, edges)
+    Y, p = (rng.random((6, n)) < 0.2).astype(int), rng.random((6, n))
+    closed = hierarchy.close(Y)
+    np.testing.assert_array_equal(closed.toarray(), Y @ above > 0)
+    assert (closed.dtype, closed.has_sorted_indices) == (np.uint8, True)
+    np.testing.assert_array_equal(hierarchy.close(sparse.csr_matrix(Y)).toarray(), closed.toarray())
+    np.testing.assert_array_equal(hierarchy.raise_parents(p), np.where(above, p[:, :, None], 0).max(1))
+
+
+def test_a_long_chain_is_closed_at_once():
+    n = 20_000
+    chain = Hierarchy(n, tuple((i, i + 1) for i in range(n - 1)))
+    Y = sparse.csr_matrix((np.ones(2, np.uint8), ([0, 2], [n - 1, 9])), shape=(3, n))
+    start = time.perf_counter()
+    assert np.diff(chain.close(Y).indptr).tolist() == [n, 0, 10]
+    assert chain.raise_parents(np.eye(1, n, n - 1)).sum() == n
+    assert time.perf_counter() - start < 5
+
+
+def test_a_label_beside_itself_and_no_edges():
+    np.testing.assert_array_equal(Hierarchy(2, ((0, 0), (0, 1))).close([[0, 1], [0, 0]]).toarray(), [[1, 1], [0, 0]])
+    np.testing.assert_array_equal(Hierarchy(2, ()).close([[0, 1]]).toarray(), [[0, 1]])
+    assert Hierarchy(0, ()).close(np.zeros((3, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "message"),
+    [
+        (Hierarchy(3, ((0, 1), (1, 2), (2, 1))), "contains a cycle"),
+        (Hierarchy(3, ((0, 3),)), r"the edge \(0, 3\), and labels 0 to 2"),
+        (Hierarchy(2, ((0, 1),)), "Y has 3 labels, the hierarchy 2"),
+    ],
+)
+def test_what_cannot_be_closed(hierarchy, message):
+    with pytest.raises(DataError, match=message):
+        hierarchy.close(np.eye(3, dtype=int))
