@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,8 @@ from safetensors.torch import save_file
 from enstruct.errors import SaveError
 from enstruct.workplaces import FORMER, exchange, workplace
 
-SWAPS = 10
+SWAPS = 100
+"""Attempts to put a folder in its place while others do."""
 
 
 def load_arrays(file: Path | IO[bytes]) -> dict[str, Any]:
@@ -77,17 +79,19 @@ def _put(new: Path, path: Path, former: Path) -> None:
     for _ in range(SWAPS):
         try:
             exchange(new, path)
+            return
         except FileNotFoundError:  # nothing is there yet
-            try:
-                os.rename(new, path)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-                continue  # another process has put one there meanwhile
+            pass
         except NotImplementedError:
-            os.rename(path, former)
+            shutil.rmtree(former, ignore_errors=True)  # of the attempt before; another process has replaced it since
+            with suppress(FileNotFoundError):
+                os.rename(path, former)
+        try:
             os.rename(new, path)
-        return
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process has put one there meanwhile
+                raise
     raise SaveError(f"{path} is being replaced by others all the time: try again, or choose another place.")
 
 

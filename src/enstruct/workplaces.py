@@ -171,13 +171,13 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(number, os.strerror(number), str(other))
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path) -> tuple[int, ...] | None:
     """Which file or folder it is; None where there is none. It is another after a :func:`replace_folder`."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_ctime_ns  # a number is given again once its folder is gone
 
 
 def being_replaced(path: Path) -> bool:

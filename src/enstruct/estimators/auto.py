@@ -396,6 +396,6 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
         self.candidate_rules_ = {self.chosen_: self.rules_[self.decision_]}
         if "per-label" in rules:
-            np.broadcast_to(self.rules_["per-label"].thresholds, self.labels_.n_labels)
+            np.broadcast_to(self.rules_["per-label"].thresholds, self.labels_.n_labels)  # ValueError for others
         self.judged_rows_ = header["judged_rows"]
         self.updates_, self.n_iter_, self.notes_ = header["updates"], header["epochs"], header["notes"]

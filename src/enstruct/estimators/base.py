@@ -150,7 +150,7 @@ class EnergyEstimator(BaseEstimator):
             name = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             device = torch.device(name)
-        except (RuntimeError, TypeError) as error:
+        except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise ConfigError(f"device={name!r} is none that torch knows; use 'auto', 'cpu' or 'cuda'.") from error
         if device.type == "cuda" and not torch.cuda.is_available():
             raise ConfigError(f"device={name!r}: torch finds no such GPU here; use 'auto' or 'cpu'.")

@@ -322,6 +322,8 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         rules = header["rules"]
         self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
         if "per-label" in self.rules_:
+            if np.shape(self.rules_["per-label"].thresholds) not in ((), (n_varying,)):
+                raise ValueError(f"its thresholds are not those of {n_varying} labels")
             thresholds = np.broadcast_to(self.rules_["per-label"].thresholds, n_varying)
             self.thresholds_ = self.constants_.expand_numbers(thresholds, 0.5)
 

@@ -1,11 +1,12 @@
 """Checkpoints: everything that decides how training goes on, in one safetensors file (no pickle).
 
-A resumed run ends at the same weights as an uninterrupted one: networks, optimisers,
-the weights of the best epochs so far, the learning rates and torch's random state are all restored.
+A resumed run ends at the same weights as an uninterrupted one: networks, optimisers, the weights of the best epochs so far, the
+learning rates and the random state are all restored. A digest stands beside them, so that nobody goes on with a damaged file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import zlib
@@ -28,7 +29,7 @@ from enstruct.training.callbacks import Callback
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 4
+FORMAT = 5
 SAMPLED = 64
 
 
@@ -65,21 +66,13 @@ def save(loop: Loop, path: Path) -> None:
     plain = {k: v for k, v in vars(progress).items() if k != "snapshots"}
     header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
     header["memory"] = loop.game.loss.memory
-    write_tensors(path, tensors, {"checkpoint": json.dumps(header)})
+    written = json.dumps(header)
+    write_tensors(path, tensors, {"checkpoint": written, "sha256": _sha256(written, tensors)})
 
 
 def restore(loop: Loop, path: Path) -> None:
     """Put ``loop`` where the checkpoint was written; ModelFileError if it belongs to another run."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads(file.metadata()["checkpoint"])
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        raise ModelFileError(f"{path} is not a readable enstruct checkpoint ({error}); delete it to start anew.") from error
-    if header["format"] != FORMAT:
-        raise ModelFileError(
-            f"{path} has checkpoint format {header['format']}, this enstruct goes on from {FORMAT}; delete it to start anew."
-        )
+    header, tensors = _read(path)
     if header["run"] != _fingerprint(loop):
         raise ModelFileError(f"{path} belongs to a run with other settings or data; use another folder, or delete it.")
     for name, module in _modules(loop).items():
@@ -93,6 +86,38 @@ def restore(loop: Loop, path: Path) -> None:
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     loop.game.loss.memory.update(header["memory"])
     set_states(tensors, loop.device)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Header and tensors; ModelFileError for a file that is damaged, or not of this format."""
+    try:
+        if not path.is_file():
+            raise OSError("it is no regular file")
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata["checkpoint"])
+            if header["format"] != FORMAT:
+                raise ModelFileError(
+                    f"{path} has checkpoint format {header['format']}, this enstruct goes on from {FORMAT}: delete it to start "
+                    "anew."
+                )
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except ModelFileError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RecursionError) as error:
+        raise ModelFileError(f"{path} is not a readable enstruct checkpoint ({error}); delete it to start anew.") from error
+    if metadata.get("sha256") != _sha256(metadata["checkpoint"], tensors):
+        raise ModelFileError(f"{path} is damaged: it does not hold what was written. Delete it to start anew.")
+    return header, tensors
+
+
+def _sha256(header: str, tensors: dict[str, Tensor]) -> str:
+    """Of the header, and of every tensor's name, type, shape and bytes."""
+    digest = hashlib.sha256(header.encode())
+    for key, value in sorted(tensors.items()):
+        digest.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def _modules(loop: Loop) -> dict[str, torch.nn.Module]:
