@@ -84,4 +84,5 @@ def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[s
 
 
 def model_parameters(options: Namespace) -> dict[str, Any]:
-    return dict(vars(options.model))
+    """What is given, without the parser's own notes, as of the file that it comes from (``__path__``)."""
+    return {name: value for name, value in vars(options.model).items() if not name.startswith("__")}

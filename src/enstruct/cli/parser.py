@@ -6,15 +6,64 @@ import argparse
 import difflib
 import re
 import sys
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
 
-from jsonargparse import ArgumentParser
+import yaml
+from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, get_loader, set_loader
 
 NEAR = 0.75
 """How much alike an option must be that was perhaps meant."""
+LONGEST = 300
+"""Characters of a message: what was given may be of any length."""
+DEEPEST = 20
+"""Lists within lists in a value or a file of options; none has more than three."""
+_read = get_loader("yaml")
+
+
+def _load(text: str) -> Any:
+    """A value, or a file of options. YAMLError for all that it cannot be: the parser says then which option it was given to."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):  # which does not recurse, as building the lists does
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError(f"lists are nested more than {DEEPEST} deep, or by references (*)")
+    try:
+        return _read(text)
+    except ValueError as error:  # numbers of thousands of digits
+        raise yaml.YAMLError(str(error)) from error
+
+
+set_loader("yaml", _load, exceptions=(yaml.YAMLError,))
+
+
+def shortened(message: str) -> str:
+    """To what a message may have."""
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
 
 
 class Parser(ArgumentParser):
+    files: ClassVar[list[str]] = []
+    """Of options, read by now: an error may be of what is in them."""
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+        """As jsonargparse's. Of errors that are none of its own too two lines are left."""
+        try:
+            return super().parse_args(*args, **kwargs)
+        except (ValueError, RecursionError, OSError) as error:
+            self.error(f"An option, or a file of options, cannot be read: {error}.")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """As argparse's; a file of options that is none is named here, before what is in it is read as such."""
+        if isinstance(action, ActionConfigFile) or action.metavar == "CONFIG":
+            for path in map(Path, arg_strings):
+                try:
+                    path.read_text(encoding="utf-8")
+                except (OSError, ValueError) as error:
+                    self.error(f"{action.option_strings[0]} {path} is no file of options that can be read: {error}.")
+                self.files.append(str(path))
+        return super()._get_values(action, arg_strings)  # type: ignore[misc]
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """What is wrong, an option that was perhaps meant, and where all of them are listed; exit code 2."""
         if not self.exit_on_error:  # jsonargparse tries one reading of a value after another
@@ -30,8 +79,15 @@ class Parser(ArgumentParser):
             message = f"{name} is one of {', '.join(_commands(parser)) or found[2]}"
         elif found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
             message = f"{message}." + _perhaps(found[1].partition("=")[0], parser)
+        elif (found := re.fullmatch(r"Subcommand '(\w+)' does not accept option '([\w.]+)'", message)) and found[1] in (
+            below := _commands(parser)
+        ):
+            parser = below[found[1]]
+            message = f"there is no option {found[2]}.{_perhaps(found[2], parser)}"
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
-        sys.stderr.write(f"error: {message}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
+        if unnamed := [name for name in self.files if name not in message]:
+            message = f"(options of {', '.join(unnamed)} too) {message}"
+        sys.stderr.write(f"error: {shortened(message)}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
         sys.exit(2)
 
 

@@ -67,8 +67,8 @@ def run(options: Namespace) -> None:
             studies[name] = open_study(title, options.storage, about | {"searched": dimensions[name]})
             try:
                 search(name, task, studies[name], options.trials, bar)
-            except KeyboardInterrupt:
-                say(f"trials that ended are in {options.storage}: the same command goes on with them")
+            except KeyboardInterrupt as end:
+                end.add_note(f"trials that ended are in {options.storage}: the same command goes on with them")
                 raise
             if options.json is not None and not any(at_work(each) for each in studies.values()):
                 _write(options, _summaries(task, studies, options.trials))

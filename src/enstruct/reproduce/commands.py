@@ -22,8 +22,7 @@ from enstruct.reproduce.table import CommandTable
 from enstruct.reproduce.tables import RESOURCES
 
 Enstruct = Callable[[list[str]], int]
-"""A command line without its first word -> exit status."""
-INTERRUPTED = 130
+"""A command line without its first word -> exit status; KeyboardInterrupt passes through it."""
 JOURNAL = ".journal"
 """Of trials, which a command that was interrupted goes on with."""
 
@@ -141,8 +140,6 @@ def _has_all_trials(path: Path, command: list[str]) -> bool:
 def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:
     say(f"enstruct {' '.join(command)}")
     status = enstruct(command)
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt
     if status:
         raise DataError(
             f"the command of {part} failed (why, see above); what it finished is kept. Where it refuses a file of another "

@@ -197,6 +197,9 @@ def _make(
     begin = time.perf_counter()
     try:
         cell = run_cell(method, rows, key.seed, given, bar(str(key)))
+    except KeyboardInterrupt as end:
+        end.add_note(f"finished runs are kept in {store.path}: the same command goes on")
+        raise
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
         if again:
