@@ -23,11 +23,14 @@ _read = get_loader("yaml")
 
 def _load(text: str) -> Any:
     """A value, or a file of options. YAMLError for all that it cannot be: the parser says then which option it was given to."""
-    depth = 0
+    within: list[str | None] = []  # anchors (&NAME) of what is not closed yet
     for event in yaml.parse(text, Loader=yaml.SafeLoader):  # which does not recurse, as building the lists does
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
-            raise yaml.YAMLError(f"lists are nested more than {DEEPEST} deep, or by references (*)")
+        if isinstance(event, yaml.CollectionStartEvent):
+            within.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            within.pop()
+        if len(within) > DEEPEST or (isinstance(event, yaml.AliasEvent) and event.anchor in within):
+            raise yaml.YAMLError(f"lists are nested more than {DEEPEST} deep")
     try:
         return _read(text)
     except ValueError as error:  # numbers of thousands of digits
@@ -35,6 +38,11 @@ def _load(text: str) -> Any:
 
 
 set_loader("yaml", _load, exceptions=(yaml.YAMLError,))
+
+
+def _text(path: Path) -> str:
+    """Of the file, or, where it is none, what was given in its place: `{seed: 3}`."""
+    return str(path) if str(path).startswith("{") and not path.exists() else path.read_text(encoding="utf-8")
 
 
 def shortened(message: str) -> str:
@@ -54,15 +62,35 @@ class Parser(ArgumentParser):
             self.error(f"An option, or a file of options, cannot be read: {error}.")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """As argparse's; a file of options that is none is named here, before what is in it is read as such."""
+        """As argparse's; what is wrong with a file of options is said before any of them is taken."""
         if isinstance(action, ActionConfigFile) or action.metavar == "CONFIG":
-            for path in map(Path, arg_strings):
-                try:
-                    path.read_text(encoding="utf-8")
-                except (OSError, ValueError) as error:
-                    self.error(f"{action.option_strings[0]} {path} is no file of options that can be read: {error}.")
-                self.files.append(str(path))
+            for name in arg_strings:
+                self._check_file(Path(name), "" if isinstance(action, ActionConfigFile) else action.dest)
         return super()._get_values(action, arg_strings)  # type: ignore[misc]
+
+    def _check_file(self, path: Path, group: str) -> None:
+        """Of options, all of them or those of a group as ``model``. Two lines and exit code 2 for one that cannot be taken."""
+        try:
+            content = _load(_text(path))
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            self.error(f"{path} is no file of options that can be read: {error}.")
+        self.files.append(str(path))
+        self._check_options(content, group, path)
+
+    def _check_options(self, content: Any, group: str, path: Path) -> None:
+        if not isinstance(content, dict):
+            what = f"{group} is" if group else "it is"
+            self.error(f"{path} has to hold names and values, as `NAME: VALUE` in each line; {what} {content!r}.")
+        known = {action.dest for action in self._actions if action.dest != "help"}
+        for key, value in content.items():
+            name = f"{group}.{key}" if group else str(key)
+            is_group = any(other.startswith(f"{name}.") for other in known)
+            if name not in known and not is_group:
+                self.error(f"{path}: there is no option {name}.{_perhaps(name, self)}")
+            if is_group and isinstance(value, str):
+                self._check_file(path.parent / value, name)
+            elif is_group:
+                self._check_options(value, name, path)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """What is wrong, an option that was perhaps meant, and where all of them are listed; exit code 2."""
@@ -79,14 +107,9 @@ class Parser(ArgumentParser):
             message = f"{name} is one of {', '.join(_commands(parser)) or found[2]}"
         elif found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
             message = f"{message}." + _perhaps(found[1].partition("=")[0], parser)
-        elif (found := re.fullmatch(r"Subcommand '(\w+)' does not accept option '([\w.]+)'", message)) and found[1] in (
-            below := _commands(parser)
-        ):
-            parser = below[found[1]]
-            message = f"there is no option {found[2]}.{_perhaps(found[2], parser)}"
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
         if unnamed := [name for name in self.files if name not in message]:
-            message = f"(options of {', '.join(unnamed)} too) {message}"
+            message = f"in {', '.join(unnamed)} or on the command line: {message}"
         sys.stderr.write(f"error: {shortened(message)}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
         sys.exit(2)
 
