@@ -35,7 +35,7 @@ _HOMES = {
 }
 """Module -> the names that are the library's own."""
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = list(_HOME)  # noqa: PLE0605
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> object:

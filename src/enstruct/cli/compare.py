@@ -22,7 +22,7 @@ from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.comparison.run import check_method, run_cell, scored_by
+from enstruct.comparison.run import check_method, label_kind, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.load import load_protocol
@@ -65,7 +65,8 @@ def run(options: Namespace) -> None:
         setting["split"] = options.split
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    store = ResultsFile.to_add_to(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
+    defaults = EnergyMultiLabelClassifier().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, label_kind(model)) if options.json else None
     cells = Cells(store, say, "fold" if folds else "seed")
     for seed in seeds:
         for method in cells.lacking(methods, seed):

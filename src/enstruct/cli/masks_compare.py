@@ -16,7 +16,7 @@ from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
-from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
+from enstruct.comparison.masks import MASK_CELLS, PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.data.fingerprint import fingerprint
@@ -62,7 +62,8 @@ def run(options: Namespace) -> None:
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
     pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
     setting["content"] = fingerprint(*pictures)
-    store = ResultsFile.to_add_to(options.json, setting, EnergySegmenter().get_params()) if options.json else None
+    defaults = EnergySegmenter().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, MASK_CELLS) if options.json else None
     cells = Cells(store, say)
     with successive_bars() as bar:
         for seed in range(options.seeds):

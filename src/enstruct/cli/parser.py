@@ -66,7 +66,7 @@ class Parser(ArgumentParser):
         if isinstance(action, ActionConfigFile) or action.metavar == "CONFIG":
             for name in arg_strings:
                 self._check_file(Path(name), "" if isinstance(action, ActionConfigFile) else action.dest)
-        return super()._get_values(action, arg_strings)  # type: ignore[misc]
+        return super()._get_values(action, arg_strings)
 
     def _check_file(self, path: Path, group: str) -> None:
         """Of options, all of them or those of a group as ``model``. Two lines and exit code 2 for one that cannot be taken."""

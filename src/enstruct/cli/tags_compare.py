@@ -21,6 +21,7 @@ from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.tagging import (
     BASELINE,
+    TAG_CELLS,
     formatted_tag_row,
     recorded,
     run_tag_cell,
@@ -76,7 +77,8 @@ def run(options: Namespace) -> None:
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
     setting["tables"] = tables_of(model)
-    store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    defaults = EnergySequenceTagger().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, TAG_CELLS) if options.json else None
     cells = Cells(store, say)
     for seed in range(options.seeds):
         _run_seed(methods, parts, seed, model, options.epochs, cells)
