@@ -28,6 +28,7 @@ WORDS: dict[Any, str] = {
     dict: "names and values",
     list: "a list",
     None: "null",
+    object: "a number of 64 bits",
 }
 SHOWN = 40
 """Characters of a value in a message."""
@@ -85,6 +86,8 @@ def _check(value: Any, shape: Shape, where: str) -> None:
         _check_fields(value, shape, where)
     else:
         _demand(_is(value, shape), value, shape, where)
+        if isinstance(value, list | dict):  # what nobody has declared: its numbers may be too large all the same
+            _check(value, [object] if isinstance(value, list) else {str: object}, where)
 
 
 def _check_fields(value: dict[str, Any], shape: dict[Any, Shape], where: str) -> None:
@@ -107,11 +110,12 @@ def _demand(fine: bool, value: Any, shape: Shape, where: str) -> None:
 def _is(value: Any, shape: Shape) -> bool:
     if shape is None:
         return value is None
+    if isinstance(value, int) and abs(value) > sys.maxsize:
+        return False
     if isinstance(shape, frozenset):
         return isinstance(value, str) and value in shape
     if shape in (int, float):
-        number = isinstance(value, int | float if shape is float else int) and not isinstance(value, bool)
-        return number and (isinstance(value, float) or abs(value) <= sys.maxsize)
+        return isinstance(value, int | float if shape is float else int) and not isinstance(value, bool)
     return isinstance(value, shape)
 
 

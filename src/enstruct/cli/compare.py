@@ -13,7 +13,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
@@ -37,7 +36,7 @@ def parser() -> Parser:
     p.add_argument("--methods", type=shared.joined, default=usual, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
     p.add_argument(
         "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
     )

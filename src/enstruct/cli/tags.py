@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.inputs import same_source
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -48,7 +48,7 @@ def add_actions(p: Parser) -> None:
     train.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     train.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    train.add_argument("--seed", type=NonNegativeInt, default=0)
+    train.add_argument("--seed", type=shared.Seed, default=0)
     tags_compare.add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser(
@@ -56,6 +56,7 @@ def add_actions(p: Parser) -> None:
     )
     _add_model(predict)
     predict.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
+    add_overwrite(predict)
     predict.add_argument("--unlabelled", type=bool, nargs="?", const=True, default=False, help="the file has no tag column")
     predict.add_argument("--decision", type=str, default=None, help="greedy, legal or map instead of the chosen rule")
     predict.add_argument("--spans", type=bool, nargs="?", const=True, default=False, help="write spans instead of tags")
@@ -63,6 +64,7 @@ def add_actions(p: Parser) -> None:
     evaluate = shared.new_parser("Score a saved tagger on labelled sentences, under every decision rule.")
     _add_model(evaluate)
     evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
+    add_overwrite(evaluate)
     actions.add_subcommand("evaluate", evaluate)
     compare = shared.new_parser(tags_compare.__doc__ or "")
     tags_compare.add_options(compare)
@@ -74,6 +76,7 @@ def add_actions(p: Parser) -> None:
     _add_model(picture)
     picture.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
     picture.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the pictures")
+    add_overwrite(picture)
     actions.add_subcommand("picture", picture)
 
 
@@ -165,11 +168,15 @@ def _part(options: Namespace) -> str:
 
 
 def _predict(options: Namespace) -> None:
+    if options.out is not None:
+        if options.out.resolve() == Path(options.data).resolve():
+            raise ConfigError(f"--out {options.out} is the file to be tagged: name another.")
+        if is_universal(options.out):
+            raise ConfigError(
+                f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll."
+            )
+        check_free([options.out], options.overwrite)
     tagger = load_tagger(options.model)
-    if options.out is not None and (options.out.is_dir() or options.out.resolve() == Path(options.data).resolve()):
-        raise ConfigError(f"--out {options.out} is a folder, or the file to be tagged: name another file.")
-    if options.out is not None and is_universal(options.out):
-        raise ConfigError(f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll.")
     data = _data(tagger, options, not options.unlabelled)
     if options.spans:
         found = tagger.predict_spans(data.sentences, decision=options.decision)
@@ -186,6 +193,8 @@ def _predict(options: Namespace) -> None:
 
 
 def _evaluate(options: Namespace) -> None:
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"sentences": int, "tokens": int, "rules": dict})
     tagger = load_tagger(options.model)
     data = _data(tagger, options)
     truth = tagger.tags_.as_given(data.truth())
@@ -209,8 +218,10 @@ def _evaluate(options: Namespace) -> None:
 
 
 def _picture(options: Namespace) -> None:
+    pairs, sentence = options.out / "tag-pairs.png", options.out / "sentence.png"
+    check_free([pairs, sentence], options.overwrite)
     tagger = load_tagger(options.model)
     data = _data(tagger, options)
-    transitions_picture(tagger, options.out / "tag-pairs.png")
-    probabilities_picture(tagger, data, options.sentence, options.out / "sentence.png")
+    transitions_picture(tagger, pairs)
+    probabilities_picture(tagger, data, options.sentence, sentence)
     say(f"pictures in {options.out}: tag-pairs.png, sentence.png")
