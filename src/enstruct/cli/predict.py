@@ -1,6 +1,7 @@
 """Predict label sets for the rows of a file.
 
-Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities.
+Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels that are empty
+or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines: a .jsonl file holds any.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
 from enstruct.cli.outputs import add_overwrite, check_free
 from enstruct.cli.parser import Parser
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.files import replace_file
 from enstruct.training.batches import row_blocks
 
@@ -43,9 +44,12 @@ def run(options: Namespace) -> None:
             raise ConfigError(f"--out {options.out} is the file to be answered: name another.")
         check_free([options.out], options.overwrite)
     model = load_model(options.model)
+    as_json = options.out is not None and options.out.suffix == ".jsonl"
+    if not as_json:
+        _check_names(model.notes_["label_names"], "utf-8" if options.out is not None else sys.stdout.encoding)
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
-    lines = _lines(model, X, predicted, options.out is not None and options.out.suffix == ".jsonl")
+    lines = _lines(model, X, predicted, as_json)
     if options.out is None:
         sys.stdout.writelines(lines)
     else:
@@ -53,8 +57,22 @@ def run(options: Namespace) -> None:
 
 
 def _write(path: Path, lines: Iterator[str]) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:  # of what UTF-8 lacks, JSON's own escape
         file.writelines(lines)
+
+
+def _check_names(names: list[str], encoding: str) -> None:
+    """DataError for a label that could not be told from others, or from none, in a line of labels separated by tabs."""
+    for name in names:
+        try:
+            fits = name.splitlines() == [name] and "\t" not in name and bool(name.encode(encoding))
+        except UnicodeEncodeError:
+            fits = False
+        if not fits:
+            raise DataError(
+                f"The label {name!r} cannot stand in a line of labels: it is empty, or holds a tab, a line break or what "
+                f"{encoding} lacks. Answers in JSON hold any: --out FILE.jsonl."
+            )
 
 
 def _lines(model: Any, X: Any, predicted: sparse.csr_matrix, as_json: bool) -> Iterator[str]:
