@@ -30,6 +30,7 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json, write_text
 from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.methods import get_method
+from enstruct.records import fits
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
@@ -146,7 +147,7 @@ def _words(options: Namespace) -> list[Any]:
 
 def load_tagger(path: Path) -> EnergySequenceTagger:
     tagger = EnergySequenceTagger.load(path)
-    if "columns" not in tagger.notes_:
+    if not fits(tagger.notes_, {"columns": [int], "inline": bool}):
         raise ModelFileError(
             f"{path} was not written by `enstruct tags train`; use it from Python, or train it with the command."
         )
