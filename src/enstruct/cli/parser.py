@@ -57,9 +57,13 @@ class Parser(ArgumentParser):
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         """As jsonargparse's. Of errors that are none of its own too two lines are left."""
         try:
-            return super().parse_args(*args, **kwargs)
-        except (ValueError, RecursionError, OSError) as error:
+            options = super().parse_args(*args, **kwargs)
+        except (ValueError, OverflowError, RecursionError, OSError) as error:
             self.error(f"An option, or a file of options, cannot be read: {error}.")
+        for name, value in options.items():
+            if isinstance(value, int) and abs(value) > sys.maxsize:
+                self.error(f"--{name}: a number of more than 64 bits.")
+        return options
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """As argparse's; what is wrong with a file of options is said before any of them is taken."""

@@ -46,7 +46,7 @@ def run(options: Namespace) -> None:
     model = load_model(options.model)
     as_json = options.out is not None and options.out.suffix == ".jsonl"
     if not as_json:
-        _check_names(model.notes_["label_names"], "utf-8" if options.out is not None else sys.stdout.encoding)
+        _check_names(model.notes_["label_names"], "utf-8" if options.out is not None else sys.stdout.encoding or "utf-8")
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
     lines = _lines(model, X, predicted, as_json)
