@@ -8,6 +8,7 @@ Models, results and trials that a command goes on with are its own files too, an
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,6 +45,24 @@ def check_figures(path: Path, overwrite: bool, shape: Shape, beside: Iterable[Pa
         except DataError:
             own = False
     check_free([path, *beside], overwrite or own)
+
+
+def check_names(what: str, names: Iterable[str], out: Path | None, apart: str, instead: str) -> None:
+    """DataError for a name that could not be read again where names stand in lines, with one of ``apart`` between them.
+
+    ``out``: where they go, None for standard output. ``instead``: what holds any name.
+    """
+    encoding = "utf-8" if out is not None else sys.stdout.encoding or "utf-8"
+    for name in names:
+        try:
+            fits = name.splitlines() == [name] and not {*apart} & {*name} and bool(name.encode(encoding))
+        except UnicodeEncodeError:
+            fits = False
+        if not fits:
+            raise DataError(
+                f"The {what} {name!r} cannot stand in a line: it is empty, or holds a tab, a line break or the like, or what "
+                f"{encoding} lacks. {instead}"
+            )
 
 
 def _check_folder(path: Path) -> None:

@@ -19,9 +19,9 @@ from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
-from enstruct.cli.outputs import add_overwrite, check_free
+from enstruct.cli.outputs import add_overwrite, check_free, check_names
 from enstruct.cli.parser import Parser
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 from enstruct.training.batches import row_blocks
 
@@ -46,7 +46,7 @@ def run(options: Namespace) -> None:
     model = load_model(options.model)
     as_json = options.out is not None and options.out.suffix == ".jsonl"
     if not as_json:
-        _check_names(model.notes_["label_names"], "utf-8" if options.out is not None else sys.stdout.encoding or "utf-8")
+        check_names("label", model.notes_["label_names"], options.out, "\t", "Answers in JSON hold any: --out FILE.jsonl.")
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
     lines = _lines(model, X, predicted, as_json)
@@ -59,20 +59,6 @@ def run(options: Namespace) -> None:
 def _write(path: Path, lines: Iterator[str]) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:  # of what UTF-8 lacks, JSON's own escape
         file.writelines(lines)
-
-
-def _check_names(names: list[str], encoding: str) -> None:
-    """DataError for a label that could not be told from others, or from none, in a line of labels separated by tabs."""
-    for name in names:
-        try:
-            fits = name.splitlines() == [name] and "\t" not in name and bool(name.encode(encoding))
-        except UnicodeEncodeError:
-            fits = False
-        if not fits:
-            raise DataError(
-                f"The label {name!r} cannot stand in a line of labels: it is empty, or holds a tab, a line break or what "
-                f"{encoding} lacks. Answers in JSON hold any: --out FILE.jsonl."
-            )
 
 
 def _lines(model: Any, X: Any, predicted: sparse.csr_matrix, as_json: bool) -> Iterator[str]:

@@ -18,7 +18,7 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.inputs import same_source
-from enstruct.cli.outputs import add_overwrite, check_figures, check_free
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free, check_names
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -53,7 +53,8 @@ def add_actions(p: Parser) -> None:
     tags_compare.add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser(
-        "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans)."
+        "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans). Tags that "
+        "could not be read again in lines, as those with tabs, are refused: spans hold any."
     )
     _add_model(predict)
     predict.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
@@ -185,6 +186,8 @@ def _predict(options: Namespace) -> None:
         lines = (json.dumps({"tokens": s, "spans": [f._asdict() for f in spans]}, ensure_ascii=False) for s, spans in pairs)
         text = "\n".join(lines) + "\n"
     else:
+        apart = " <>" if tagger.notes_["inline"] else "\t"
+        check_names("tag", map(str, tagger.classes_), options.out, apart, "Spans in JSON hold any: --spans.")
         write = write_citations if tagger.notes_["inline"] else write_conll
         text = write(data.sentences, tagger.predict(data.sentences, decision=options.decision))
     if options.out is None:
