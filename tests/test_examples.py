@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from enstruct.cli.main import build_parser, main
+from enstruct.cli.commands import build_parser
+from enstruct.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 

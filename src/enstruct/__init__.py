@@ -1,20 +1,62 @@
-"""enstruct: energy-based structured prediction. A learned loss for fast feed-forward predictors."""
+"""enstruct: energy-based structured prediction. A learned loss for fast feed-forward predictors.
 
-from importlib.metadata import version
+Names are imported when they are first used: the command line can so be interrupted from its first moment on.
+"""
 
-from enstruct.energies import EnergySpec as EnergySpec
-from enstruct.estimators import AutoMultiLabelClassifier as AutoMultiLabelClassifier
-from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
-from enstruct.estimators import EnergySegmenter as EnergySegmenter
-from enstruct.estimators import EnergySequenceTagger as EnergySequenceTagger
-from enstruct.methods import METHODS as METHODS
-from enstruct.methods import Method as Method
-from enstruct.metrics import example_f1 as example_f1
-from enstruct.metrics import example_f1_scorer as example_f1_scorer
-from enstruct.metrics import macro_f1 as macro_f1
-from enstruct.metrics import macro_f1_scorer as macro_f1_scorer
-from enstruct.metrics import micro_f1 as micro_f1
-from enstruct.metrics import micro_f1_scorer as micro_f1_scorer
-from enstruct.training.energy_loss import EnergyLoss as EnergyLoss
+from __future__ import annotations
 
-__version__ = version("enstruct")
+from importlib import import_module
+
+TYPE_CHECKING = False  # as type checkers read it; the module ``typing`` would take longer to import than all else here
+if TYPE_CHECKING:
+    from enstruct.energies import EnergySpec as EnergySpec
+    from enstruct.estimators import AutoMultiLabelClassifier as AutoMultiLabelClassifier
+    from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
+    from enstruct.estimators import EnergySegmenter as EnergySegmenter
+    from enstruct.estimators import EnergySequenceTagger as EnergySequenceTagger
+    from enstruct.methods import METHODS as METHODS
+    from enstruct.methods import Method as Method
+    from enstruct.metrics import example_f1 as example_f1
+    from enstruct.metrics import example_f1_scorer as example_f1_scorer
+    from enstruct.metrics import macro_f1 as macro_f1
+    from enstruct.metrics import macro_f1_scorer as macro_f1_scorer
+    from enstruct.metrics import micro_f1 as micro_f1
+    from enstruct.metrics import micro_f1_scorer as micro_f1_scorer
+    from enstruct.training.energy_loss import EnergyLoss as EnergyLoss
+
+    __version__: str
+
+_HOMES = {
+    "energies": ("EnergySpec",),
+    "estimators": ("AutoMultiLabelClassifier", "EnergyMultiLabelClassifier", "EnergySegmenter", "EnergySequenceTagger"),
+    "methods": ("METHODS", "Method"),
+    "metrics": ("example_f1", "example_f1_scorer", "macro_f1", "macro_f1_scorer", "micro_f1", "micro_f1_scorer"),
+    "training.energy_loss": ("EnergyLoss",),
+}
+"""Module -> the names that are the library's own."""
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    """A name of the library, its version, or one of its modules. AttributeError for others."""
+    found: object
+    if name in _HOME:
+        found = getattr(import_module(f"enstruct.{_HOME[name]}"), name)
+    elif name == "__version__":
+        found = import_module("importlib.metadata").version("enstruct")
+    elif name.startswith("_"):
+        raise AttributeError(f"module 'enstruct' has no attribute {name!r}")
+    else:
+        try:
+            return import_module(f"enstruct.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"enstruct.{name}":
+                raise  # what that module itself needs is not installed
+            raise AttributeError(f"module 'enstruct' has no attribute {name!r}") from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME, "__version__"})

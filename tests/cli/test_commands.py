@@ -51,7 +51,7 @@ def test_train_predict_evaluate(files, capsys):
     whole = (files / "answers.jsonl").read_text()
     with pytest.MonkeyPatch.context() as patch:  # written some rows at a time
         patch.setattr(predict, "row_blocks", lambda rows, labels, cells: [slice(i, i + 3) for i in range(0, rows, 3)])
-        assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
+        assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2", "--overwrite"]) == 0
     assert [json.loads(line)["labels"] for line in (files / "answers.jsonl").read_text().splitlines()] == [
         json.loads(line)["labels"] for line in whole.splitlines()
     ]

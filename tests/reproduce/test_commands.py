@@ -114,8 +114,14 @@ def test_parts_that_fail_do_not_keep_others(tmp_path):
 
 
 def test_an_interruption_ends_it(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, lambda command: 130, ["curve"])
+    end = KeyboardInterrupt("of its own")
+
+    def interrupted(command):
+        raise end
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(tmp_path, interrupted, ["curve"])
+    assert caught.value is end  # with what it says is kept
 
 
 def test_a_table_without_parts_says_why(tmp_path):

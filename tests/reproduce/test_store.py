@@ -1,20 +1,21 @@
 """The store of finished runs: what is kept, kept apart, refused, and never lost."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell
-from enstruct.errors import DataError
+from enstruct.errors import DataError, EnstructError
 from enstruct.metrics import METRICS
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce import runner
 from enstruct.reproduce import store as store_module
 from enstruct.reproduce.runner import run
 from enstruct.reproduce.store import Key, Store, stores_of, whereabouts
-from tests.damage import with_wrong_bytes
+from tests.damage import with_wrong_bytes, with_wrong_fields
 from tests.small_table import SMALL, make
 
 
@@ -194,3 +195,24 @@ def test_runs_of_another_processor_are_apart(copied_runs, monkeypatch):
     assert f"runs made with processor {environment()['processor']} (here another) are kept apart" in said[0]
     assert len(stores_of(copied_runs, "small")) == 2
     assert "processor another" in reproduced_section(SMALL, store)
+
+
+def test_whatever_is_wrong_with_the_lines_is_said(copied_runs):
+    said = []
+    for _ in with_wrong_fields(copied_runs / "small.jsonl", times=40):
+        try:
+            for each in stores_of(copied_runs, "small"):
+                reproduced_section(SMALL, each, ["synthetic-90"])
+        except EnstructError as error:
+            said.append(str(error))
+    assert len(said) > 10
+    assert all("small." in each for each in said)
+    assert len(Store(copied_runs, "small").runs) == 6
+
+
+def test_a_field_that_is_wrong_is_named(copied_runs):
+    path = copied_runs / "small.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([re.sub(r'"seed": \d', '"seed": "x"', lines[0]), *lines[1:]]) + "\n")
+    with pytest.raises(DataError, match=r'line 1 is no run .*seed is "x", not a whole number'):
+        Store(copied_runs, "small")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from enstruct.cli.main import build_parser
+from enstruct.cli.commands import build_parser
 from enstruct.comparison.run import check_method
 from enstruct.reproduce import ablation
 from enstruct.reproduce.runner import plan, run

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
@@ -26,6 +25,7 @@ from enstruct.analyses import (
 )
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free
 from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
@@ -66,21 +66,21 @@ def add_actions(p: Parser) -> None:
     shared.add_data(curves)
     curves.add_argument("--every", type=int, default=1, help="epochs from one record to the next")
     curves.add_argument("--steps", type=int, default=30, help="steps of inference")
-    curves.add_argument("--split_seed", type=NonNegativeInt, default=0)
+    curves.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(curves)
     shared.add_model(curves, skip=set())
     actions.add_subcommand("starts", curves)
     pairs = shared.new_parser((objectives.__doc__ or "").split("\n", 1)[0])
     shared.add_data(pairs)
     pairs.add_argument("--seeds", type=int, default=3)
-    pairs.add_argument("--split_seed", type=NonNegativeInt, default=0)
+    pairs.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(pairs)
     shared.add_model(pairs, skip={"method", "random_state"})
     actions.add_subcommand("objectives", pairs)
     timed = shared.new_parser((couplings.__doc__ or "").split("\n", 1)[0])
     shared.add_data(timed)
     timed.add_argument("--seconds", type=float, default=120.0, help="of training, for each coupling")
-    timed.add_argument("--split_seed", type=NonNegativeInt, default=0)
+    timed.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(timed)
     shared.add_model(timed, skip={"hypergradient"})
     actions.add_subcommand("couplings", timed)
@@ -92,10 +92,16 @@ def add_actions(p: Parser) -> None:
 
 def _add_out(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=Path("analysis"), help="folder for the figures (JSON) and the picture (PNG)")
+    add_overwrite(p)
 
 
 def run(options: Namespace) -> None:
     kind, given = options.action, options[options.action]
+    file, picture = _files(kind, given)
+    if kind == "measurements":
+        check_free([picture], given.overwrite)
+    else:
+        check_figures(file, given.overwrite, {"analysis": frozenset((kind,)), "environment": dict}, beside=[picture])
     if kind in OF_A_MODEL:
         _of_a_model(kind, given)
     elif kind in OF_A_TOY:
@@ -117,9 +123,9 @@ def _of_a_model(kind: str, options: Namespace) -> None:
 
 def _measurements(options: Namespace) -> None:
     model, _, Y, names = _rows(options)
-    path = options.out / "measurements.png"
-    measurement_matrix(model, names, Y, path)
-    say(f"picture: {path}")
+    _, picture = _files("measurements", options)
+    measurement_matrix(model, names, Y, picture)
+    say(f"picture: {picture}")
 
 
 def _starts(options: Namespace) -> None:
@@ -193,8 +199,12 @@ def _show(kind: str, figures: dict[str, Any]) -> None:
         console.print(curve)
 
 
+def _files(kind: str, options: Namespace) -> tuple[Path, Path]:
+    return options.out / f"{kind}.json", options.out / f"{kind}.png"
+
+
 def _store(kind: str, options: Namespace, module: Any, figures: dict[str, Any]) -> None:
-    picture, file = options.out / f"{kind}.png", options.out / f"{kind}.json"
+    file, picture = _files(kind, options)
     module.draw(figures, picture)
     data = {"data": Path(options.data).name} if "data" in options else {}
     where = {"analysis": kind, **data, "environment": environment()}

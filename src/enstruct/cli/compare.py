@@ -13,7 +13,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
@@ -22,7 +21,7 @@ from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.comparison.run import check_method, run_cell, scored_by
+from enstruct.comparison.run import check_method, label_kind, run_cell, scored_by
 from enstruct.comparison.summary import formatted, summarise, titles
 from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.load import load_protocol
@@ -37,7 +36,7 @@ def parser() -> Parser:
     p.add_argument("--methods", type=shared.joined, default=usual, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
     p.add_argument(
         "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
     )
@@ -65,7 +64,8 @@ def run(options: Namespace) -> None:
         setting["split"] = options.split
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    store = ResultsFile.to_add_to(options.json, setting, EnergyMultiLabelClassifier().get_params()) if options.json else None
+    defaults = EnergyMultiLabelClassifier().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, label_kind(model)) if options.json else None
     cells = Cells(store, say, "fold" if folds else "seed")
     for seed in seeds:
         for method in cells.lacking(methods, seed):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free
 from enstruct.cli.parser import Parser
 from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import CATALOGUE, data_root
@@ -33,19 +33,22 @@ def add_actions(p: Parser) -> None:
     actions.add_subcommand("list", Parser(description="Names, and whether each is at hand."))
     described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
     shared.add_data(described)
-    described.add_argument("--split_seed", type=NonNegativeInt, default=0)
+    described.add_argument("--split_seed", type=shared.Seed, default=0)
     described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
+    add_overwrite(described)
     actions.add_subcommand("describe", described)
     synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
     synthetic.add_argument("out", type=Path)
     synthetic.add_argument("--rows", type=int, default=1500)
-    synthetic.add_argument("--seed", type=NonNegativeInt, default=0)
+    synthetic.add_argument("--seed", type=shared.Seed, default=0)
+    add_overwrite(synthetic)
     actions.add_subcommand("synthetic", synthetic)
     pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
     pictures.add_argument("out", type=Path)
     pictures.add_argument("--images", type=int, default=100)
     pictures.add_argument("--size", type=int, default=32)
-    pictures.add_argument("--seed", type=NonNegativeInt, default=0)
+    pictures.add_argument("--seed", type=shared.Seed, default=0)
+    add_overwrite(pictures)
     actions.add_subcommand("pictures", pictures)
 
 
@@ -64,6 +67,8 @@ def _list(options: Namespace) -> None:
 
 
 def _describe(options: Namespace) -> None:
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"data": str, "parts": dict, "near": list})
     splits = load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop)
     columns: dict[str, dict[str, Any]] = {name: describe(part) for name, part in splits.parts().items()}
     table = Table("", *columns, title=f"{options.data} (rows without a label left out)")
@@ -83,11 +88,17 @@ def _describe(options: Namespace) -> None:
 def _synthetic(options: Namespace) -> None:
     if options.out.suffix != ".npz":
         raise ConfigError(f"{options.out} would be read by nobody: give a name that ends in .npz.")
+    check_free([options.out], options.overwrite)
     data = block_exclusive(options.rows, options.seed)
     replace_file(options.out, lambda part: _write(part, data))
 
 
 def _pictures(options: Namespace) -> None:
+    for kind in ("images", "masks"):
+        there = options.out / kind
+        if there.is_dir() and any(there.iterdir()) and not options.overwrite:
+            raise ConfigError(f"{there} has files already, and would hold them and new ones: name another, or add --overwrite.")
+        check_free([there / "0000.png"], overwrite=True)
     images, masks = ellipses(options.images, options.size, seed=options.seed)
     for kind, grids in (("images", images), ("masks", masks)):
         for i, grid in enumerate(grids):

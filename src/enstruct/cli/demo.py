@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite, check_figures
 from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
@@ -38,12 +38,15 @@ METHODS: dict[str, dict[str, Any]] = {
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for results.json and the picture")
+    add_overwrite(p)
     p.add_argument("--rows", type=int, default=1500)
-    p.add_argument("--seed", type=NonNegativeInt, default=0)
+    p.add_argument("--seed", type=shared.Seed, default=0)
     return p
 
 
 def run(options: Namespace) -> None:
+    figures, picture = options.out / "results.json", options.out / "measurement_matrix.png"
+    check_figures(figures, options.overwrite, {"rows": int, "seed": int, "results": list}, beside=[picture])
     torch.set_num_threads(1)  # networks this small gain nothing from more, and on a busy machine threads wait for each other
     train, test = block_exclusive(options.rows, seed=options.seed), block_exclusive(5000, seed=options.seed + 1000)
     table = Table("model", "F1 @0.5", "F1 best rule", "rule", "F1 min. Bayes risk", "seconds", title="Block-exclusive labels")
@@ -61,8 +64,7 @@ def run(options: Namespace) -> None:
         )
     console = Console(width=100)
     console.print(table)
-    picture = options.out / "measurement_matrix.png"
     measurement_matrix(model, train.label_names, train.Y, picture)
     content = {"rows": options.rows, "seed": options.seed, "environment": environment(), "results": results}
-    write_json(options.out / "results.json", content)
-    say(f"figures: {options.out / 'results.json'}   picture: {picture}")
+    write_json(figures, content)
+    say(f"figures: {figures}   picture: {picture}")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows, same_source
+from enstruct.cli.outputs import add_overwrite, check_figures
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.files import write_json
@@ -39,10 +40,13 @@ def parser() -> Parser:
     p.add_argument("model", type=Path, help="folder written by `enstruct train`")
     shared.add_data(p)
     p.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
+    add_overwrite(p)
     return p
 
 
 def run(options: Namespace) -> None:
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"rows": int, "decision": str, "rules": dict})
     model = load_model(options.model)
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
     truth = data.Y[:, label_columns(model.notes_["label_names"], data)]

@@ -15,7 +15,10 @@ from enstruct.data.impute import fill_missing
 from enstruct.data.load import load, read_file
 from enstruct.errors import DataError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.records import Shape, fits
 
+NOTES: Shape = {"label_names": [str], "feature_names": [str], "means": ([float], None), "first_feature?": (int, None)}
+"""What `enstruct train` leaves in a model beside it (:mod:`enstruct.records`)."""
 Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier
 
 
@@ -25,8 +28,14 @@ def load_model(path: Path) -> Model:
         model = AutoMultiLabelClassifier.load(path)
     else:
         model = EnergyMultiLabelClassifier.load(path)
-    if "label_names" not in model.notes_:
+    if not fits(model.notes_, NOTES):
         raise ModelFileError(f"{path} was not written by `enstruct train`; use it from Python, or train it with the command.")
+    notes = model.notes_
+    widths = len(notes["label_names"]), len(notes["feature_names"])
+    if widths != (len(model.classes_), model.n_features_in_) or len(notes["means"] or notes["feature_names"]) != widths[1]:
+        raise ModelFileError(
+            f"{path} names other labels or features than it has: put a copy of the folder back, or train it again."
+        )
     return model
 
 

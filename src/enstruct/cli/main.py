@@ -1,77 +1,73 @@
-"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags, masks; reproduce, tune.
+"""The program ``enstruct``. Whatever ends it, from its first import on, is one line on stderr.
 
-``enstruct COMMAND --help`` describes each.
-
-Most commands take ``--config FILE.yaml`` with any of their options; what stands on the command line wins.
+Exit codes: 0 done, 2 bad input, 130 interrupted (Ctrl-C), 141 nobody reads what is printed any more, 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
 
-from jsonargparse import Namespace
-from rich.console import Console
-
-from enstruct import __version__
-from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, reproduce, tags, train, tune
-from enstruct.cli.parser import Parser
-from enstruct.cli.progress import DownloadBar
-from enstruct.data.catalogue import show_downloads
-from enstruct.errors import EnstructError
-
-COMMANDS: dict[str, Any] = {
-    "demo": demo,
-    "train": train,
-    "predict": predict,
-    "evaluate": evaluate,
-    "compare": compare,
-    "analyse": analyse,
-    "data": data,
-    "tags": tags,
-    "masks": masks,
-    "reproduce": reproduce,
-    "tune": tune,
-}
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+ENDS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 
-def build_parser() -> Parser:
-    parser = Parser(prog="enstruct", description="Structured prediction with a learned loss.", version=__version__)
-    subcommands = parser.add_subcommands(dest="command", required=True)
-    for name, module in COMMANDS.items():
-        command = module.parser()
-        subcommands.add_subcommand(name, command, help=(module.__doc__ or "").split("\n", 1)[0])
-        if hasattr(module, "add_actions"):  # jsonargparse wants levels added from the top
-            module.add_actions(command)
-    return parser
+class Terminated(KeyboardInterrupt):
+    """By SIGTERM: whatever cleans up after Ctrl-C cleans up after it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 done, 2 bad input (one line on stderr), 130 interrupted, 141 nobody reads what is printed any more."""
-    options = build_parser().parse_args(list(arguments) if arguments is not None else None)
-    run: Callable[[Namespace], None] = COMMANDS[options.command].run
-    show_downloads(DownloadBar)
+    """One command; returns the exit code.
+
+    ``arguments`` : without the program's name. None for those the program was called with; signals are handled then too.
+    """
+    if arguments is None:
+        # while modules are imported nothing is at work that would have to clean up, and an exception could get lost in a callback
+        _on_signals(_leave)
     try:
-        run(options[options.command])
-        sys.stdout.flush()
-    except BrokenPipeError:  # as under `| head`
-        _flush_or_drop()
-        return 141
-    except (EnstructError, OSError) as error:  # of other libraries' files the system's own word is the best there is
-        Console(stderr=True, soft_wrap=True).print(f"error: {error}", style="red", markup=False, highlight=False)
-        _flush_or_drop()
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        from enstruct.cli.commands import run
+
+        if arguments is None:
+            _on_signals(_interrupt)
+        return run(None if arguments is None else list(arguments))
+    except KeyboardInterrupt as end:
+        return _ended(end)
     finally:
-        show_downloads(None)
-    return 0
+        if arguments is None:
+            _on_signals(_leave)  # nothing is left to clean up, and Python's own ending would print an exception
 
 
-def _flush_or_drop() -> None:
+def _on_signals(handler: Callable[[int, object], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell's background job does not hear Ctrl-C
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: object) -> None:
+    os.write(2, f"{ENDS[128 + number]}\n".encode())  # sys.stderr may be in use
+    os._exit(128 + number)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    if number == signal.SIGTERM:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # said once more, it would cut the cleaning up short
+        raise Terminated
+    raise KeyboardInterrupt
+
+
+def _ended(end: KeyboardInterrupt) -> int:
+    """How it ended and, from the notes of what it passed, what is kept."""
+    code = TERMINATED if isinstance(end, Terminated) else INTERRUPTED
+    with suppress(OSError):  # nobody listens
+        print("; ".join([ENDS[code], *getattr(end, "__notes__", ())]), file=sys.stderr)
+    flush_or_drop()
+    return code
+
+
+def flush_or_drop() -> None:
     """What was printed is shown, or, where it cannot be, goes nowhere: Python would try again when it ends."""
     try:
         sys.stdout.flush()

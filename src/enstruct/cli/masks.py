@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +18,7 @@ from rich.table import Table
 from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import same_source
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -49,18 +49,20 @@ def add_actions(p: Parser) -> None:
     masks_compare.add_pictures(train)
     train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    train.add_argument("--seed", type=NonNegativeInt, default=0)
+    train.add_argument("--seed", type=shared.Seed, default=0)
     masks_compare.add_segmenter(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser("Write a mask for every image of a folder, as PNG in the values of the training masks.")
     _add_model(predict)
     predict.add_argument("--out", type=Path, required=True, help="folder to write the masks to")
+    add_overwrite(predict)
     predict.add_argument("--decision", type=str, default=None, help="greedy or threshold instead of the chosen rule")
     predict.add_argument("--probabilities", type=bool, nargs="?", const=True, default=False, help="also NAME.npy, every class")
     actions.add_subcommand("predict", predict)
     evaluate = shared.new_parser("Score a saved segmenter on images with masks, under every decision rule.")
     _add_model(evaluate)
     evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
+    add_overwrite(evaluate)
     actions.add_subcommand("evaluate", evaluate)
     compare = shared.new_parser(masks_compare.__doc__ or "")
     masks_compare.add_options(compare)
@@ -68,7 +70,7 @@ def add_actions(p: Parser) -> None:
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
     masks_compare.add_pictures(duplicates)
     duplicates.add_argument("--similarity", type=float, default=0.99, help="correlation of small grey versions")
-    duplicates.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
+    duplicates.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     actions.add_subcommand("duplicates", duplicates)
     picture = shared.new_parser("Draw images with their true and predicted masks, and the energies of both.")
     _add_model(picture)
@@ -76,6 +78,7 @@ def add_actions(p: Parser) -> None:
         "--images", type=list[int], default=[], help="numbers of the images to draw, as [0,5] (default: the first four)"
     )
     picture.add_argument("--out", type=Path, default=Path("pictures/masks.png"), help="the picture")
+    add_overwrite(picture)
     actions.add_subcommand("picture", picture)
 
 
@@ -128,6 +131,8 @@ def _predict(options: Namespace) -> None:
         raise ConfigError(
             f"--out {options.out} would write masks over the images or masks themselves, or beside them: choose another folder."
         )
+    endings = (".png", ".npy") if options.probabilities else (".png",)
+    check_free((options.out / f"{name}{ending}" for name in data.names for ending in endings), options.overwrite)
     for name, mask in zip(data.names, segmenter.predict(data.images, decision=options.decision), strict=True):
         picture = Image.fromarray(mask.astype(np.uint8))
         replace_file(options.out / f"{name}.png", lambda part, picture=picture: picture.save(part, format="PNG"))  # type: ignore[misc]
@@ -152,6 +157,8 @@ def _write_array(path: Path, values: Any) -> None:
 
 
 def _evaluate(options: Namespace) -> None:
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"images": int, "rules": dict})
     segmenter, data = EnergySegmenter.load(options.model), load_pictures(options.data, options.part)
     truth, n = [segmenter.masks_.encode([mask]) for mask in data.truth()], len(segmenter.classes_)
     table, figures = Table("rule", *MASK_METRICS, "pooled IoU by class"), {}
@@ -188,6 +195,7 @@ def _duplicates(options: Namespace) -> None:
 
 
 def _picture(options: Namespace) -> None:
+    check_free([options.out], options.overwrite)
     segmenter, data = EnergySegmenter.load(options.model), load_pictures(options.data, options.part)
     segmentation_picture(segmenter, data, options.images or list(range(min(4, len(data)))), options.out)
     say(f"picture in {options.out}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
@@ -16,7 +15,7 @@ from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
 from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
-from enstruct.comparison.masks import PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
+from enstruct.comparison.masks import MASK_CELLS, PERCENTS, PROTOCOLS, formatted_mask_row, leaked, mask_titles, run_mask_cell
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.data.fingerprint import fingerprint
@@ -43,7 +42,7 @@ def add_options(p: Parser) -> None:
     p.add_argument("--methods", type=shared.joined, default="cross-entropy,seal-regression-s", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--protocol", type=str, default=None, help="dvn (24x24 crops) or whole; default: as --model.crop says")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     add_segmenter(p, skip={"method", "random_state"})
@@ -62,7 +61,8 @@ def run(options: Namespace) -> None:
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
     pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
     setting["content"] = fingerprint(*pictures)
-    store = ResultsFile.to_add_to(options.json, setting, EnergySegmenter().get_params()) if options.json else None
+    defaults = EnergySegmenter().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, MASK_CELLS) if options.json else None
     cells = Cells(store, say)
     with successive_bars() as bar:
         for seed in range(options.seeds):

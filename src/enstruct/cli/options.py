@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import ActionConfigFile, Namespace
+from jsonargparse.typing import restricted_number_type
 
 from enstruct.cli.parser import Parser
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 
+Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
 NOT_ON_THE_COMMAND_LINE = {
     "encoder",
     "energy_network",
@@ -84,4 +86,5 @@ def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[s
 
 
 def model_parameters(options: Namespace) -> dict[str, Any]:
-    return dict(vars(options.model))
+    """What is given, without the parser's own notes, as of the file that it comes from (``__path__``)."""
+    return {name: value for name, value in vars(options.model).items() if not name.startswith("__")}

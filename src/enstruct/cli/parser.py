@@ -6,15 +6,96 @@ import argparse
 import difflib
 import re
 import sys
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
 
-from jsonargparse import ArgumentParser
+import yaml
+from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, get_loader, set_loader
 
 NEAR = 0.75
 """How much alike an option must be that was perhaps meant."""
+LONGEST = 300
+"""Characters of a message: what was given may be of any length."""
+DEEPEST = 20
+"""Lists within lists in a value or a file of options; none has more than three."""
+_read = get_loader("yaml")
+
+
+def _load(text: str) -> Any:
+    """A value, or a file of options. YAMLError for all that it cannot be: the parser says then which option it was given to."""
+    within: list[str | None] = []  # anchors (&NAME) of what is not closed yet
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):  # which does not recurse, as building the lists does
+        if isinstance(event, yaml.CollectionStartEvent):
+            within.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            within.pop()
+        if len(within) > DEEPEST or (isinstance(event, yaml.AliasEvent) and event.anchor in within):
+            raise yaml.YAMLError(f"lists are nested more than {DEEPEST} deep")
+    try:
+        return _read(text)
+    except ValueError as error:  # numbers of thousands of digits
+        raise yaml.YAMLError(str(error)) from error
+
+
+set_loader("yaml", _load, exceptions=(yaml.YAMLError,))
+
+
+def _text(path: Path) -> str:
+    """Of the file, or, where it is none, what was given in its place: `{seed: 3}`."""
+    return str(path) if str(path).startswith("{") and not path.exists() else path.read_text(encoding="utf-8")
+
+
+def shortened(message: str) -> str:
+    """To what a message may have."""
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
 
 
 class Parser(ArgumentParser):
+    files: ClassVar[list[str]] = []
+    """Of options, read by now: an error may be of what is in them."""
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+        """As jsonargparse's. Of errors that are none of its own too two lines are left."""
+        try:
+            options = super().parse_args(*args, **kwargs)
+        except (ValueError, OverflowError, RecursionError, OSError) as error:
+            self.error(f"An option, or a file of options, cannot be read: {error}.")
+        for name, value in options.items():
+            if isinstance(value, int) and abs(value) > sys.maxsize:
+                self.error(f"--{name}: a number of more than 64 bits.")
+        return options
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """As argparse's; what is wrong with a file of options is said before any of them is taken."""
+        if isinstance(action, ActionConfigFile) or action.metavar == "CONFIG":
+            for name in arg_strings:
+                self._check_file(Path(name), "" if isinstance(action, ActionConfigFile) else action.dest)
+        return super()._get_values(action, arg_strings)
+
+    def _check_file(self, path: Path, group: str) -> None:
+        """Of options, all of them or those of a group as ``model``. Two lines and exit code 2 for one that cannot be taken."""
+        try:
+            content = _load(_text(path))
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            self.error(f"{path} is no file of options that can be read: {error}.")
+        self.files.append(str(path))
+        self._check_options(content, group, path)
+
+    def _check_options(self, content: Any, group: str, path: Path) -> None:
+        if not isinstance(content, dict):
+            what = f"{group} is" if group else "it is"
+            self.error(f"{path} has to hold names and values, as `NAME: VALUE` in each line; {what} {content!r}.")
+        known = {action.dest for action in self._actions if action.dest != "help"}
+        for key, value in content.items():
+            name = f"{group}.{key}" if group else str(key)
+            is_group = any(other.startswith(f"{name}.") for other in known)
+            if name not in known and not is_group:
+                self.error(f"{path}: there is no option {name}.{_perhaps(name, self)}")
+            if is_group and isinstance(value, str):
+                self._check_file(path.parent / value, name)
+            elif is_group:
+                self._check_options(value, name, path)
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """What is wrong, an option that was perhaps meant, and where all of them are listed; exit code 2."""
         if not self.exit_on_error:  # jsonargparse tries one reading of a value after another
@@ -31,7 +112,9 @@ class Parser(ArgumentParser):
         elif found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
             message = f"{message}." + _perhaps(found[1].partition("=")[0], parser)
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
-        sys.stderr.write(f"error: {message}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
+        if unnamed := [name for name in self.files if name not in message]:
+            message = f"in {', '.join(unnamed)} or on the command line: {message}"
+        sys.stderr.write(f"error: {shortened(message)}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
         sys.exit(2)
 
 

@@ -1,6 +1,7 @@
 """Predict label sets for the rows of a file.
 
-Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities.
+Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels that are empty
+or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines: a .jsonl file holds any.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import load_model, read_rows
+from enstruct.cli.outputs import add_overwrite, check_free, check_names
 from enstruct.cli.parser import Parser
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
@@ -29,6 +31,7 @@ def parser() -> Parser:
     p.add_argument("model", type=Path, help="folder written by `enstruct train`")
     shared.add_data(p)
     p.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
+    add_overwrite(p)
     p.add_argument("--decision", type=str, default=None, help="another fitted decision rule")
     p.add_argument("--top_k", type=int, default=None, help="the k most probable labels instead")
     p.add_argument("--unlabelled", type=bool, nargs="?", const=True, default=False, help="the file has no labels")
@@ -36,12 +39,17 @@ def parser() -> Parser:
 
 
 def run(options: Namespace) -> None:
+    if options.out is not None:
+        if options.out.resolve() == Path(options.data).resolve():
+            raise ConfigError(f"--out {options.out} is the file to be answered: name another.")
+        check_free([options.out], options.overwrite)
     model = load_model(options.model)
-    if options.out is not None and options.out.resolve() == Path(options.data).resolve():
-        raise ConfigError(f"--out {options.out} is the file to be answered: name another.")
+    as_json = options.out is not None and options.out.suffix == ".jsonl"
+    if not as_json:
+        check_names("label", model.notes_["label_names"], options.out, "\t", "Answers in JSON hold any: --out FILE.jsonl.")
     X, _ = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, not options.unlabelled)
     predicted = model.labels_.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
-    lines = _lines(model, X, predicted, options.out is not None and options.out.suffix == ".jsonl")
+    lines = _lines(model, X, predicted, as_json)
     if options.out is None:
         sys.stdout.writelines(lines)
     else:
@@ -49,7 +57,7 @@ def run(options: Namespace) -> None:
 
 
 def _write(path: Path, lines: Iterator[str]) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:  # of what UTF-8 lacks, JSON's own escape
         file.writelines(lines)
 
 

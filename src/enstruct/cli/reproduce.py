@@ -120,11 +120,11 @@ def _finished(results: Path, table: LabelTable) -> str:
 
 def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts."""
-    from enstruct.cli.main import main  # this module is one of its commands
+    from enstruct.cli.commands import run as enstruct  # this module is one of its commands
 
     if options.protocol or options.adopt is not None or options.again:
         raise ConfigError(f"{table.name} is made by other commands: --protocol, --adopt and --again are not for it.")
     asked = {"--seeds": options.seeds, "--methods": options.methods or None}
     given = {name: str(value) for name, value in asked.items() if value is not None}
     with within(options.budget, say):
-        run_parts(table, _names(options.datasets), options.results.parent, main, say, given)
+        run_parts(table, _names(options.datasets), options.results.parent, enstruct, say, given)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.inputs import same_source
+from enstruct.cli.outputs import add_overwrite, check_figures, check_free, check_names
 from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
@@ -30,6 +30,7 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json, write_text
 from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.methods import get_method
+from enstruct.records import fits
 from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
@@ -48,14 +49,16 @@ def add_actions(p: Parser) -> None:
     train.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     train.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    train.add_argument("--seed", type=NonNegativeInt, default=0)
+    train.add_argument("--seed", type=shared.Seed, default=0)
     tags_compare.add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser(
-        "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans)."
+        "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans). Tags that "
+        "could not be read again in lines, as those with tabs, are refused: spans hold any."
     )
     _add_model(predict)
     predict.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
+    add_overwrite(predict)
     predict.add_argument("--unlabelled", type=bool, nargs="?", const=True, default=False, help="the file has no tag column")
     predict.add_argument("--decision", type=str, default=None, help="greedy, legal or map instead of the chosen rule")
     predict.add_argument("--spans", type=bool, nargs="?", const=True, default=False, help="write spans instead of tags")
@@ -63,6 +66,7 @@ def add_actions(p: Parser) -> None:
     evaluate = shared.new_parser("Score a saved tagger on labelled sentences, under every decision rule.")
     _add_model(evaluate)
     evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
+    add_overwrite(evaluate)
     actions.add_subcommand("evaluate", evaluate)
     compare = shared.new_parser(tags_compare.__doc__ or "")
     tags_compare.add_options(compare)
@@ -74,6 +78,7 @@ def add_actions(p: Parser) -> None:
     _add_model(picture)
     picture.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
     picture.add_argument("--out", type=Path, default=Path("pictures"), help="folder for the pictures")
+    add_overwrite(picture)
     actions.add_subcommand("picture", picture)
 
 
@@ -143,7 +148,7 @@ def _words(options: Namespace) -> list[Any]:
 
 def load_tagger(path: Path) -> EnergySequenceTagger:
     tagger = EnergySequenceTagger.load(path)
-    if "columns" not in tagger.notes_:
+    if not fits(tagger.notes_, {"columns": [int], "inline": bool}):
         raise ModelFileError(
             f"{path} was not written by `enstruct tags train`; use it from Python, or train it with the command."
         )
@@ -165,11 +170,15 @@ def _part(options: Namespace) -> str:
 
 
 def _predict(options: Namespace) -> None:
+    if options.out is not None:
+        if options.out.resolve() == Path(options.data).resolve():
+            raise ConfigError(f"--out {options.out} is the file to be tagged: name another.")
+        if is_universal(options.out):
+            raise ConfigError(
+                f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll."
+            )
+        check_free([options.out], options.overwrite)
     tagger = load_tagger(options.model)
-    if options.out is not None and (options.out.is_dir() or options.out.resolve() == Path(options.data).resolve()):
-        raise ConfigError(f"--out {options.out} is a folder, or the file to be tagged: name another file.")
-    if options.out is not None and is_universal(options.out):
-        raise ConfigError(f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll.")
     data = _data(tagger, options, not options.unlabelled)
     if options.spans:
         found = tagger.predict_spans(data.sentences, decision=options.decision)
@@ -177,6 +186,8 @@ def _predict(options: Namespace) -> None:
         lines = (json.dumps({"tokens": s, "spans": [f._asdict() for f in spans]}, ensure_ascii=False) for s, spans in pairs)
         text = "\n".join(lines) + "\n"
     else:
+        apart = " <>" if tagger.notes_["inline"] else "\t"
+        check_names("tag", map(str, tagger.classes_), options.out, apart, "Spans in JSON hold any: --spans.")
         write = write_citations if tagger.notes_["inline"] else write_conll
         text = write(data.sentences, tagger.predict(data.sentences, decision=options.decision))
     if options.out is None:
@@ -186,6 +197,8 @@ def _predict(options: Namespace) -> None:
 
 
 def _evaluate(options: Namespace) -> None:
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"sentences": int, "tokens": int, "rules": dict})
     tagger = load_tagger(options.model)
     data = _data(tagger, options)
     truth = tagger.tags_.as_given(data.truth())
@@ -209,8 +222,10 @@ def _evaluate(options: Namespace) -> None:
 
 
 def _picture(options: Namespace) -> None:
+    pairs, sentence = options.out / "tag-pairs.png", options.out / "sentence.png"
+    check_free([pairs, sentence], options.overwrite)
     tagger = load_tagger(options.model)
     data = _data(tagger, options)
-    transitions_picture(tagger, options.out / "tag-pairs.png")
-    probabilities_picture(tagger, data, options.sentence, options.out / "sentence.png")
+    transitions_picture(tagger, pairs)
+    probabilities_picture(tagger, data, options.sentence, sentence)
     say(f"pictures in {options.out}: tag-pairs.png, sentence.png")

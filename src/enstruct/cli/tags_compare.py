@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
@@ -21,6 +20,7 @@ from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.results_file import Cell, ResultsFile
 from enstruct.comparison.tagging import (
     BASELINE,
+    TAG_CELLS,
     formatted_tag_row,
     recorded,
     run_tag_cell,
@@ -56,7 +56,7 @@ def add_options(p: Parser) -> None:
     p.add_argument("--methods", type=shared.joined, default="cross-entropy,crf,seal-nce", help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split, for sets without parts")
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage after cross-entropy")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     add_tagger(p, skip={"method", "random_state"})
@@ -76,7 +76,8 @@ def run(options: Namespace) -> None:
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
     setting["tables"] = tables_of(model)
-    store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    defaults = EnergySequenceTagger().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, TAG_CELLS) if options.json else None
     cells = Cells(store, say)
     for seed in range(options.seeds):
         _run_seed(methods, parts, seed, model, options.epochs, cells)

@@ -22,6 +22,7 @@ from enstruct.comparison.cells import Cells
 from enstruct.comparison.environment import environment
 from enstruct.comparison.light import (
     BASELINE,
+    LIGHT_CELLS,
     RULES,
     TEST,
     Draw,
@@ -80,7 +81,8 @@ def run(options: Namespace) -> None:
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
     setting["tables"] = tables_of(model)
-    store = ResultsFile.to_add_to(options.json, setting, EnergySequenceTagger().get_params()) if options.json else None
+    defaults = EnergySequenceTagger().get_params()
+    store = ResultsFile.to_add_to(options.json, setting, defaults, LIGHT_CELLS) if options.json else None
     cells = Cells(store, say, "draw")
     for draw in range(options.draws):
         for n in options.labelled:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
@@ -34,7 +33,7 @@ def parser() -> Parser:
     shared.add_data(p)
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
-    p.add_argument("--seed", type=NonNegativeInt, default=0)
+    p.add_argument("--seed", type=shared.Seed, default=0)
     p.add_argument("--tuned", type=Path, default=None, help="settings of the method, as `enstruct tune --json` wrote them")
     p.add_argument("--auto", type=float, default=None, help="minutes to choose and average in; --model.method is left aside")
     shared.add_model(p, skip={"random_state"})

@@ -30,6 +30,10 @@ def resumable(out: Path, resume: bool, estimator: type) -> Iterator[list[Callbac
     bar = EpochBar("training")
     try:
         yield [Checkpoint(checkpoint, resume=resume), bar]
+    except KeyboardInterrupt as end:
+        if checkpoint.exists():
+            end.add_note(f"{checkpoint} is kept: the same command with --resume goes on")
+        raise
     finally:
         bar.close()
     checkpoint.unlink(missing_ok=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
 from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite, check_figures
 from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
@@ -41,8 +41,9 @@ def parser() -> Parser:
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
     p.add_argument("--json", type=shared.json_file, default=None, help="write the best settings to this file")
-    p.add_argument("--split_seed", type=NonNegativeInt, default=0, help="of the 60/20/20 split; its test rows are not looked at")
-    p.add_argument("--seed", type=NonNegativeInt, default=0, help="of the networks and of the search")
+    add_overwrite(p)
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split; its test rows are not looked at")
+    p.add_argument("--seed", type=shared.Seed, default=0, help="of the networks and of the search")
     shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED_WHERE_THERE, *SEARCHED})
     return p
 
@@ -51,6 +52,8 @@ def run(options: Namespace) -> None:
     methods = [name.strip() for name in options.method.split(",") if name.strip()]
     if not methods:
         raise ConfigError("Name at least one method.")
+    if options.json is not None:
+        check_figures(options.json, options.overwrite, {"data": str, "split_seed": int, "best": list})
     dimensions = {name: searched(name, options.most_updates) for name in methods}
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     fixed = shared.model_parameters(options)
@@ -67,8 +70,8 @@ def run(options: Namespace) -> None:
             studies[name] = open_study(title, options.storage, about | {"searched": dimensions[name]})
             try:
                 search(name, task, studies[name], options.trials, bar)
-            except KeyboardInterrupt:
-                say(f"trials that ended are in {options.storage}: the same command goes on with them")
+            except KeyboardInterrupt as end:
+                end.add_note(f"trials that ended are in {options.storage}: the same command goes on with them")
                 raise
             if options.json is not None and not any(at_work(each) for each in studies.values()):
                 _write(options, _summaries(task, studies, options.trials))

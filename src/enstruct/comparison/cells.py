@@ -29,6 +29,10 @@ class Cells:
             self.found[method, seed] = self.store.run(method, seed, work) if self.store else work()
         except DivergenceError as error:
             self.diverged(method, seed, error)
+        except KeyboardInterrupt as end:
+            if self.store is not None and self.store.path.exists():
+                end.add_note(f"finished cells are kept in {self.store.path}: the same command goes on")
+            raise
 
     def diverged(self, method: str, seed: int, error: DivergenceError) -> None:
         self.say(f"{method} {self.runs} {seed} diverged: {error}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.comparison.ratios import paired_ratios
-from enstruct.comparison.results_file import Cell
+from enstruct.comparison.results_file import Cell, Kind
 from enstruct.comparison.summary import mean_and_deviation, seeds_of
 from enstruct.comparison.tagging import starts_from_baseline
 from enstruct.data.tagged import Tagged, Token
@@ -30,6 +30,7 @@ from enstruct.training.callbacks import Callback
 
 TEST, MOST_UNLABELLED = 200, 1000
 BASELINE, RULES = "cross-entropy", "rules"
+LIGHT_CELLS = Kind({"row": str, "labelled": int, "accuracy": float}, ("accuracy",), counts=True)
 PUBLISHED: dict[str, dict[int, float]] = {
     "ge": {5: 54.7, 10: 57.9, 50: 68.0},
     "r-spen": {5: 55.0, 10: 65.0, 50: 81.5},

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.comparison.ratios import ratio_kind
 from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySegmenter
-from enstruct.mask_metrics import get_mask_metric
+from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
 from enstruct.tag_metrics import ratio
 from enstruct.training.callbacks import Callback
 
@@ -34,6 +35,9 @@ COLUMNS = {
     "fit_seconds": "fit s",
     "predict_seconds": "predict s",
 }
+
+
+MASK_CELLS = ratio_kind(MASK_METRICS, PERCENTS)
 
 
 def leaked(parts: PictureParts) -> list[str]:

@@ -6,16 +6,23 @@ A cell's rows hold the (rows, 2) counts of the "greedy" and the "chosen" decisio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from enstruct.comparison.bootstrap import paired_ratio_difference
-from enstruct.comparison.results_file import Cell
+from enstruct.comparison.results_file import Cell, Kind
 from enstruct.comparison.summary import Paired, Rows, methods_of, seeds_of
 
 COUNTED = ("epochs", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds")
+
+
+def ratio_kind(metrics: Iterable[str], percents: Sequence[str] = ("accuracy",)) -> Kind:
+    """Of cells scored by one of these metrics."""
+    rules = ("greedy", "chosen")
+    scores = {"metric": frozenset(metrics), "score": dict.fromkeys(rules, float), **dict.fromkeys(percents, (float, None))}
+    return Kind({"decision": str, **scores, **dict.fromkeys(COUNTED, float)}, rules, counts=True)
 
 
 def summarise_ratios(

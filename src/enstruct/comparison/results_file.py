@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from enstruct.comparison.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_json
+from enstruct.records import Shape, read_record
 from enstruct.workplaces import locked
 
 
@@ -27,6 +28,34 @@ class Cell:
 
     record: dict[str, Any]
     rows: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the cells of one command's comparisons hold, so that a file is known to be whole before any of it is used.
+
+    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of; an array
+    (rows,), or (rows, 2) of ``counts``. None of ``rules``: any.
+    """
+
+    record: Mapping[str, Shape] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    counts: bool = False
+
+
+ANY = Kind()
+SETTING: Shape = {
+    "model?": {"metric?": (str, None)},
+    "environment?": dict,
+    "rows?": {str: int},
+    "content?": object,
+    "split?": str,
+}
+
+
+def is_folds(setting: dict[str, Any]) -> bool:
+    """Of a results file: whether its seeds are folds of a cross-validation."""
+    return str(setting.get("split", "auto")).endswith("-fold")
 
 
 def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -43,8 +72,8 @@ class ResultsFile:
     (:func:`~enstruct.data.fingerprint.fingerprint`).
     """
 
-    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> None:
-        self.path, self.rows_path = path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
+    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> None:
+        self.kind, self.path, self.rows_path = kind, path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
         self.setting = json.loads(json.dumps(setting))
         self.cells: dict[tuple[str, int], Cell] = {}
@@ -52,23 +81,32 @@ class ResultsFile:
             self._read()
 
     @classmethod
-    def to_add_to(cls, path: Path, setting: dict[str, Any], defaults: dict[str, Any]) -> ResultsFile:
-        """SaveError where nothing can be written, before anything is run."""
-        found = cls(path, setting, defaults)
+    def to_add_to(cls, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> ResultsFile:
+        """SaveError where nothing can be written, DataError for scores of other runs in its place, before anything is run."""
+        found = cls(path, setting, defaults, kind)
         with found._locked():
+            if found.rows_path.exists() and not path.exists():
+                raise DataError(
+                    f"{found.rows_path} is there without {path.name}, and would be replaced: move it, or put both back."
+                )
             return found
 
     def _locked(self) -> AbstractContextManager[None]:
         return locked(self.path.with_name(f".{self.path.name}.lock"))
 
     def _read(self) -> None:
+        shape = {"setting": SETTING, "runs": [{"method": str, "seed": int, **self.kind.record}]}
+        content = read_record(
+            self.path, shape, "not a results file of enstruct compare"
+        )  # before the arrays, which are replaced first
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))  # before the arrays, which a writer replaces first
             arrays = load_arrays(self.rows_path)
-            found = self._as_now(content["setting"])
-            records = {(record["method"], record["seed"]): record for record in content["runs"]}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{self.path} is not a results file of enstruct compare ({error}); move it away.") from error
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.rows_path}, the scores of {self.path.name}, cannot be read ({error}): put both back."
+            ) from error
+        found = self._as_now(content["setting"])
+        records = {(record["method"], record["seed"]): record for record in content["runs"]}
         if found != self.setting:
             raise DataError(
                 f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
@@ -79,6 +117,20 @@ class ResultsFile:
             if not rows:
                 raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
             self.cells.setdefault((method, seed), Cell(record, rows))
+        self._check_scores()
+
+    def _check_scores(self) -> None:
+        """DataError for scores that cannot be held against each other."""
+        lengths: dict[int, int] = {}
+        for (method, seed), cell in self.cells.items():
+            for rule in self.kind.rules:
+                scores = cell.rows.get(rule, np.empty(0))
+                known = lengths.setdefault(seed if is_folds(self.setting) else 0, len(scores) if scores.ndim else 0)
+                if not known or scores.shape != ((known, 2) if self.kind.counts else (known,)) or scores.dtype.kind not in "fiu":
+                    raise DataError(
+                        f"{self.rows_path} has no scores for {method}, seed {seed}, {rule}, or not of {known} rows as others: "
+                        "put a copy of it back, or move it and its .json away."
+                    )
 
     def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
         """With what earlier versions did not write: parameters had their defaults, and the data are taken for these."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from enstruct.comparison.results_file import Cell
+from enstruct.comparison.results_file import Cell, Kind
 from enstruct.data.splits import Splits
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
@@ -28,6 +28,16 @@ FOLDED = "auto-folds"
 AUTOMATIC = ("auto", FOLDED)
 NETWORKS, AUTO_MINUTES, SEED_STEP = 6, 10.0, 100
 """Of automatic rows: nets, budget, and how far the seeds of one run are from those of the next."""
+
+
+SHOWN = ("micro_f1", "macro_f1", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds")
+"""Figures of a cell that tables print beside its scores."""
+
+
+def label_kind(model: dict[str, Any]) -> Kind:
+    """Of cells with these settings."""
+    scores = {scored_by(model).replace("-", "_"): dict.fromkeys(RULES_SHOWN, float)}
+    return Kind({"decision": str, **scores, **dict.fromkeys(SHOWN, float)}, RULES_SHOWN)
 
 
 def stacked(above: Any, below: Any) -> Any:

@@ -67,11 +67,6 @@ def mean_and_deviation(percents: Sequence[float], digits: int = 2) -> str:
     return f"{np.mean(percents):.{digits}f}{spread}"
 
 
-def is_folds(setting: dict[str, Any]) -> bool:
-    """Of a results file: whether its seeds are folds of a cross-validation."""
-    return str(setting.get("split", "auto")).endswith("-fold")
-
-
 def methods_of(cells: Iterable[tuple[str, int]]) -> list[str]:
     """In the order in which they were run."""
     return list(dict.fromkeys(method for method, _ in cells))

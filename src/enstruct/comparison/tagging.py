@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.comparison.ratios import ratio_kind
 from enstruct.comparison.results_file import Cell
 from enstruct.comparison.summary import WHOLE, formatted
 from enstruct.data.fingerprint import fingerprint
@@ -38,6 +39,9 @@ COLUMNS = {
     "fit_seconds": "fit s",
     "predict_seconds": "predict s",
 }
+
+
+TAG_CELLS = ratio_kind(("span-f1", "accuracy"))
 
 
 def recorded(model: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ The papers' 60/20/20 protocol: ten stratified folds, 1-6 train, 7-8 validation, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -121,12 +122,14 @@ def holdout_places(n: int, fraction: float, seed: int, what: str) -> tuple[NDArr
 
 
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Row numbers (train, held out), stratified by label sets."""
+    """Row numbers (train, held out), stratified by label sets. DataError where none would be left."""
     n = Y.shape[0]
     if not stratifiable(Y):
         order = np.random.default_rng(seed).permutation(n)
         cut = max(1, round(fraction * n))
         return np.sort(order[cut:]), np.sort(order[:cut])
+    if math.ceil(fraction * n) >= n:  # as the splitter counts
+        raise DataError(f"{n} distinct rows are too few to hold out {fraction:.2%} of them: nothing would be left to train on.")
     splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
     train, held = next(splitter.split(np.zeros(n), Y.toarray()))
     return np.sort(train), np.sort(held)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.comparison.results_file import ResultsFile
+from enstruct.comparison.results_file import ResultsFile, is_folds
 from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
-from enstruct.comparison.summary import is_folds, paired
+from enstruct.comparison.summary import paired
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.reports.markdown import markdown_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from enstruct.comparison.masks import PERCENTS, formatted_mask_row, mask_titles
+from enstruct.comparison.masks import MASK_CELLS, PERCENTS, formatted_mask_row, mask_titles
 from enstruct.comparison.ratios import summarise_ratios
 from enstruct.comparison.summary import spread
 from enstruct.estimators import EnergySegmenter
@@ -21,7 +21,7 @@ PUBLISHED = {
 
 def mask_section(path: Path) -> str:
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, cells = content["setting"], cells_of(path, content)
+    setting, cells = content["setting"], cells_of(path, content, MASK_CELLS)
     rows = summarise_ratios(cells, percents=PERCENTS)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
     where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySegmenter().get_params())

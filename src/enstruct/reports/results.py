@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.comparison.run import scored_by
-from enstruct.comparison.summary import DIFFERENCES, formatted, is_folds, methods_of, spread, summarise, titles
-from enstruct.errors import DataError
+from enstruct.comparison.results_file import Cell, ResultsFile, is_folds
+from enstruct.comparison.run import label_kind, scored_by
+from enstruct.comparison.summary import DIFFERENCES, formatted, methods_of, spread, summarise, titles
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.records import read_record
 from enstruct.reports.automatic import automatic_section
 from enstruct.reports.costs import costs_section
 from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
@@ -60,15 +60,12 @@ def page(folder: Path) -> str:
 
 def _check(path: Path) -> None:
     """DataError that names a file that is cut or damaged."""
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error}): put a copy of it back, or move it away.") from error
+    read_record(path, {str: object}, "damaged")
 
 
 def _section(path: Path, content: dict[str, Any]) -> str:
     setting = content["setting"]
-    cells = ResultsFile(path, setting, setting["model"]).cells
+    cells = ResultsFile(path, setting, setting["model"], label_kind(setting["model"])).cells
     metric, folds = scored_by(setting["model"]), is_folds(setting)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
     lines = [

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from enstruct.comparison.light import formatted_light_row, light_titles, summarise_light
+from enstruct.comparison.light import LIGHT_CELLS, formatted_light_row, light_titles, summarise_light
 from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.results_file import Cell, ResultsFile
+from enstruct.comparison.results_file import Cell, Kind, ResultsFile
 from enstruct.comparison.summary import methods_of, spread
-from enstruct.comparison.tagging import formatted_tag_row, tag_titles
+from enstruct.comparison.tagging import TAG_CELLS, formatted_tag_row, tag_titles
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 
@@ -18,7 +18,7 @@ from enstruct.reports.markdown import markdown_table, set_for_all, where_it_ran
 def tag_section(path: Path) -> str:
     """A file of ``enstruct tags compare``."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, cells = content["setting"], cells_of(path, content)
+    setting, cells = content["setting"], cells_of(path, content, TAG_CELLS)
     rows = summarise_ratios(cells)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["sentences"].items())
     columns = f"; beside the word its columns {setting['columns']}" if setting["columns"] else ""
@@ -35,14 +35,14 @@ def tag_section(path: Path) -> str:
     return "\n".join(lines)
 
 
-def cells_of(path: Path, content: dict[str, Any]) -> dict[tuple[str, int], Cell]:
-    return ResultsFile(path, content["setting"], content["setting"]["model"]).cells
+def cells_of(path: Path, content: dict[str, Any], kind: Kind) -> dict[tuple[str, int], Cell]:
+    return ResultsFile(path, content["setting"], content["setting"]["model"], kind).cells
 
 
 def light_section(path: Path) -> str:
     """A file of ``enstruct tags light``."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    setting, cells = content["setting"], cells_of(path, content)
+    setting, cells = content["setting"], cells_of(path, content, LIGHT_CELLS)
     sizes = setting["labelled"]
     rows = summarise_light(cells, sizes)
     lines = [

@@ -9,6 +9,10 @@ from contextlib import contextmanager
 from enstruct.errors import ConfigError
 
 
+class _SpentError(KeyboardInterrupt):
+    """By the alarm, and by nobody else."""
+
+
 @contextmanager
 def within(minutes: float | None, say: Callable[[str], None]) -> Iterator[None]:
     """Once so many minutes are spent, what runs inside is interrupted as by Ctrl-C, and this ends with a word; None: never.
@@ -20,22 +24,18 @@ def within(minutes: float | None, say: Callable[[str], None]) -> Iterator[None]:
         return
     if not hasattr(signal, "setitimer"):
         raise ConfigError("This system has no alarms to end other commands by: leave --budget out.")
-    inside, spent = True, False
+    inside = True
 
     def end(number: int, frame: object) -> None:
-        nonlocal spent
         if inside:
-            spent = True
-            raise KeyboardInterrupt
+            raise _SpentError
 
     former = signal.signal(signal.SIGALRM, end)
     try:
         signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
         yield
         inside = False
-    except KeyboardInterrupt:
-        if not spent:
-            raise
+    except _SpentError:
         say("the budget is spent; what is finished is kept: run the command again to go on")
     finally:
         inside = False

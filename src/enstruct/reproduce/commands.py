@@ -8,7 +8,6 @@ what parts need (``CommandTable.made``), journals         RESULTS/made/, not for
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -17,13 +16,13 @@ from pathlib import Path
 from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import data_root
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct.records import read_record
 from enstruct.reproduce.store import whereabouts
 from enstruct.reproduce.table import CommandTable
 from enstruct.reproduce.tables import RESOURCES
 
 Enstruct = Callable[[list[str]], int]
-"""A command line without its first word -> exit status."""
-INTERRUPTED = 130
+"""A command line without its first word -> exit status; KeyboardInterrupt passes through it."""
 JOURNAL = ".journal"
 """Of trials, which a command that was interrupted goes on with."""
 
@@ -72,10 +71,11 @@ def made_elsewhere(results: Path, part: str) -> bool:
     files = [results / f"{part}.json", *sorted((results / part).glob("*.json"))]
     for path in files:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            return whereabouts(content.get("environment") or content["setting"]["environment"]) != whereabouts(environment())
-        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            content = read_record(path, {"environment?": dict, "setting?": {"environment?": dict}}, "no file of figures")
+        except DataError:
             continue  # damaged files are named by what reads them
+        if where := content.get("environment") or content.get("setting", {}).get("environment"):
+            return whereabouts(where) != whereabouts(environment())
     return False
 
 
@@ -134,15 +134,17 @@ def _tune(part: str, command: list[str], results: Path, enstruct: Enstruct, say:
 
 def _has_all_trials(path: Path, command: list[str]) -> bool:
     methods, trials = (command[command.index(option) + 1] for option in ("--method", "--trials"))
-    best = json.loads(path.read_text(encoding="utf-8"))["best"] if path.is_file() else []
+    best = (
+        read_record(path, {"best": [{"method": str, "trials": {str: int}}]}, "no file of `enstruct tune --json`")["best"]
+        if path.is_file()
+        else []
+    )
     return {found["method"]: sum(found["trials"].values()) for found in best} == dict.fromkeys(methods.split(","), int(trials))
 
 
 def _run(part: str, command: list[str], enstruct: Enstruct, say: Callable[[str], None]) -> None:
     say(f"enstruct {' '.join(command)}")
     status = enstruct(command)
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt
     if status:
         raise DataError(
             f"the command of {part} failed (why, see above); what it finished is kept. Where it refuses a file of another "

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from enstruct.comparison.environment import environment, present_commit
 from enstruct.comparison.results_file import ResultsFile
-from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, make_estimator, run_cell
+from enstruct.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
 from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.splits import Splits
 from enstruct.declarations import described
@@ -19,6 +19,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import Method, get_method
+from enstruct.records import read_record
 from enstruct.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct.reproduce.store import Key, Run, Store, Where, parts_of
 from enstruct.reproduce.table import PROTOCOLS, LabelTable, Protocol
@@ -197,6 +198,9 @@ def _make(
     begin = time.perf_counter()
     try:
         cell = run_cell(method, rows, key.seed, given, bar(str(key)))
+    except KeyboardInterrupt as end:
+        end.add_note(f"finished runs are kept in {store.path}: the same command goes on")
+        raise
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
         if again:
@@ -322,11 +326,8 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
 
     DataError unless the file has the data set, the split and the settings of the table.
     """
-    try:
-        setting = json.loads(path.read_text(encoding="utf-8"))["setting"]
-        setting["data"], setting["model"], setting["split_seed"], setting["rows"]["test"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no results file of enstruct compare ({error}).") from error
+    shape = {"data": str, "model": dict, "split_seed": int, "rows": {"test": int}, "split?": str, "environment": dict}
+    setting = read_record(path, {"setting": shape}, "no results file of enstruct compare")["setting"]
     if setting.get("tuned"):
         raise DataError(f"{path} was run with tuned settings; {table.name}'s fair protocol has the library's defaults.")
     dataset = str(setting["data"])
@@ -343,7 +344,7 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
         raise DataError(f"{path} was run on other rows than {table.name}'s {dataset}.")
     stated = {k: v for k, v in setting["model"].items() if k not in ("method", "random_state", "device")}
     runs = []
-    for (method, seed), cell in ResultsFile(path, setting, setting["model"]).cells.items():
+    for (method, seed), cell in ResultsFile(path, setting, setting["model"], label_kind(setting["model"])).cells.items():
         cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
         key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
         if method.partition(":")[0] not in AUTOMATIC:  # whose parameters are others

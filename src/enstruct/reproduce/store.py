@@ -27,12 +27,36 @@ from enstruct.comparison.environment import FORMER_PROCESSOR, environment
 from enstruct.comparison.results_file import Cell, save_arrays
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_text
-from enstruct.reproduce.table import Protocol
+from enstruct.records import Shape, parsed
+from enstruct.reproduce.table import PROTOCOLS, Protocol
 from enstruct.workplaces import locked
 
 log = logging.getLogger("enstruct")
 Where = tuple[str, ...]
 ATTEMPTS = 5
+SCORES: Shape = {str: float}
+LINE: Shape = {
+    "dataset": str,
+    "protocol": frozenset(PROTOCOLS),
+    "method": str,
+    "seed": int,
+    "settings": dict,
+    "environment": {"processor?": str, str: object},
+    "parameters?": dict,
+    "commit?": (str, None),
+    "diverged?": str,
+    "decision?": str,
+    "example_f1?": SCORES,
+    "hamming?": SCORES,
+    "candidate_f1?": SCORES,
+    "members?": [str],
+    "answer?": str,
+    "fit_seconds?": float,
+    "seconds?": float,
+    "test_rows?": int,
+    "validation_score?": (float, None),
+}
+"""Of a line (:mod:`enstruct.records`): what everything that reads it goes by."""
 SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
 """What runs must share to stand in one table, since figures depend on it; and the processor, named where it is another than that
 of all runs from before it was recorded. The number of threads is recorded alone: but for what is done within minutes, figures do
@@ -134,21 +158,18 @@ class Store:
         arrays = self._arrays()
         for number, written in enumerate(lines, 1):
             try:
-                line = json.loads(written)
-                prefix = _prefix(line)
-                if not isinstance(line["settings"], dict):
-                    raise TypeError("settings are names and values")
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                if number == len(lines) and isinstance(error, ValueError):
+                line = parsed(written, LINE)
+            except ValueError as error:
+                if number == len(lines) and isinstance(error, json.JSONDecodeError):
                     if number not in self._said:
                         log.warning("%s, line %d was cut short: that run is made again", self.path, number)
                     self._said.add(number)
                     continue
-                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
                 raise DataError(
-                    f"{self.path}, line {number} is no run of enstruct reproduce ({why}): put a copy of the file back, or "
+                    f"{self.path}, line {number} is no run of enstruct reproduce ({error}): put a copy of the file back, or "
                     "take that line out, and its run is made again."
                 ) from error
+            prefix = _prefix(line)
             rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
             if "diverged" in line:
                 self.without_scores.append(Run(line, {}))

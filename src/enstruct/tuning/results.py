@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
+from enstruct.records import Shape, read_record
 
 Parameters = dict[str, Any]
+SHAPE: Shape = {
+    "best": [
+        {
+            "method": str,
+            "metric": str,
+            "trials": {str: int},
+            "value": float,
+            "settings": {str: object},
+            "fixed": {str: object},
+        }
+    ]
+}
+"""Of the file (:mod:`enstruct.records`)."""
 TITLES = ("method", "validation", "trials", "searched settings")
 
 
@@ -31,14 +44,13 @@ class Tuned:
     @classmethod
     def read(cls, path: Path, metric: str) -> Tuned:
         """DataError for another kind of file, ConfigError for one of another metric."""
-        try:
-            best = json.loads(path.read_text(encoding="utf-8"))["best"]
-            metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
-            settings = {method: _decoded(found) for method, found in written.items()}
-            fixed = _decoded(best[0]["fixed"])
-            trials = {found["method"]: sum(found["trials"].values()) for found in best}
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ModelFileError) as error:
-            raise DataError(f"{path} is no file of `enstruct tune --json` ({error}).") from error
+        best = read_record(path, SHAPE, "no file of `enstruct tune --json`")["best"]
+        if not best:
+            raise DataError(f"{path} has no method under best: tune again.")
+        metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
+        settings = {method: _decoded(found, f"{path}: settings of {method}") for method, found in written.items()}
+        fixed = _decoded(best[0]["fixed"], f"{path}: fixed")
+        trials = {found["method"]: sum(found["trials"].values()) for found in best}
         if metrics != {metric}:
             raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
         return cls(path, settings, fixed, written, trials)
@@ -93,5 +105,14 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _decoded(found: Parameters) -> Parameters:
-    return {name: decode_parameter(name, value) for name, value in found.items()}
+def _decoded(found: Parameters, where: str) -> Parameters:
+    """Parameters of the estimator. DataError for names that are none, and for values that cannot be read."""
+    decoded = {}
+    for name, value in found.items():
+        if name not in EnergyMultiLabelClassifier().get_params():
+            raise DataError(f"{where}: there is no parameter {name!r}. Put a copy of the file back, or tune again.")
+        try:
+            decoded[name] = decode_parameter(name, value)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{where}: {name} cannot be read ({error}). Put a copy of the file back, or tune again.") from error
+    return decoded

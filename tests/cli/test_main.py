@@ -1,0 +1,68 @@
+"""The program as a process: signals end it with one line, whenever they come."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import enstruct
+from enstruct.cli.main import main
+from enstruct.data.npz import write_npz
+from enstruct.data.synthetic import block_exclusive
+
+ENDS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
+TRAIN = ["train", "mine.npz", "--out", "model", "--model.method", "mlp", "--model.hidden", "8", "--model.max_iter", "9000"]
+TRAIN += ["--model.n_iter_no_change", "9000"]
+
+
+def begun(arguments, **where):
+    command = [sys.executable, "-m", "enstruct.cli.main", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **where)
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_signal_while_modules_are_imported(number):
+    code, word = ENDS[number]
+    processes = [begun(["data", "list"]) for _ in range(3)]
+    for process, seconds in zip(processes, (0.15, 0.2, 0.3), strict=True):
+        time.sleep(seconds)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (code, "", f"{word}\n")
+
+
+def test_a_signal_in_training_says_what_is_kept(tmp_path):
+    write_npz(tmp_path / "mine.npz", block_exclusive(80, seed=1))
+    with begun(TRAIN, cwd=tmp_path) as process:
+        end = time.monotonic() + 60
+        while not (tmp_path / "model.checkpoint").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    said = "terminated; model.checkpoint is kept: the same command with --resume goes on\n"
+    assert (process.returncode, err) == (143, said)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.npz", "model.checkpoint"]  # no temporary files
+
+
+def test_a_command_called_from_python_leaves_signals_alone(tmp_path, capsys):
+    former = [signal.getsignal(number) for number in ENDS]
+    assert main(["data", "list"]) == 0
+    assert [signal.getsignal(number) for number in ENDS] == former
+
+
+def test_the_package_itself_imports_nothing_heavy():
+    code = "import sys, enstruct.cli.main; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+    assert done.stdout == "False False\n"
+
+
+def test_names_of_the_package_are_there_all_the_same():
+    for name in enstruct.__all__:
+        assert getattr(enstruct, name) is not None
+    assert {"EnergySpec", "METHODS", "__version__"} <= {*dir(enstruct)}
+    assert enstruct.methods.METHODS is enstruct.METHODS
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = enstruct.nonsense
