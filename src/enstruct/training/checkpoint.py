@@ -116,7 +116,7 @@ def _sha256(header: str, tensors: dict[str, Tensor]) -> str:
     digest = hashlib.sha256(header.encode())
     for key, value in sorted(tensors.items()):
         digest.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(memoryview(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()))
+        digest.update(_bytes(value.detach()))
     return digest.hexdigest()
 
 
