@@ -219,7 +219,7 @@ import sys, time
 import numpy as np
 from pathlib import Path
 from enstruct.comparison.results_file import Cell, ResultsFile
-from enstruct.files import locked
+from enstruct.workplaces import locked
 path = Path({str(path)!r})
 store = ResultsFile(path, {{"data": "a"}}, {{}})
 with locked(path.with_name(".out.json.lock")):

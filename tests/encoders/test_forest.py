@@ -68,7 +68,7 @@ def test_it_stays_as_it_is():
 
 def test_its_tensors_are_all_of_it():
     forest = Forest.of_trees(TREES, Y)
-    again = Forest.restored(forest.state_dict())
+    again = Forest.restored(forest.state_dict(), 1, Y.shape[1])
     x = torch.tensor([[0.3], [1.2]])
     assert torch.equal(again(x), forest(x))
     assert not list(forest.parameters())

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from enstruct import files
+from enstruct import workplaces
 from enstruct.cli.main import main
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell
 from enstruct.errors import ConfigError, DataError, DivergenceError
-from enstruct.files import claimed
+from enstruct.workplaces import claimed
 from enstruct.methods import METHODS
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce import runner
@@ -174,14 +174,14 @@ def test_a_claim_on_a_file_that_is_gone_is_none(tmp_path, monkeypatch):
     """Opened before its holder took it away: another may have the claim on the file that is there by now."""
     lock = tmp_path / "x.lock"
 
-    lock_file = files.fcntl.flock
+    lock_file = workplaces.fcntl.flock
 
     def locked_too_late(file, how):
         lock_file(file, how)
         lock.unlink()
 
     with monkeypatch.context() as late:
-        late.setattr(files.fcntl, "flock", locked_too_late)
+        late.setattr(workplaces.fcntl, "flock", locked_too_late)
         with claimed(lock) as mine:
             assert not mine
     with claimed(lock) as mine:
