@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import logging
 from dataclasses import fields, replace
+from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -19,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.checks import check_given, check_numbers, check_rates, check_whole
+from enstruct.checks import check_whole
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
@@ -27,6 +28,7 @@ from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
+from enstruct.estimators.parameters import SETTINGS_OF_METHOD, SHARED, Table, check_parameters
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
 from enstruct.objectives import Density
@@ -44,6 +46,9 @@ log = logging.getLogger("enstruct")
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
+FULL_SIZE, TINY = 200, 10
+"""Training rows from which on that holds. Of fewer the updates fall with their square, which scores as well (20 to 150 rows of
+40 features), and the epochs only where there are not a tenth of them."""
 CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
 """Parameters that may be somebody's code, which no model folder holds."""
 
@@ -67,8 +72,10 @@ class EnergyEstimator(BaseEstimator):
     updates_: dict[str, int]
     notes_: dict[str, Any]
     _methods: ClassVar[dict[str, Method]] = METHODS
+    _parameters: ClassVar[Table] = SHARED
     _most_epochs, _most_updates = MOST_EPOCHS, MOST_UPDATES
     _patience_epochs, _patience_updates = PATIENCE_EPOCHS, PATIENCE_UPDATES
+    _full_size = FULL_SIZE
 
     def _store(self, given: dict[str, Any]) -> None:
         """Keep the parameters of ``__init__`` as they are, the one thing that scikit-learn lets it do."""
@@ -88,8 +95,7 @@ class EnergyEstimator(BaseEstimator):
         raise NotImplementedError  # every estimator defines it
 
     def _method(self) -> Method:
-        changed = ("n_samples", *(name for name in LOSS_SETTINGS if name != "supervised"))
-        check_numbers(**{name: getattr(self, name) for name in changed})
+        check_parameters(self, self._parameters, ("method", *SETTINGS_OF_METHOD))
         return customise(
             get_method(self.method, self._methods),
             negatives=self.negatives,
@@ -102,17 +108,10 @@ class EnergyEstimator(BaseEstimator):
         )
 
     def _settings(self, n_rows: int) -> Settings:
-        names = ("learning_rate", "energy_learning_rate", "clip", "energy_clip", "batch_size")
-        check_rates(**{name: getattr(self, name) for name in names})
-        check_given(**{name: getattr(self, name) for name in ("learning_rate", "batch_size", "weight_decay", "tol")})
-        for name in ("weight_decay", "tol"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must be at least 0, not {getattr(self, name)}.")
         batch_size = int(self.batch_size)
-        if batch_size != self.batch_size:
-            raise ConfigError(f"batch_size must be a whole number, not {self.batch_size!r}.")
         steps = -(-n_rows // batch_size)
-        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, steps)
+        part = min(1.0, n_rows / self._full_size)
+        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, part, steps)
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
@@ -121,19 +120,18 @@ class EnergyEstimator(BaseEstimator):
             clip=self.clip,
             energy_clip=self.energy_clip,
             batch_size=batch_size,
-            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, steps),
+            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, part, steps),
             patience=patience,
             plateau=max(1, patience // 3),
             tol=self.tol,
         )
 
-    def _epochs(self, name: str, epochs: int, updates: int, steps: int) -> int:
-        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``."""
+    def _epochs(self, name: str, epochs: int, updates: int, part: float, steps: int) -> int:
+        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``; of data that
+        are only ``part`` of the full size fewer of both."""
         given = getattr(self, name)
-        if given == "auto":
-            return max(epochs, -(-updates // steps))
-        if not (isinstance(given, (int, np.integer)) and given > 0):
-            raise ConfigError(f"{name} must be 'auto' or a positive whole number, not {given!r}.")
+        if isinstance(given, str):
+            return max(ceil(min(1.0, TINY * part) * epochs), ceil(part**2 * updates / steps))
         return int(given)
 
     def _seed(self) -> int:
@@ -141,7 +139,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _device(self) -> torch.device:
         name = self.device
-        if name == "auto":
+        if isinstance(name, str) and name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             device = torch.device(name)
@@ -236,10 +234,7 @@ class EnergyEstimator(BaseEstimator):
                 )
 
     def _callbacks(self) -> list[Callback]:
-        given = () if self.callbacks is None else self.callbacks
-        if not isinstance(given, (list, tuple)):
-            raise ConfigError(f"callbacks must be a list of callbacks, not {given!r}.")
-        return [*([PrintEpochs()] if self.verbose else ()), *given]
+        return [*([PrintEpochs()] if self.verbose else ()), *(() if self.callbacks is None else self.callbacks)]
 
     def _spent(self) -> bool:
         return any(callback.spent() for callback in self._callbacks() if isinstance(callback, Callback))

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
-from enstruct.checks import check_share
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions import bayes_risk
@@ -107,7 +106,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
         weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on
-        small data (at least 5000 and 500 updates).
+        small data (at least 5000 and 500 updates; below 200 training rows as much less as the square of their number, and
+        below 20 fewer epochs).
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
         until patience ends.
@@ -209,6 +209,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._store(locals())
 
     partial_game_: Game
+    _classes: Any = None
+    """All classes there are, where the rows of ``fit`` may lack some."""
 
     # -- fitting ----------------------------------------------------------------------------------
 
@@ -224,7 +226,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         check_width(self, X)
         X = validated(self, X, reset=True)
-        labels = LabelFormat.infer(y)
+        labels = LabelFormat.infer(y, self._classes)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         learns = self.learn_constant and self._method().solver is None
         constants = ConstantLabels.none(rows.Y.shape[1]) if learns else ConstantLabels.find(rows.Y)
@@ -310,10 +312,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         return Rows(X, indicator, weight)
 
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
-        if self.early_stopping not in (True, False, "auto"):
-            raise ConfigError(f"early_stopping must be True, False or 'auto', not {self.early_stopping!r}.")
-        check_share(validation_fraction=self.validation_fraction)
-        if self.early_stopping is False or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
+        if not self.early_stopping or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
             return rows, None
         train, held = holdout(rows.Y, self.validation_fraction, seed)
         if not len(train) or not len(held):

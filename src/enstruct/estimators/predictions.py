@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -27,8 +27,9 @@ from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.going_on import built_with
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
+from enstruct.estimators.parameters import LABEL_SETS, Table
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated
+from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated, weighs_counts
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
@@ -45,10 +46,12 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     """What a fitted multi-label estimator answers."""
 
     n_features_in_: int
+    _parameters: ClassVar[Table] = LABEL_SETS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = weighs_counts(self.standardize, self.method)
         tags.classifier_tags.multi_label = True
         return tags
 

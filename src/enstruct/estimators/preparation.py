@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from enstruct.data.rows import Rows
 from enstruct.errors import ConfigError, DataError
+from enstruct.methods import METHODS, Method
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
@@ -105,22 +106,28 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     are divided by their largest absolute value (centring would fill them in). "tfidf": counts or 0/1 features times
     log((1 + rows) / (1 + rows that have the feature)) + 1, then rows of length 1 (scikit-learn's ``TfidfTransformer``; CSR out).
     """
-    if standardize not in (True, False, "auto", "tfidf"):
-        raise ConfigError(f"standardize must be True, False, 'auto' or 'tfidf', not {standardize!r}.")
-    if standardize is False:
+    if isinstance(standardize, (bool, np.bool_)) and not standardize:
         return None
-    if standardize == "tfidf":
+    if isinstance(standardize, str) and standardize == "tfidf":
         if not weighable(X):
             raise ConfigError(
-                "Tf-idf weighs counts or 0/1 features, but X has negative numbers: use standardize='auto' and another method."
+                "Negative values in data passed to tf-idf, which weighs counts or 0/1 features: use standardize='auto' and "
+                "another method."
             )
         return TfidfTransformer().fit(X)
     if sparse.issparse(X):
         beyond = X.nnz > 0 and np.abs(X.data).max() > 1
-        return MaxAbsScaler().fit(X) if beyond or standardize is True else None
-    if standardize == "auto" and np.isin(X, (0, 1)).all():
+        return MaxAbsScaler().fit(X) if beyond or not isinstance(standardize, str) else None
+    if isinstance(standardize, str) and np.isin(X, (0, 1)).all():
         return None
     return StandardScaler().fit(X)
+
+
+def weighs_counts(standardize: Any, method: Any) -> bool:
+    """Whether an estimator with these parameters takes numbers from 0 on alone, whatever these are: tags are read early."""
+    row = method if isinstance(method, Method) else METHODS.get(method) if isinstance(method, str) else None
+    scaling = row.scaling if isinstance(standardize, str) and standardize == "auto" and row is not None else standardize
+    return isinstance(scaling, str) and scaling == "tfidf"
 
 
 def seen_columns(X: Any) -> NDArray[np.intp] | None:

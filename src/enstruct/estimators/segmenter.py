@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from torch import nn
 
-from enstruct.checks import check_dropout, check_share, check_whole
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
 from enstruct.decisions.judge import MaskJudge
-from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
+from enstruct.decisions.masks import at_threshold, best_threshold, greedy
 from enstruct.encoders import FCN, UNet
 from enstruct.energies.build import MASK_TERMS
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.parameters import MASKS, Table, check_parameters
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
-from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
+from enstruct.mask_metrics import MASK_METRICS
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
 from enstruct.training.batches import to_inputs
 from enstruct.training.settings import Settings
 
-NETWORKS = ("unet", "fcn")
 CORNERS = (0.0, 1.0)
 
 
@@ -79,7 +77,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         As there.
     max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most a stage, fewer once ``metric`` on validation images has not risen by ``tol`` for
-        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates).
+        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates;
+        of fewer than 24 less of both).
     validation_fraction : float, default=0.2
         Part of the images held out when ``fit`` gets no validation images.
     random_state, verbose, device, callbacks
@@ -98,8 +97,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     """
 
     _methods: ClassVar[dict[str, Method]] = MASK_METHODS
+    _parameters: ClassVar[Table] = MASKS
     _most_epochs, _most_updates = 100, 2000
     _patience_epochs, _patience_updates = 20, 400
+    _full_size = 24
 
     def __init__(
         self,
@@ -196,21 +197,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return super()._settings(self._n_images)  # an epoch takes each image once, however many crops it has
 
     def _check_choices(self) -> None:
-        get_mask_metric(self.metric)
-        if self.decision not in ("auto", *MASK_RULES):
-            raise unknown_name("decision", self.decision, ("auto", *MASK_RULES))
-        if self.network not in NETWORKS:
-            raise unknown_name("network", self.network, NETWORKS)
-        if self.size is not None:
-            if isinstance(self.size, str) or not isinstance(self.size, Sequence) or len(self.size) != 2:
-                raise ConfigError(f"size= must be (height, width), not {self.size!r}.")
-            check_whole(1, **{"the height of size=": self.size[0], "the width of size=": self.size[1]})
-        check_whole(1, width=self.width, **({} if self.crop is None else {"crop": self.crop}))
-        check_whole(0, levels=self.levels)
-        check_dropout(self.dropout)
-        for value in () if self.classes is None else self.classes:
-            check_whole(-(2**31), **{"every value of classes=": value})
-        check_share(validation_fraction=self.validation_fraction)
+        check_parameters(self, MASKS)
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
         predictor, energy = self._blank_networks(method)
