@@ -9,7 +9,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def number(name: str, value: Any) -> None:
     """ConfigError for what is no finite number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ConfigError(f"{name} must be a number, not {shown(value)}.")
-    if not -LARGEST <= value <= LARGEST:
+    if not -LARGEST <= cast(float, value) <= LARGEST:
         raise ConfigError(f"{name} must be a finite number, not {shown(value)}.")
 
 
@@ -71,7 +71,8 @@ def share(name: str, value: Any) -> None:
 
 def dropout(name: str, value: Any) -> None:
     """ConfigError for what is no chance below 1."""
-    if not (isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and 0 <= value < 1):
+    number(name, value)
+    if not 0 <= value < 1:
         raise ConfigError(f"{name} must be a number from 0 to below 1, not {shown(value)}.")
 
 

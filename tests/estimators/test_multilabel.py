@@ -15,6 +15,7 @@ from enstruct.decisions import bayes_risk
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, DivergenceError
 from enstruct.methods import Method
 from enstruct.negatives import PredictorSamples
+from enstruct.training.callbacks import Callback
 
 SMALL = {"hidden": 16, "layers": 1, "max_iter": 3, "random_state": 0}
 
@@ -77,7 +78,7 @@ def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
     assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(counts), own.predict_proba(counts))
     net = small("cross-entropy", standardize="tfidf").fit(counts.toarray(), blocks.Y)  # a network on dense counts
     np.testing.assert_allclose(net.predict_proba(counts.toarray()), net.predict_proba(counts), atol=1e-6)
-    with pytest.raises(ConfigError, match="negative"):
+    with pytest.raises(ConfigError, match="Negative values"):
         small("binary-relevance-tfidf").fit(-counts, blocks.Y)
 
 
@@ -600,7 +601,7 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"callbacks": 3}, "callbacks must be a list of callbacks, not 3"),
         ({"encoder": 3}, "encoder must be a module, or a function that makes one, not 3"),
         ({"hierarchy": 3}, "hierarchy must be a Hierarchy"),
-        ({"n_samples": "a"}, "n_samples must be a number"),
+        ({"n_samples": "a"}, "n_samples must be a whole number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),
         ({"energy_steps": "2"}, "energy_steps must be a whole number from 1"),
         ({"repeats": 2.5}, "repeats must be a whole number from 1"),
@@ -662,8 +663,8 @@ def test_numbers_beyond_single_precision_and_answers_that_are_none(method, block
 
 
 def test_what_cannot_be_is_said_before_training(blocks):
-    class Never:
-        def __getattr__(self, name):
+    class Never(Callback):
+        def on_train_begin(self, loop):
             raise AssertionError("training has begun")
 
     for changes, what in [

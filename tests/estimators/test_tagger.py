@@ -167,7 +167,7 @@ def test_all_terms_and_features(sentences):
     assert made.predictor_.encoder.embedding.pretrained.shape == (5, 6)
     with pytest.raises(DataError, match="1 columns, not 2"):
         made.predict(words)
-    with pytest.raises(ConfigError, match="not list"):
+    with pytest.raises(ConfigError, match="clusters must be a path or a dict"):
         EnergySequenceTagger("cross-entropy", **{**settings, "clusters": ["mr"]}).fit(paired, tags)
 
 

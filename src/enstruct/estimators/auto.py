@@ -39,9 +39,18 @@ from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
+from enstruct.estimators.members import (
+    TRAINED,
+    WEIGHTS,
+    Budget,
+    Member,
+    Part,
+    check_automatic,
+    default_methods,
+    pace,
+    parts_of,
+)
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_parameters
 from enstruct.estimators.preparation import merge_duplicates, validated, weighs_counts
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.files import replace_folder
@@ -137,7 +146,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         Without ``X_val`` each round learns from all rows but a fold and is judged on that (``folds``); with it all rows of X are
         learnt from, and those of ``X_val`` only judged on, by averages of all members.
         """
-        self._check()
+        check_automatic(self)
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         self.labels_ = LabelFormat.infer(y)
@@ -164,18 +173,6 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 over / 60,
             )
         return self
-
-    def _check(self) -> None:
-        check_parameters(self, AUTOMATIC)
-        if self.methods is not None:
-            for name in self.methods:
-                one_of("method", METHODS)("every one of methods=", name)
-            if not len(self.methods) or len(set(self.methods)) < len(self.methods):
-                raise ConfigError("methods= must be distinct names, one at least.")
-        known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
-        for name in self.settings or {}:
-            one_of("setting of members", known)("every key of settings=", name)
-        check_parameters(Member(**(self.settings or {})), LABEL_SETS)
 
     @property
     def _single(self) -> bool:
@@ -252,7 +249,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def _known(self, candidate: str | None) -> str:
         check_is_fitted(self, "chosen_")
         optional(one_of("candidate", self.groups_))("candidate", candidate)
-        return candidate or self.chosen_
+        return self.chosen_ if candidate is None else candidate
 
     def _means(self, X: Any, candidates: Sequence[str]) -> list[NDArray[np.float64]]:
         """Mean marginals (rows, labels) of each candidate; every member answers once."""
@@ -305,7 +302,9 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if name != self.chosen_ and decision is not None:
             raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
         optional(one_of("decision rule", self.rules_))("decision", decision)
-        rule = self.rules_[decision or self.decision_] if name == self.chosen_ else self.candidate_rules_[name]
+        rule = (
+            self.rules_[self.decision_ if decision is None else decision] if name == self.chosen_ else self.candidate_rules_[name]
+        )
         return self._decided(X, [name], lambda means: [self._by(rule, means[0])])[0]
 
     def _by(self, rule: Any, p: NDArray[np.float64]) -> sparse.csr_matrix:
@@ -323,7 +322,9 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         settings = self.settings if isinstance(self.settings, Mapping) else {}
         named = self.methods if isinstance(self.methods, (list, tuple)) else ()
-        tags.input_tags.positive_only = any(weighs_counts(settings.get("standardize", "auto"), name) for name in named)
+        counts = [weighs_counts(settings.get("standardize", "auto"), name) for name in named or TRAINED]
+        tags.input_tags.positive_only = any(counts)
+        tags.classifier_tags.poor_score = all(counts)
         tags.classifier_tags.multi_label = True
         return tags
 

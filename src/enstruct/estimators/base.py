@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.checks import check_whole
+from enstruct.checks import check_whole, optional
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
@@ -28,7 +28,8 @@ from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
-from enstruct.estimators.parameters import SETTINGS_OF_METHOD, SHARED, Table, check_parameters
+from enstruct.estimators.parameters import SETTINGS_OF_METHOD, SHARED, Table, check_parameters, is_solver
+from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
 from enstruct.objectives import Density
@@ -171,6 +172,13 @@ class EnergyEstimator(BaseEstimator):
             )
             return loop.run().history
 
+    def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
+        """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
+        its features, and as many candidates as the caller has asked for."""
+        cells = min(int(self.batch_size), n_rows) * places
+        check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
+        check_bytes("The candidates of a batch", cells * n_outputs * (self.n_samples or 1), f"batch_size=, n_samples=, {smaller}")
+
     def _first_stage(self, method: Method) -> int:
         """Where training begins."""
         return 0
@@ -300,7 +308,8 @@ class EnergyEstimator(BaseEstimator):
 
     def _minimised(self, X: Any, settings: Solver | None, changes: dict[str, Any]) -> Solution:
         """What ``infer`` answers of validated rows."""
-        given = cast(Any, settings or self.inference_settings())
+        optional(is_solver)("settings", settings)
+        given = cast(Any, self.inference_settings() if settings is None else settings)
         known = {field.name for field in fields(given)}
         for name in changes:
             if name not in known:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.baselines.extra_trees import fits_densely
+from enstruct.checks import one_of
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
-from enstruct.errors import DataError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_parameters
 from enstruct.estimators.preparation import weighable
+from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -49,6 +52,20 @@ class Member(EnergyMultiLabelClassifier):
 
     def _fit_rules(self, validation: Rows | None) -> None:
         super()._fit_rules(None)
+
+
+def check_automatic(estimator: Any) -> None:
+    """ConfigError for parameters of an automatic classifier, or settings of its members, that cannot be meant."""
+    check_parameters(estimator, AUTOMATIC)
+    if estimator.methods is not None:
+        for name in estimator.methods:
+            one_of("method", METHODS)("every one of methods=", name)
+        if not len(estimator.methods) or len(set(estimator.methods)) < len(estimator.methods):
+            raise ConfigError("methods= must be distinct names, one at least.")
+    known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
+    for name in estimator.settings or {}:
+        one_of("setting of members", known)("every key of settings=", name)
+    check_parameters(Member(**(estimator.settings or {})), LABEL_SETS)
 
 
 def default_methods(X: Any) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ from torch import nn
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
+from enstruct.estimators.sizes import bounded_weights
 from enstruct.methods import Method
 from enstruct.training.batches import to_features
+
+OF_ENERGY = "the energy (energy_network=: units=, rank=, window=) or the features' width"
 
 
 def build_networks(
@@ -29,17 +32,20 @@ def build_networks(
     def fresh() -> nn.Module:
         if encoder is None:
             sparse = hasattr(example, "indptr")
-            return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
+            with bounded_weights("hidden= or layers="):
+                return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
         own = own_encoder(encoder, example.shape[1])
         width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):
             own.out_features = width  # type: ignore[assignment]
         return own
 
-    predictor = Predictor(fresh(), n_labels)
+    predictor = _predictor(fresh(), n_labels)
     if not method.has_energy:
         return predictor, None
-    return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
+    twin = fresh()
+    with bounded_weights(OF_ENERGY):
+        return predictor, build_energy(energy_spec(method, energy), predictor.encoder, twin, n_labels)
 
 
 def place_networks(
@@ -50,13 +56,19 @@ def place_networks(
     terms: tuple[str, ...],
 ) -> tuple[nn.Module, nn.Module | None]:
     """(predictor, energy or None) of outputs with a class at every place: tokens, pixels. ``fresh`` makes an encoder."""
-    predictor = Predictor(fresh(), n_classes)
+    predictor = _predictor(fresh(), n_classes)
     if not method.has_energy:
         return predictor, None
     spec = energy_spec(method, energy)
     own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
     twin = fresh() if own_features else predictor.encoder
-    return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+    with bounded_weights(OF_ENERGY):
+        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+
+
+def _predictor(encoder: nn.Module, n_outputs: int) -> Predictor:
+    with bounded_weights("the features' width"):
+        return Predictor(encoder, n_outputs)
 
 
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:

@@ -81,12 +81,13 @@ def is_size(value: Any) -> bool:
 
 _callbacks = satisfying(
     lambda given: _is_list(given) and all(hasattr(each, moment) for each in given for moment in MOMENTS),
-    "a list of callbacks (enstruct.training.callbacks.Callback)",
+    "a list of callbacks",
 )
 _passes = satisfying(
     lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
     "'auto' or a positive whole number",
 )
+is_solver = satisfying(lambda value: hasattr(value, "solve"), "an Inference or another solver of enstruct.inference")
 _encoder = satisfying(callable, "a module, or a function that makes one")
 
 SETTINGS_OF_METHOD: Table = {
@@ -99,7 +100,7 @@ SETTINGS_OF_METHOD: Table = {
     "negatives": optional(_or_object(one_of("negatives", NEGATIVES), _builds)),
     "n_samples": optional(whole(1, MOST_SAMPLES)),
     "cost": optional(one_of("cost", COSTS)),
-    "inference": optional(satisfying(lambda value: hasattr(value, "solve"), "an Inference or another of enstruct.inference")),
+    "inference": optional(is_solver),
     "hypergradient": optional(_or_object(one_of("hypergradient", COUPLINGS), lambda value: isinstance(value, Coupling))),
     "sample_gradient": optional(one_of("sample gradient", SAMPLE_GRADIENTS)),
     "energy_steps": optional(whole(1)),

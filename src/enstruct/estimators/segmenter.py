@@ -18,6 +18,7 @@ from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images,
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import MASKS, Table, check_parameters
+from enstruct.estimators.sizes import bounded_weights
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS
@@ -166,6 +167,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             raise ConfigError("Pass both images_val and masks_val, or neither.")
         grids = as_images(images)
         given = as_masks(masks, grids)
+        if self.size is not None:
+            self._check_maps(len(grids), *self.size)
         seed = self._seed()
         if images_val is None:
             train, held = holdout_places(len(grids), self.validation_fraction, seed, "images")
@@ -199,7 +202,14 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _check_choices(self) -> None:
         check_parameters(self, MASKS)
 
+    def _check_maps(self, n_images: int, height: int, width: int) -> None:
+        """ConfigError where those of a batch would fill the memory."""
+        n_classes = 2 if self.classes is None else len(self.classes)  # at least, before the masks are read
+        channels = 1 if self.encoder is not None else self.width
+        self._check_batch(n_images, height * width, channels, n_classes, "size=, crop=, width=")
+
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        self._check_maps(len(train), *train.X.size)
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
             x = to_inputs(train.take(np.arange(1)).X).x
@@ -212,9 +222,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _fresh_encoder(self) -> nn.Module:
         channels = self.images_.channels
         if self.encoder is None:
-            if self.network == "fcn":
-                return FCN(channels, self.width, self.width, dropout=self.dropout)
-            return UNet(channels, self.width, self.levels, dropout=self.dropout)
+            with bounded_weights("width= or levels="):
+                if self.network == "fcn":
+                    return FCN(channels, self.width, self.width, dropout=self.dropout)
+                return UNet(channels, self.width, self.levels, dropout=self.dropout)
         return own_encoder(self.encoder, channels, sized=True)
 
     def _choose_decision(self, validation: Rows) -> None:

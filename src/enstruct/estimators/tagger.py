@@ -24,6 +24,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import TAGS, Table, check_parameters
+from enstruct.estimators.sizes import bounded_weights
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
@@ -267,6 +268,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return Rows(self.tokens_.encode([sentence for sentence, _ in pairs], holes), tags)
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        longest = int(np.diff(train.X.offsets).max())
+        self._check_batch(
+            len(train), longest, 0 if self.encoder is not None else 2 * self.hidden, len(self.tags_.tags), "hidden="
+        )
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
             x = to_inputs(train.take(np.arange(min(2, len(train)))).X).x
@@ -286,7 +291,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
         def fresh() -> nn.Module:
             if self.encoder is None:
-                return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
+                with bounded_weights("hidden=, layers=, embedding_dim= or characters="):
+                    return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
             return own_encoder(self.encoder, self.tokens_, sized=True)
 
         return place_networks(method, fresh, len(self.tags_.tags), self.energy_network, TAG_TERMS)
