@@ -7,17 +7,17 @@ A :data:`Check` looks at one parameter, by name. Estimators declare one for each
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sized
 from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
 
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError, DataError, unknown_name
 
 Check = Callable[[str, Any], None]
 """(the parameter's name, its value); raises ConfigError."""
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST, LARGEST_WHOLE = float(np.finfo(np.float32).max), 2**63 - 1
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
 
@@ -38,8 +38,8 @@ def number(name: str, value: Any) -> None:
     """ConfigError for what is no finite number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ConfigError(f"{name} must be a number, not {shown(value)}.")
-    if not -LARGEST <= cast(float, value) <= LARGEST:
-        raise ConfigError(f"{name} must be a finite number, not {shown(value)}.")
+    if not -LARGEST <= cast(float, value) <= LARGEST or (is_whole(value) and abs(int(cast(int, value))) > LARGEST_WHOLE):
+        raise ConfigError(f"{name} must be a finite number of usual size, not {shown(value)}.")
 
 
 def positive(name: str, value: Any) -> None:
@@ -146,6 +146,15 @@ def optional(check: Check) -> Check:
 def word_or(word: str, check: Check) -> Check:
     """That, or the word."""
     return lambda name, value: None if isinstance(value, str) and value == word else check(name, value)
+
+
+# -- data ---------------------------------------------------------------------------------------------
+
+
+def check_series(what: str, given: Any, sized: bool = True) -> None:
+    """DataError for what holds nothing to go through one by one."""
+    if not isinstance(given, Iterable) or (sized and not isinstance(given, Sized)) or getattr(given, "ndim", 1) == 0:
+        raise DataError(f"{what} must be a list, not {shown(given)}.")
 
 
 # -- several at once ----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.checks import check_whole, optional
+from enstruct.checks import check_whole, optional, switch
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
@@ -303,6 +303,7 @@ class EnergyEstimator(BaseEstimator):
 
     def _problem(self, X: Any, bare: bool = False) -> Problem:
         """Of validated rows. ``bare``: without the predictor's log-probability, to which some energies are relative."""
+        switch()("bare", bare)
         tilted = not bare and self._method().inference is None and self._method().relative
         return problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
 

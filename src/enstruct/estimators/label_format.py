@@ -39,6 +39,7 @@ class LabelFormat:
         if sparse.issparse(Y):
             return cls("indicator", np.arange(Y.shape[1]), True)
         if _is_name_lists(Y):
+            _check_scores(Y)
             return cls("names", _sorted({name for row in Y for name in row} if classes is None else set(classes)))
         array = _as_array(Y)
         if array.ndim == 1:
@@ -173,6 +174,15 @@ def _sorted(names: set[Any]) -> NDArray[Any]:
     if found.ndim > 1:
         raise DataError("Label names must be texts or numbers, not tuples of them: join these to one name.")
     return found
+
+
+def _check_scores(Y: Any) -> None:
+    """DataError for fractions in the place of names: probabilities, or a regression's targets."""
+    odd = next((name for row in Y for name in row if isinstance(name, (float, np.floating)) and name % 1 > 0), None)
+    if odd is not None:
+        raise DataError(
+            f"Label names are texts or whole numbers, not {float(odd):g}: make label sets of scores or probabilities."
+        )
 
 
 def _is_collections(Y: Any) -> bool:

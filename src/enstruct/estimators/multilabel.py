@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
+from enstruct.checks import optional
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions import bayes_risk
@@ -22,6 +23,7 @@ from enstruct.estimators.choices import check_choices, check_decision
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.going_on import check_goes_on, check_width, goes_on
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.parameters import are_classes
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import (
     class_weights,
@@ -29,6 +31,7 @@ from enstruct.estimators.preparation import (
     make_scaler,
     merge_duplicates,
     positive_weights,
+    row_weights,
     seen_columns,
     validated,
     with_weight,
@@ -272,6 +275,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         """
         new = not hasattr(self, "predictor_")
         check_choices(self)
+        optional(are_classes)("classes", classes)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         X = validated(self, X, reset=new)
@@ -302,10 +306,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             )
         weight = None
         if sample_weight is not None:
-            try:
-                weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-            except ValueError as error:
-                raise DataError(str(error)) from error
+            weight = row_weights(sample_weight, X)
         if labels.kind == "single" and self.class_weight is not None:
             per_class = class_weights(self.class_weight, indicator, labels.classes)
             weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
@@ -314,9 +315,12 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
         if not self.early_stopping or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
             return rows, None
-        train, held = holdout(rows.Y, self.validation_fraction, seed)
+        leaves_some = ceil(self.validation_fraction * len(rows)) < len(rows)
+        train, held = holdout(rows.Y, self.validation_fraction, seed) if leaves_some else ([], [])
         if not len(train) or not len(held):
-            raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
+            raise DataError(
+                f"{len(rows)} distinct rows are too few to hold out validation_fraction={self.validation_fraction:g}."
+            )
         return rows.take(train), rows.take(held)
 
     def _in_proportion(self, rows: Rows) -> Rows:

@@ -24,6 +24,7 @@ from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.hypergradients import Coupling
+from enstruct.light.expectations import Expectation
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS
 from enstruct.methods import METHODS, Method
@@ -36,9 +37,8 @@ from enstruct.tag_metrics import TAG_METRICS
 from enstruct.training.optimizers import OPTIMIZERS
 
 NETWORKS = ("unet", "fcn")
-MOST_LAYERS, MOST_LEVELS = 1000, 16
-MOST_SAMPLES = 100_000
-"""Of one row: beyond these a slip of the pen would fill the memory."""
+MOST_LAYERS, MOST_LEVELS, MOST_SAMPLES, MOST_STEPS = 1000, 16, 100_000, 1_000_000
+"""Of a network, of one row and of a batch: beyond these a slip of the pen would fill the memory."""
 MOMENTS = ("on_train_begin", "on_batch_end", "on_epoch_end", "on_train_end")
 """What a callback is told of."""
 Table = Mapping[str, Check]
@@ -87,6 +87,9 @@ _passes = satisfying(
     lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
     "'auto' or a positive whole number",
 )
+are_classes = satisfying(
+    lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
+)
 is_solver = satisfying(lambda value: hasattr(value, "solve"), "an Inference or another solver of enstruct.inference")
 _encoder = satisfying(callable, "a module, or a function that makes one")
 
@@ -103,10 +106,10 @@ SETTINGS_OF_METHOD: Table = {
     "inference": optional(is_solver),
     "hypergradient": optional(_or_object(one_of("hypergradient", COUPLINGS), lambda value: isinstance(value, Coupling))),
     "sample_gradient": optional(one_of("sample gradient", SAMPLE_GRADIENTS)),
-    "energy_steps": optional(whole(1)),
-    "predictor_steps": optional(whole(1)),
-    "repeats": optional(whole(1)),
-    "first": optional(one_of("player", ("energy", "predictor"))),
+    "energy_steps": optional(whole(1, MOST_STEPS)),
+    "predictor_steps": optional(whole(1, MOST_STEPS)),
+    "repeats": optional(whole(1, MOST_STEPS)),
+    "first": optional(one_of("first player", ("energy", "predictor"))),
 }
 """Columns of the method's row to change."""
 
@@ -142,7 +145,7 @@ LABEL_SETS: Table = {
     "decision": one_of("decision rule", ("auto", *RULES)),
     "hidden": whole(1),
     "layers": whole(0, MOST_LAYERS),
-    "nonlinearity": one_of("activation", ACTIVATIONS),
+    "nonlinearity": one_of("nonlinearity", ACTIVATIONS),
     "monitor": one_of("monitor", ("auto", "fixed")),
     "learn_constant": switch(),
     "early_stopping": switch("auto"),
@@ -198,6 +201,18 @@ MASKS: Table = {
     "width": whole(1),
     "levels": whole(0, MOST_LEVELS),
 }
+
+LIGHT: Table = {
+    "unlabelled": optional(satisfying(_is_list, "a list of sentences")),
+    "reward": optional(satisfying(lambda value: hasattr(value, "read") and hasattr(value, "score"), "a reward (enstruct.light)")),
+    "expectations": optional(
+        satisfying(
+            lambda value: _is_list(value) and all(isinstance(each, Expectation) for each in value),
+            "a list of expectations (enstruct.light)",
+        )
+    ),
+}
+"""What a tagger's ``fit`` takes beside tagged sentences."""
 
 AUTOMATIC: Table = {
     "methods": optional(satisfying(_is_list, "a list of names of methods")),

@@ -29,7 +29,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.parameters import LABEL_SETS, Table
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated, weighs_counts
+from enstruct.estimators.preparation import row_weights, scaler_arrays, scaler_from_arrays, validated, weighs_counts
 from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
@@ -271,9 +271,11 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
-        if sample_weight is not None and not np.sum(sample_weight) > 0:
-            raise DataError("Every sample weight is zero.")
         predicted = self._predicted(X, None, None, None)
+        if sample_weight is not None:
+            sample_weight = row_weights(sample_weight, predicted)
+            if not sample_weight.sum() > 0:
+                raise DataError("Every sample weight is zero.")
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
         return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
 

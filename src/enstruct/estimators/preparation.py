@@ -17,8 +17,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from enstruct.checks import not_negative, shown
 from enstruct.data.rows import Rows
 from enstruct.errors import ConfigError, DataError
 from enstruct.methods import METHODS, Method
@@ -58,6 +59,17 @@ def in_single_precision(X: Any) -> Any:
     if not np.isfinite(single.data if sparse.issparse(single) else single).all():
         raise DataError(f"X holds numbers beyond {np.finfo(np.float32).max:.1g}, which networks cannot take: scale it.")
     return single
+
+
+def row_weights(sample_weight: Any, X: Any) -> NDArray[Any]:
+    """(rows,). DataError for weights of another number, negative ones and what is no number."""
+    try:
+        weight = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"sample_weight: {error}") from error
+    if not np.isfinite(weight).all():
+        raise DataError(f"sample_weight must be finite, not {shown(sample_weight)}.")
+    return weight
 
 
 def with_weight(rows: Rows) -> Rows:
@@ -198,6 +210,5 @@ def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[A
     for label, weight in class_weight.items():
         if label not in known:
             raise ConfigError(f"class_weight names {label!r}, which is not among the classes.")
-        if not (isinstance(weight, (int, float, np.number)) and weight >= 0):
-            raise ConfigError(f"class_weight of {label!r} must be a number from 0 on, not {weight!r}.")
+        not_negative(f"class_weight of {label!r}", weight)
     return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

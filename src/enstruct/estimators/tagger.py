@@ -23,11 +23,11 @@ from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
-from enstruct.estimators.parameters import TAGS, Table, check_parameters
+from enstruct.estimators.parameters import LIGHT, TAGS, Table, check_parameters
 from enstruct.estimators.sizes import bounded_weights
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
-from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
+from enstruct.estimators.token_format import Token, TokenFormat, check_pairs, check_tokens
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.inference import Chain
 from enstruct.light.expectations import Expectation
@@ -189,6 +189,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         Raises DataError, ConfigError, DivergenceError.
         """
         self._check_choices()
+        for name, value in {"unlabelled": unlabelled, "reward": reward, "expectations": expectations}.items():
+            LIGHT[name](name, value)
+        check_tokens(unlabelled or [])
         if (sentences_val is None) != (tags_val is None):
             raise ConfigError("Pass both sentences_val and tags_val, or neither.")
         check_pairs(sentences, tags)
