@@ -28,7 +28,7 @@ from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import persistence
 from enstruct.estimators.networks import energy_spec
-from enstruct.estimators.parameters import SETTINGS_OF_METHOD, SHARED, Table, check_parameters, is_solver
+from enstruct.estimators.parameters import COMPLETE_CALLBACKS, SETTINGS_OF_METHOD, SHARED, Table, check_parameters, is_solver
 from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Inference, Solution, Solver, Unrolled
 from enstruct.methods import METHODS, Method, Stage, get_method
@@ -47,8 +47,8 @@ log = logging.getLogger("enstruct")
 MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
-FULL_SIZE, TINY = 200, 10
-"""Training rows from which on that holds. Of fewer the updates fall with their square, which scores as well (20 to 150 rows of
+FULL_SIZE, TINY = 180, 10
+"""Training rows from which on that holds: those of 250 rows of which a fifth is held out, and a few to spare. Of fewer the updates fall with their square, which scores as well (20 to 150 rows of
 40 features), and the epochs only where there are not a tenth of them."""
 CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
 """Parameters that may be somebody's code, which no model folder holds."""
@@ -157,6 +157,7 @@ class EnergyEstimator(BaseEstimator):
             predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
             self.predictor_, self.energy_ = predictor.to(self._device()), None
             return []
+        optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
         with forked(self._device()):  # the caller's random state stays as it is
             torch.manual_seed(seed)
             self._game_ = self._make_game(method, train, positive_weight)

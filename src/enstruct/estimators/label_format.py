@@ -180,9 +180,7 @@ def _check_scores(Y: Any) -> None:
     """DataError for fractions in the place of names: probabilities, or a regression's targets."""
     odd = next((name for row in Y for name in row if isinstance(name, (float, np.floating)) and name % 1 > 0), None)
     if odd is not None:
-        raise DataError(
-            f"Label names are texts or whole numbers, not {float(odd):g}: make label sets of scores or probabilities."
-        )
+        raise DataError(f"Label names are texts or whole numbers, not {float(odd):g}: make label sets of probabilities first.")
 
 
 def _is_collections(Y: Any) -> bool:

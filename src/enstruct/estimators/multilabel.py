@@ -108,9 +108,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     batch_size, max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
-        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on
-        small data (at least 5000 and 500 updates; below 200 training rows as much less as the square of their number, and
-        below 20 fewer epochs).
+        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on small
+        data (at least 5000 and 500 updates; of fewer than 180 training rows less, by the square of their number)
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
         until patience ends.
@@ -212,8 +211,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._store(locals())
 
     partial_game_: Game
-    _classes: Any = None
-    """All classes there are, where the rows of ``fit`` may lack some."""
+    _classes: Any = None  # all there are, where the rows of fit may lack some
 
     # -- fitting ----------------------------------------------------------------------------------
 
@@ -315,12 +313,10 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
         if not self.early_stopping or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
             return rows, None
-        leaves_some = ceil(self.validation_fraction * len(rows)) < len(rows)
-        train, held = holdout(rows.Y, self.validation_fraction, seed) if leaves_some else ([], [])
+        fraction, n = self.validation_fraction, len(rows)
+        train, held = holdout(rows.Y, fraction, seed) if ceil(fraction * n) < n else (np.arange(0), np.arange(n))
         if not len(train) or not len(held):
-            raise DataError(
-                f"{len(rows)} distinct rows are too few to hold out validation_fraction={self.validation_fraction:g}."
-            )
+            raise DataError(f"{n} distinct rows are too few to hold out validation_fraction={fraction:g} of them.")
         return rows.take(train), rows.take(held)
 
     def _in_proportion(self, rows: Rows) -> Rows:

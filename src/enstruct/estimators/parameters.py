@@ -80,8 +80,12 @@ def is_size(value: Any) -> bool:
 
 
 _callbacks = satisfying(
-    lambda given: _is_list(given) and all(hasattr(each, moment) for each in given for moment in MOMENTS),
+    lambda given: _is_list(given) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in given),
     "a list of callbacks",
+)
+COMPLETE_CALLBACKS = satisfying(
+    lambda given: all(hasattr(each, moment) for each in given for moment in MOMENTS),
+    f"callbacks with {', '.join(MOMENTS)} where networks are trained (derive them from enstruct.training.callbacks.Callback)",
 )
 _passes = satisfying(
     lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
