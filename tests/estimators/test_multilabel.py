@@ -676,6 +676,20 @@ def test_what_cannot_be_is_said_before_training(blocks):
             small(**changes, callbacks=[Never()]).fit(blocks.X, blocks.Y)
 
 
+@pytest.mark.parametrize("batch_size", [1, 32, 100])
+def test_small_data_take_fewer_updates_and_others_as_many_as_ever(batch_size):
+    for n in (180, 200, 1000, 10**6):
+        steps = -(-n // batch_size)
+        found = EnergyMultiLabelClassifier(batch_size=batch_size)._settings(n)
+        assert (found.max_epochs, found.patience) == (max(200, -(-5000 // steps)), max(20, -(-500 // steps)))
+    sizes = (1, 10, 18, 100, 180)
+    epochs = [EnergyMultiLabelClassifier(batch_size=batch_size)._settings(n).max_epochs for n in sizes]
+    updates = [e * -(-n // batch_size) for e, n in zip(epochs, sizes, strict=True)]
+    assert updates == sorted(updates)
+    assert epochs[1] == 112
+    assert EnergyMultiLabelClassifier(max_iter=7, n_iter_no_change=3)._settings(5).max_epochs == 7
+
+
 def test_rules_of_an_earlier_fit_are_forgotten(blocks):
     model = small().fit(blocks.X, blocks.Y)
     assert len(model.thresholds_) == 16
@@ -689,7 +703,7 @@ def test_rows_without_weight_judge_nothing(blocks):
     with pytest.raises(DataError, match="No validation row has a weight"):
         model.fit(blocks.X, y, X_val=blocks.X[2:9:3], Y_val=y[2:9:3])
     model.fit(blocks.X, y, X_val=blocks.X[:30], Y_val=y[:30])
-    with pytest.raises(DataError, match="Every sample weight is zero|at least one non-zero"):
+    with pytest.raises(DataError, match=r"Every sample weight is zero|at least one non-zero"):
         model.score(blocks.X, y, sample_weight=np.zeros(300))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import logging
 from dataclasses import fields, replace
-from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -48,8 +47,8 @@ MOST_EPOCHS, MOST_UPDATES = 200, 5000
 PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
 """What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
 FULL_SIZE, TINY = 180, 10
-"""Training rows from which on that holds: those of 250 rows of which a fifth is held out, and a few to spare. Of fewer the updates fall with their square, which scores as well (20 to 150 rows of
-40 features), and the epochs only where there are not a tenth of them."""
+"""Training rows from which on that holds: those of 250 rows of which a fifth is held out, and some to spare. Of fewer updates
+fall with the square, which scores as well (20 to 150 rows of 40 features), and the epochs where they are not a tenth of it."""
 CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
 """Parameters that may be somebody's code, which no model folder holds."""
 
@@ -111,8 +110,7 @@ class EnergyEstimator(BaseEstimator):
     def _settings(self, n_rows: int) -> Settings:
         batch_size = int(self.batch_size)
         steps = -(-n_rows // batch_size)
-        part = min(1.0, n_rows / self._full_size)
-        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, part, steps)
+        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, n_rows, steps)
         return Settings(
             learning_rate=self.learning_rate,
             energy_learning_rate=self.energy_learning_rate,
@@ -121,19 +119,20 @@ class EnergyEstimator(BaseEstimator):
             clip=self.clip,
             energy_clip=self.energy_clip,
             batch_size=batch_size,
-            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, part, steps),
+            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, n_rows, steps),
             patience=patience,
             plateau=max(1, patience // 3),
             tol=self.tol,
         )
 
-    def _epochs(self, name: str, epochs: int, updates: int, part: float, steps: int) -> int:
-        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``; of data that
-        are only ``part`` of the full size fewer of both."""
-        given = getattr(self, name)
-        if isinstance(given, str):
-            return max(ceil(min(1.0, TINY * part) * epochs), ceil(part**2 * updates / steps))
-        return int(given)
+    def _epochs(self, name: str, epochs: int, updates: int, n_rows: int, steps: int) -> int:
+        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``; on fewer rows than
+        the full size fewer of both."""
+        given, full = getattr(self, name), self._full_size
+        if not isinstance(given, str):
+            return int(given)
+        n = min(n_rows, full)
+        return max(-(-min(TINY * n, full) * epochs // full), -(-n * n * updates // (full * full * steps)))
 
     def _seed(self) -> int:
         return seed_of(self.random_state)

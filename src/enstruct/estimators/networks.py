@@ -12,7 +12,7 @@ from torch import nn
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
-from enstruct.estimators.sizes import bounded_weights
+from enstruct.estimators.sizes import bounded
 from enstruct.methods import Method
 from enstruct.training.batches import to_features
 
@@ -32,8 +32,8 @@ def build_networks(
     def fresh() -> nn.Module:
         if encoder is None:
             sparse = hasattr(example, "indptr")
-            with bounded_weights("hidden= or layers="):
-                return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
+            settings = {**architecture, **method.encoder}
+            return bounded(lambda: MLP(example.shape[1], sparse=sparse, **settings), "hidden= or layers=")
         own = own_encoder(encoder, example.shape[1])
         width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):
@@ -44,8 +44,8 @@ def build_networks(
     if not method.has_energy:
         return predictor, None
     twin = fresh()
-    with bounded_weights(OF_ENERGY):
-        return predictor, build_energy(energy_spec(method, energy), predictor.encoder, twin, n_labels)
+    spec = energy_spec(method, energy)
+    return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_labels), OF_ENERGY)
 
 
 def place_networks(
@@ -62,13 +62,11 @@ def place_networks(
     spec = energy_spec(method, energy)
     own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
     twin = fresh() if own_features else predictor.encoder
-    with bounded_weights(OF_ENERGY):
-        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+    return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_classes, terms), OF_ENERGY)
 
 
 def _predictor(encoder: nn.Module, n_outputs: int) -> Predictor:
-    with bounded_weights("the features' width"):
-        return Predictor(encoder, n_outputs)
+    return bounded(lambda: Predictor(encoder, n_outputs), "the features' width")
 
 
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:

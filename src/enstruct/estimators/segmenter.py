@@ -18,7 +18,7 @@ from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images,
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import MASKS, Table, check_parameters
-from enstruct.estimators.sizes import bounded_weights
+from enstruct.estimators.sizes import bounded
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS
@@ -222,11 +222,13 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _fresh_encoder(self) -> nn.Module:
         channels = self.images_.channels
         if self.encoder is None:
-            with bounded_weights("width= or levels="):
-                if self.network == "fcn":
-                    return FCN(channels, self.width, self.width, dropout=self.dropout)
-                return UNet(channels, self.width, self.levels, dropout=self.dropout)
+            return bounded(lambda: self._network(channels), "width= or levels=")
         return own_encoder(self.encoder, channels, sized=True)
+
+    def _network(self, channels: int) -> nn.Module:
+        if self.network == "fcn":
+            return FCN(channels, self.width, self.width, dropout=self.dropout)
+        return UNet(channels, self.width, self.levels, dropout=self.dropout)
 
     def _choose_decision(self, validation: Rows) -> None:
         p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)

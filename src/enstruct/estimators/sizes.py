@@ -6,16 +6,17 @@ one machine, and no judgement of how much memory there is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from enstruct.errors import ConfigError
 
+Module = TypeVar("Module", bound=nn.Module)
 MOST_BYTES = 2**31
 """Of a network's weights, which training takes four times and more, and of one array that a batch passes through."""
 BYTES = 4
@@ -31,15 +32,15 @@ def check_bytes(what: str, numbers: int, smaller: str) -> None:
         )
 
 
-@contextmanager
-def bounded_weights(smaller: str) -> Iterator[None]:
-    """ConfigError where what torch makes inside comes to more than ``MOST_BYTES``. ``smaller``: the parameters to blame."""
-    with _Counted(smaller):
-        yield
+def bounded(make: Callable[[], Module], smaller: str) -> Module:
+    """What ``make`` makes. ConfigError, before any memory is taken, where its weights come to more than ``MOST_BYTES``."""
+    with torch.device("meta"), _Counted(smaller):  # without numbers, so that no random ones are drawn either
+        make()
+    return make()
 
 
 class _Counted(TorchFunctionMode):
-    """Adds up what is asked for before it is made, so that no network's formula has to be known here."""
+    """Adds up what torch is asked for, so that no network's formula has to be known here."""
 
     def __init__(self, smaller: str) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import LIGHT, TAGS, Table, check_parameters
-from enstruct.estimators.sizes import bounded_weights
+from enstruct.estimators.sizes import bounded
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs, check_tokens
@@ -294,8 +294,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
         def fresh() -> nn.Module:
             if self.encoder is None:
-                with bounded_weights("hidden=, layers=, embedding_dim= or characters="):
-                    return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
+                smaller = "hidden=, layers=, embedding_dim= or characters="
+                return bounded(lambda: BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout), smaller)
             return own_encoder(self.encoder, self.tokens_, sized=True)
 
         return place_networks(method, fresh, len(self.tags_.tags), self.energy_network, TAG_TERMS)
