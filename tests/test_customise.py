@@ -44,7 +44,7 @@ def test_a_named_coupling_keeps_the_rows_numbers_of_steps():
 OTHER = {
     **{"energy_weight": 0.7, "warmup": 3, "anchor_weight": 0.5, "energy_learning_rate": 0.3, "energy_clip": 0.01, "n_samples": 3},
     **{"energy_steps": 2, "first": "predictor", "negatives": "samples", "cost": "squared", "hypergradient": "unrolled"},
-    **{"sample_gradient": "reparameterised", "energy_network": EnergySpec(units=3), "bayes_risk_samples": 2, "hidden": 3},
+    **{"sample_gradient": "concrete", "energy_network": EnergySpec(units=3), "bayes_risk_samples": 2, "hidden": 3},
     **{"supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1, "predictor_steps": 2, "repeats": 2, "layers": 1},
     **{
         "nonlinearity": "relu",

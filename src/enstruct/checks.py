@@ -1,53 +1,164 @@
-"""What numbers that a caller gives may be, said in one way wherever they are taken."""
+"""What parameters that a caller gives may be, said in one way wherever they are taken.
+
+A :data:`Check` looks at one parameter, by name. Estimators declare one for each of theirs
+(:mod:`enstruct.estimators.parameters`). A bool is no number here, nor is what single precision cannot hold.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sized
+from numbers import Integral, Real
+from typing import Any, cast
 
 import numpy as np
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError, shown, unknown_name
+
+Check = Callable[[str, Any], None]
+"""(the parameter's name, its value); raises ConfigError."""
+LARGEST, LARGEST_WHOLE = float(np.finfo(np.float32).max), 2**63 - 1
 
 
-def check_numbers(**given: Any) -> None:
-    """ConfigError for one that is there and no number."""
+# -- numbers ------------------------------------------------------------------------------------------
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def number(name: str, value: Any) -> None:
+    """ConfigError for what is no finite number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise ConfigError(f"{name} must be a number, not {shown(value)}.")
+    if not -LARGEST <= cast(float, value) <= LARGEST or (is_whole(value) and abs(int(cast(int, value))) > LARGEST_WHOLE):
+        raise ConfigError(f"{name} must be a finite number of usual size, not {shown(value)}.")
+
+
+def positive(name: str, value: Any) -> None:
+    """ConfigError for what is no number above 0: such a rate would turn gradients round, or do nothing."""
+    number(name, value)
+    if not value > 0:
+        raise ConfigError(f"{name} must be positive, not {shown(value)}.")
+
+
+def positive_or_infinite(name: str, value: Any) -> None:
+    """For bounds, which infinity lifts."""
+    if not (isinstance(value, Real) and value == np.inf):
+        positive(name, value)
+
+
+def not_negative(name: str, value: Any) -> None:
+    """ConfigError for what is no number from 0 on."""
+    number(name, value)
+    if value < 0:
+        raise ConfigError(f"{name} must be at least 0, not {shown(value)}.")
+
+
+def share(name: str, value: Any) -> None:
+    """ConfigError for what is no part of a whole."""
+    number(name, value)
+    if not 0 < value < 1:
+        raise ConfigError(f"{name} must lie between 0 and 1, not {shown(value)}.")
+
+
+def dropout(name: str, value: Any) -> None:
+    """ConfigError for what is no chance below 1."""
+    number(name, value)
+    if not 0 <= value < 1:
+        raise ConfigError(f"{name} must be a number from 0 to below 1, not {shown(value)}.")
+
+
+def whole(least: int, most: int | None = None) -> Check:
+    """A whole number from ``least`` to ``most``."""
+    wanted = f"from {least} on" if most is None else f"from {least} to {most}"
+
+    def check(name: str, value: Any) -> None:
+        if not is_whole(value) or value < least or (most is not None and value > most):
+            raise ConfigError(f"{name} must be a whole number {wanted}, not {shown(value)}.")
+
+    return check
+
+
+def count(name: str, value: Any) -> None:
+    """ConfigError for what is no whole number from 1 on; a float may hold one, as 32.0 or what a search draws."""
+    positive(name, value)
+    if value != int(value):
+        raise ConfigError(f"{name} must be a whole number, not {shown(value)}.")
+
+
+def seed(name: str, value: Any) -> None:
+    """ConfigError for what is neither None, nor a seed of numpy's, nor a generator of its old kind."""
+    if value is None or value is np.random or isinstance(value, np.random.RandomState):
+        return
+    if not is_whole(value) or not 0 <= value < 2**32:
+        raise ConfigError(f"{name} must be None, a whole number from 0 to {2**32 - 1} or a RandomState, not {shown(value)}.")
+
+
+# -- names, switches, objects -------------------------------------------------------------------------
+
+
+def one_of(kind: str, names: Collection[str]) -> Check:
+    """One of these names of a ``kind``."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str):
+            raise ConfigError(f"{name} must be the name of a {kind}, not {shown(value)}.")
+        if value not in names:
+            raise unknown_name(kind, value, names)
+
+    return check
+
+
+def switch(*words: str) -> Check:
+    """True or False, or one of the words."""
+    wanted = ", ".join(["True", "False", *map(repr, words)])
+
+    def check(name: str, value: Any) -> None:
+        if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value in words)):
+            raise ConfigError(f"{name} must be one of {wanted}, not {shown(value)}.")
+
+    return check
+
+
+def satisfying(accepts: Callable[[Any], bool], wanted: str) -> Check:
+    """What ``accepts`` it, ``wanted`` in words."""
+
+    def check(name: str, value: Any) -> None:
+        if not accepts(value):
+            raise ConfigError(f"{name} must be {wanted}, not {shown(value)}.")
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    """That, or None."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def word_or(word: str, check: Check) -> Check:
+    """That, or the word."""
+    return lambda name, value: None if isinstance(value, str) and value == word else check(name, value)
+
+
+# -- data ---------------------------------------------------------------------------------------------
+
+
+def check_series(what: str, given: Any, sized: bool = True) -> None:
+    """DataError for what holds nothing to go through one by one."""
+    if not isinstance(given, Iterable) or (sized and not isinstance(given, Sized)) or getattr(given, "ndim", 1) == 0:
+        raise DataError(f"{what} must be a list, not {shown(given)}.")
+
+
+# -- several at once ----------------------------------------------------------------------------------
+
+
+def check_rates(**given: Any) -> None:
+    """ConfigError for one that is there and not positive."""
     for name, value in given.items():
-        if not (value is None or isinstance(value, (int, float, np.number))):
-            raise ConfigError(f"{name} must be a number, not {value!r}.")
-
-
-def check_share(**given: Any) -> None:
-    """ConfigError for one that is no part of a whole."""
-    check_numbers(**given)
-    for name, value in given.items():
-        if not (value is not None and 0 < value < 1):
-            raise ConfigError(f"{name} must lie between 0 and 1, not {value}.")
-
-
-def check_given(**given: Any) -> None:
-    """ConfigError for one that is None or no number."""
-    check_numbers(**given)
-    for name, value in given.items():
-        if value is None:
-            raise ConfigError(f"{name} must be a number, not None.")
-
-
-def check_rates(**given: float | None) -> None:
-    """ConfigError for one that is there and not positive: such would turn gradients round, or do nothing."""
-    check_numbers(**given)
-    for name, value in given.items():
-        if value is not None and not value > 0:
-            raise ConfigError(f"{name} must be positive, not {value!r}.")
+        optional(positive)(name, value)
 
 
 def check_whole(least: int, **given: Any) -> None:
     """ConfigError for one that is no whole number from ``least`` on."""
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ConfigError(f"{name} must be a whole number from {least} on, not {value!r}.")
-
-
-def check_dropout(dropout: Any) -> None:
-    """ConfigError for what is no chance below 1."""
-    if not (isinstance(dropout, (int, float, np.number)) and 0 <= dropout < 1):
-        raise ConfigError(f"dropout must be a number from 0 to below 1, not {dropout!r}.")
+        whole(least)(name, value)

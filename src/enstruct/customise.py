@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
+from enstruct.checks import one_of
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
 from enstruct.inference import Solver
@@ -39,21 +40,25 @@ OF_NETWORKS = (
 """What is about networks and their training."""
 
 
-def make_negatives(name: str) -> Negatives:
-    """Negatives by name, with their default sizes."""
-    table: dict[str, Negatives] = {
-        "samples": PredictorSamples(),
-        "perturbed": PerturbedSamples(),
-        "point": PredictorPoint(),
-        "rounded": PredictorPoint(rounded=True),
-        "cost-augmented": CostAugmentedNet(),
-        "inference": InferencePoint(),
-        "value-tuples": ValueTuples(),
-        "unrolled": UnrolledIterates(),
-    }
-    if name not in table:
-        raise unknown_name("negatives", name, table)
-    return table[name]
+NEGATIVES: dict[str, Negatives] = {
+    "samples": PredictorSamples(),
+    "perturbed": PerturbedSamples(),
+    "point": PredictorPoint(),
+    "rounded": PredictorPoint(rounded=True),
+    "cost-augmented": CostAugmentedNet(),
+    "inference": InferencePoint(),
+    "value-tuples": ValueTuples(),
+    "unrolled": UnrolledIterates(),
+}
+"""By name, with their default sizes."""
+
+
+def make_negatives(given: str | Negatives) -> Negatives:
+    """Those of a name, or such an object as it is. ConfigError for anything else."""
+    if not isinstance(given, str) and hasattr(given, "build"):
+        return given
+    one_of("kind of negatives", NEGATIVES)("negatives", given)
+    return NEGATIVES[cast(str, given)]
 
 
 COUPLINGS: dict[str, type[Coupling]] = {"alternating": Alternating, "unrolled": Unrolled, "implicit": Implicit}
@@ -63,8 +68,7 @@ def make_coupling(hypergradient: str | Coupling, like: Coupling) -> Coupling:
     """A coupling by name, with its own defaults and order but the numbers of steps of ``like``; a :class:`Coupling` as it is."""
     if isinstance(hypergradient, Coupling):
         return hypergradient
-    if hypergradient not in COUPLINGS:
-        raise unknown_name("hypergradient", hypergradient, COUPLINGS)
+    one_of("hypergradient", COUPLINGS)("hypergradient", hypergradient)
     steps = {name: getattr(like, name) for name in ("energy_steps", "predictor_steps", "repeats")}
     return COUPLINGS[hypergradient](**steps)
 
@@ -95,7 +99,7 @@ def customise(
         loss = {k: v for k, v in loss.items() if k not in OF_PLAY}  # nothing to weigh
     if not method.has_energy:
         negatives = n_samples = hypergradient = sample_gradient = None
-    source = make_negatives(negatives) if isinstance(negatives, str) else negatives or method.negatives
+    source = method.negatives if negatives is None else make_negatives(negatives)
     if n_samples is not None:
         if not isinstance(source, (PredictorSamples, PerturbedSamples)):
             raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
@@ -116,8 +120,8 @@ def customise(
         negatives=source,
         predictor_loss=replace(method.predictor_loss, **loss),
         coupling=replace(coupling, **steps),
-        cost=cost or method.cost,
-        inference=inference or method.inference,
+        cost=method.cost if cost is None else cost,
+        inference=method.inference if inference is None else inference,
     )
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
+from enstruct.checks import one_of
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
@@ -389,6 +390,5 @@ def get_method(method: str | Method, table: dict[str, Method] = METHODS) -> Meth
     """The row called ``method`` of the table; a :class:`Method` passes through. ConfigError names the nearest row."""
     if isinstance(method, Method):
         return method
-    if method not in table:
-        raise unknown_name("method", method, table)
+    one_of("method", table)("method", method)
     return table[method]

@@ -195,7 +195,7 @@ def test_yaml_config_and_command_line_win(files):
         (["compare", "train.npz", "--methods", "seal-nec"], "Did you mean 'seal-nce'"),
         (["data", "describe", "bibtx"], "Did you mean 'bibtex'"),
         (["compare", "train.npz", "--methods", "auto:"], "Unknown method ''"),
-        (["train", "train.npz", "--out", "m", "--auto", "0"], "budget in minutes must be above 0, not 0.0"),
+        (["train", "train.npz", "--out", "m", "--auto", "0"], "minutes must be positive, not 0.0"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message):

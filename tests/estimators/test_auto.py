@@ -254,8 +254,6 @@ def test_bad_settings(settings, what, rows):
 
 
 def test_bad_data(rows):
-    with pytest.raises(ConfigError, match="argmax"):
-        AutoMultiLabelClassifier().fit(rows.X, np.arange(240) % 3)
     with pytest.raises(DataError, match="rows"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
     for n in (4, 7, 9):
@@ -265,6 +263,38 @@ def test_bad_data(rows):
         AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
     with pytest.raises(DataError, match="features"):
         AutoMultiLabelClassifier(members=1, settings=FAST).fit(rows.X, rows.Y).predict(rows.X[:, :5])
+
+
+@pytest.mark.parametrize("y", [np.arange(240) % 2, np.array(["a", "b", "c"])[np.arange(240) % 3]])
+def test_one_label_a_row(rows, y, tmp_path):
+    X = rows.X + 3.0 * np.unique(y, return_inverse=True)[1][:, None]
+    model = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=0).fit(X, y)
+    assert model.score(X, y) == np.mean(model.predict(X) == y) > 0.9
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(1), 1)
+    assert (model.classes_[p.argmax(1)] == model.predict(X)).all()
+    assert model.decision_scores_[model.decision_] == max(max(scores.values()) for scores in model.candidates_.values())
+    assert set(model.predict_by_candidate(X)) == set(model.groups_)
+    assert (model.predict_by_rule(X)[model.decision_] == model.predict(X)).all()
+    with pytest.raises(ConfigError, match="decision"):
+        model.predict(X, decision="expected-f1")
+    model.save(tmp_path / "m")
+    assert np.array_equal(AutoMultiLabelClassifier.load(tmp_path / "m").predict(X), model.predict(X))
+
+
+def test_a_class_that_a_fold_lacks(rows):
+    y = np.where(np.arange(240) < 3, 2, np.arange(240) % 2)
+    model = AutoMultiLabelClassifier(("binary-relevance", "cross-entropy"), members=3, folds=3, settings=FAST, random_state=0)
+    model.fit(rows.X, y, rows.X[3:60], y[3:60])
+    assert model.predict_proba(rows.X).shape == (240, 3)
+    few = AutoMultiLabelClassifier(("cross-entropy",), settings=FAST, random_state=0).fit(rows.X[:10], y[:10])
+    assert set(few.predict(rows.X)) <= {0, 1, 2}
+
+
+def test_ten_rows_are_no_matter_of_a_minute(rows):
+    Y = (rows.X[:10, :2] > np.median(rows.X[:10, :2], axis=0)).astype(int)
+    model = AutoMultiLabelClassifier(members=1, random_state=0).fit(rows.X[:10], Y)
+    assert model.updates_["predictor"] <= 200
 
 
 def test_one_label(rows):

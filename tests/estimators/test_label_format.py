@@ -48,7 +48,7 @@ def test_the_row_of_an_unknown_label_is_named(given):
         LabelFormat.infer(given)
 
 
-@pytest.mark.parametrize("names", [["a", "a\0"], ["b\0"], [1, 2**53 + 1, 0.5]])
+@pytest.mark.parametrize("names", [["a", "a\0"], ["b\0"]])
 def test_names_that_an_array_would_change_are_refused(names):
     with pytest.raises(DataError, match="cannot be kept as it is"):
         LabelFormat.infer([{name} for name in names])

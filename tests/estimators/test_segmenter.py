@@ -210,15 +210,15 @@ def test_saving(fitted, pictures, tmp_path):
         ({"metric": "iuo"}, ConfigError, "pooled-iou"),
         ({"decision": "best"}, ConfigError, "greedy"),
         ({"network": "vgg"}, ConfigError, "unet"),
-        ({"size": (0, 3)}, ConfigError, "size="),
-        ({"size": 16}, ConfigError, "size="),
-        ({"size": "64"}, ConfigError, "size="),
-        ({"size": (8, 2.5)}, ConfigError, "size="),
+        ({"size": (0, 3)}, ConfigError, "size must be"),
+        ({"size": 16}, ConfigError, "size must be"),
+        ({"size": "64"}, ConfigError, "size must be"),
+        ({"size": (8, 2.5)}, ConfigError, "size must be"),
         ({"width": 2.5}, ConfigError, "width"),
         ({"crop": 8.5}, ConfigError, "crop"),
         ({"dropout": 2}, ConfigError, "dropout"),
         ({"levels": -1}, ConfigError, "levels"),
-        ({"classes": ["a", "b"]}, ConfigError, "classes="),
+        ({"classes": ["a", "b"]}, ConfigError, "classes must be"),
         ({"width": 0}, ConfigError, "width"),
         ({"binarise": 128}, DataError, "No training mask"),
         ({"crop": 0}, ConfigError, "crop"),
@@ -287,3 +287,15 @@ def test_classes_as_an_array_and_validation_without_a_pixel(pictures):
     assert model.predict_proba(images[:1]).shape[-1] == 3
     with pytest.raises(DataError, match="Every pixel of the validation masks is ignored"):
         model.set_params(ignore=255).fit(images, masks, images[:2], np.full_like(masks[:2], 255))
+
+
+def test_few_images_take_fewer_updates_and_others_as_many_as_ever():
+    model = EnergySegmenter()
+    for n in (24, 30, 1000):
+        model._n_images, steps = n, -(-n // 16)
+        found = model._settings(10**6)
+        assert (found.max_epochs, found.patience) == (max(100, -(-2000 // steps)), max(20, -(-400 // steps)))
+    model._n_images = 3
+    assert model._settings(10**6).max_epochs == 100
+    model._n_images = 1
+    assert model._settings(10**6).max_epochs == 42

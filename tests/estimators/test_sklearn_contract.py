@@ -9,27 +9,82 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator, parametrize_with_checks
 
-from enstruct import EnergyMultiLabelClassifier, example_f1, example_f1_scorer
+from enstruct import (
+    AutoMultiLabelClassifier,
+    EnergyMultiLabelClassifier,
+    EnergySegmenter,
+    EnergySequenceTagger,
+    example_f1,
+    example_f1_scorer,
+)
+from enstruct.inference import Inference
+from enstruct.negatives import InferencePoint
 
+QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_iter": 6, "tol": 0.05}
+FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
-    EnergyMultiLabelClassifier(max_iter=20, hidden=32),
-    EnergyMultiLabelClassifier("cross-entropy", max_iter=20, hidden=32),
+    EnergyMultiLabelClassifier(n_samples=4, **QUICK),
+    EnergyMultiLabelClassifier("cross-entropy", **QUICK),
+    EnergyMultiLabelClassifier("implicit-cd", n_samples=2, **QUICK | {"max_iter": 3}),
+    EnergyMultiLabelClassifier(
+        "spen", inference=FEW_STEPS, negatives=InferencePoint(FEW_STEPS, augmented=True), **QUICK | {"max_iter": 4}
+    ),
+    EnergyMultiLabelClassifier("extra-trees"),
     EnergyMultiLabelClassifier("binary-relevance"),
+    EnergyMultiLabelClassifier("binary-relevance-tfidf"),
+    AutoMultiLabelClassifier(("binary-relevance", "cross-entropy", "seal-nce"), members=1, folds=3, settings=QUICK),
+    AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1),
 ]
+WHATEVER_THE_TAG_SAYS = dict.fromkeys(
+    ("check_class_weight_classifiers", "check_decision_proba_consistency"),
+    "scikit-learn gives negative numbers, whatever the tag positive_only says",
+)
+
+
+def failing(estimator):
+    return WHATEVER_THE_TAG_SAYS if getattr(estimator, "method", "") == "binary-relevance-tfidf" else {}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=failing)
 def test_check(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("made", [EnergySequenceTagger, EnergySegmenter])
+def test_what_takes_no_table_says_so(made):
+    tags = get_tags(made())
+    assert not tags.input_tags.two_d_array
+    assert tags.input_tags.three_d_array == (made is EnergySegmenter)
+    assert tags.input_tags.string == (made is EnergySequenceTagger)
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        check_estimator(made())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "positive"),
+    [
+        (EnergyMultiLabelClassifier("binary-relevance-tfidf"), True),
+        (EnergyMultiLabelClassifier("binary-relevance-tfidf", standardize=True), False),
+        (EnergyMultiLabelClassifier(standardize="tfidf"), True),
+        (EnergyMultiLabelClassifier(method=[]), False),
+        (AutoMultiLabelClassifier(), False),
+        (AutoMultiLabelClassifier(["cross-entropy", "binary-relevance-tfidf"]), True),
+        (AutoMultiLabelClassifier(settings={"standardize": "tfidf"}), True),
+        (AutoMultiLabelClassifier(methods=3, settings="x"), False),
+    ],
+)
+def test_who_takes_no_negative_numbers(estimator, positive):
+    assert get_tags(estimator).input_tags.positive_only == positive
 
 
 def skipped(estimator):

@@ -167,7 +167,7 @@ def test_all_terms_and_features(sentences):
     assert made.predictor_.encoder.embedding.pretrained.shape == (5, 6)
     with pytest.raises(DataError, match="1 columns, not 2"):
         made.predict(words)
-    with pytest.raises(ConfigError, match="not list"):
+    with pytest.raises(ConfigError, match="clusters must be a path or a dict"):
         EnergySequenceTagger("cross-entropy", **{**settings, "clusters": ["mr"]}).fit(paired, tags)
 
 
@@ -386,6 +386,13 @@ def test_a_fit_that_fails_leaves_the_tagger_as_it_was(sentences):
     with pytest.raises(ConfigError):
         made.set_params(learning_rate=-1).fit([["zz", "yy"]] * 20, [["A", "B"]] * 20)
     assert made.predict(sentences[0][:5]) == before
+
+
+def test_few_sentences_take_fewer_updates_and_others_as_many_as_ever():
+    for n in (90, 96, 1000, 10**5):
+        found, steps = EnergySequenceTagger()._settings(n), -(-n // 32)
+        assert (found.max_epochs, found.patience) == (max(40, -(-5000 // steps)), max(5, -(-500 // steps)))
+    assert EnergySequenceTagger()._settings(9).max_epochs == 50
 
 
 def test_networks_of_other_settings_are_neither_saved_nor_gone_on_with(sentences, tmp_path):

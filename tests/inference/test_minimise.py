@@ -170,7 +170,7 @@ def test_decisions_are_counted_from_the_start_on():
     for stable in (2, 4):
         found = minimise(energy, energy.prepare(x), LabelSpace(L), steps=200, stable=stable)
         assert int(found.steps.min()) >= stable - 1
-    with pytest.raises(ConfigError, match="stable at least 2"):
+    with pytest.raises(ConfigError, match="stable must be a whole number from 2"):
         Inference(stable=1)
 
 
@@ -257,10 +257,10 @@ def test_divergence_is_a_status(tolerance):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"steps": 0}, ConfigError, "at least one step"),
+        ({"steps": 0}, ConfigError, "steps must be a whole number from 1"),
         ({"start": "unifrom"}, ConfigError, "uniform"),
         ({"start": "predictor"}, ConfigError, "resolve"),
-        ({"start": []}, ConfigError, "at least one start"),
+        ({"start": []}, ConfigError, "starts must be a tuple"),
         ({"start": torch.zeros(2, L)}, DataError, "shape"),
         ({"start": torch.full((3, L), 1.5)}, DataError, "inside"),
         ({"share": 0.0}, ConfigError, "share"),

@@ -11,7 +11,6 @@ from enstruct.cli.main import main
 from enstruct.comparison.environment import environment
 from enstruct.comparison.results_file import Cell
 from enstruct.errors import ConfigError, DataError, DivergenceError
-from enstruct.workplaces import claimed
 from enstruct.methods import METHODS
 from enstruct.reports.reproduced import reproduced_section
 from enstruct.reproduce import runner
@@ -19,6 +18,7 @@ from enstruct.reproduce.protocols import settings
 from enstruct.reproduce.runner import adopt, check_choice, plan, run
 from enstruct.reproduce.store import Key, Store, stores_of
 from enstruct.reproduce.tables import TABLES
+from enstruct.workplaces import claimed
 from tests.small_table import SMALL, make
 
 

@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from enstruct.energies import EnergySpec
-from enstruct.errors import ModelFileError
+from enstruct.errors import DivergenceError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
@@ -202,3 +202,13 @@ def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_f
     assert all(dropping[stage] == {dropout} for stage in later)
     assert len(set(means[0])) > 1
     assert all(len(set(means[stage])) == 1 for stage in later)  # nothing else of it trains
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_last_step_beyond_all_numbers_is_told(blocks, early_stopping):
+    """One step an epoch: its loss is taken before the weights have become infinite."""
+    settings = SMALL | {"max_iter": 1, "batch_size": 1000, "learning_rate": 1e38, "weight_decay": 1e5}
+    with pytest.raises(DivergenceError, match=r"predictor's weights became infinite.*smaller learning rate"):
+        EnergyMultiLabelClassifier("cross-entropy", **settings | {"decision": "auto"}, early_stopping=early_stopping).fit(
+            blocks.X, blocks.Y
+        )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,22 +28,32 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.checks import check_numbers, check_whole
+from enstruct.checks import check_whole, is_whole, one_of, optional
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
-from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import DAMAGES, seed_of
-from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
+from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.members import CHOSEN_HERE, WEIGHTS, Budget, Member, Part, default_methods, pace, parts_of
+from enstruct.estimators.members import (
+    TRAINED,
+    WEIGHTS,
+    Budget,
+    Member,
+    Part,
+    check_automatic,
+    default_methods,
+    pace,
+    parts_of,
+)
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.preparation import merge_duplicates, validated
+from enstruct.estimators.preparation import merge_duplicates, validated, weighs_counts
 from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.whole_fits import all_or_nothing
-from enstruct.methods import METHODS, get_method
+from enstruct.methods import METHODS
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
@@ -135,24 +145,19 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         Without ``X_val`` each round learns from all rows but a fold and is judged on that (``folds``); with it all rows of X are
         learnt from, and those of ``X_val`` only judged on, by averages of all members.
         """
-        self._check()
+        check_automatic(self)
         if (X_val is None) != (Y_val is None):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         self.labels_ = LabelFormat.infer(y)
-        if self.labels_.kind == "single":
-            raise ConfigError(
-                "One label a row is decided by argmax: use EnergyMultiLabelClassifier. (A single 0/1 column counts as two "
-                "classes: give one label as sets of names, or as a CSR matrix.)"
-            )
         self._deadline = time.monotonic() + 60 * self.minutes
-        whole = isinstance(self.random_state, (int, np.integer))
-        seed = int(self.random_state) if whole else seed_of(self.random_state)
+        seed = int(self.random_state) if is_whole(self.random_state) else seed_of(self.random_state)
         rows = Rows(validated(self, X, reset=True), self.labels_.encode(y))
         if rows.X.shape[0] != len(rows):
             raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
         ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
         if X_val is None:
-            parts = parts_of(merge_duplicates(rows), self.folds, seed)  # no copy of a training row is in the fold held out
+            least = 1 if self._single else 2  # one half of a fold chooses rules for the other
+            parts = parts_of(merge_duplicates(rows), self.folds, seed, least)  # no copy of a training row is in the fold held out
         else:
             held = Rows(validated(self, X_val, reset=False), self.labels_.encode(Y_val))
             parts = [lambda: (rows, held)]
@@ -168,26 +173,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def _check(self) -> None:
-        get_metric(self.metric)
-        if self.methods is not None:
-            for name in self.methods:
-                get_method(name, METHODS)
-            if not len(self.methods) or len(set(self.methods)) < len(self.methods):
-                raise ConfigError("methods= must be distinct names, one at least.")
-        check_numbers(minutes=self.minutes)
-        if not self.minutes > 0:
-            raise ConfigError(f"The budget in minutes must be above 0, not {self.minutes}.")
-        check_whole(1, members=self.members)
-        check_whole(2, folds=self.folds)
-        known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
-        for name in self.settings or {}:
-            if name not in known:
-                raise unknown_name("setting of members", name, known)
+    @property
+    def _single(self) -> bool:
+        """Whether a row has one label, of several classes: argmax decides, whatever the rule."""
+        return self.labels_.kind == "single"
 
     def _fit_members(self, parts: Sequence[Part], seed: int) -> HeldOut:
         self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
-        held_out = HeldOut(self.metric)
+        held_out = HeldOut(self.metric, self._single)
         took: dict[str, float] = {}
         for number in range(self.members):
             fold = number % len(parts)
@@ -202,7 +195,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 model = self._member(name, (seed + number) % 2**32, share, pace(len(train)) | self._energy_weight(name, held_out))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConstantLabelWarning)
-                    model.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
+                    model.fit_as(self.labels_, train, held)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
                 held_out.add(name, fold, model.predict_proba(held.X), held.Y)
@@ -234,7 +227,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         found = Candidates(held_out, self.methods_)
         self.groups_, self.chosen_ = found.groups, found.best()
         self.candidates_ = {name: comparison.scores for name, comparison in found.compared.items()}
-        self.rules_ = found.rules(self.chosen_, AVERAGEABLE)
+        self.rules_ = found.rules(self.chosen_, held_out.rules)
         best = {name: comparison.best() for name, comparison in found.compared.items()}
         self.candidate_rules_ = {
             name: self.rules_[rule] if name == self.chosen_ else found.rules(name, [rule])[rule] for name, rule in best.items()
@@ -254,9 +247,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _known(self, candidate: str | None) -> str:
         check_is_fitted(self, "chosen_")
-        if candidate is not None and candidate not in self.groups_:
-            raise unknown_name("candidate", candidate, self.groups_)
-        return candidate or self.chosen_
+        optional(one_of("candidate", self.groups_))("candidate", candidate)
+        return self.chosen_ if candidate is None else candidate
 
     def _means(self, X: Any, candidates: Sequence[str]) -> list[NDArray[np.float64]]:
         """Mean marginals (rows, labels) of each candidate; every member answers once."""
@@ -269,7 +261,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """Label sets (rows, labels) for each of what ``decide`` makes of the candidates' marginals, some rows at a time."""
         X = validated(self, X, reset=False)
         parts = [decide(self._means(X[some], candidates)) for some in row_blocks(X.shape[0], self.labels_.n_labels)]
-        hierarchy = self.members_[0][1].hierarchy
+        hierarchy = None if self._single else self.members_[0][1].hierarchy
         found = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
         return found if hierarchy is None else [hierarchy.close(chosen) for chosen in found]
 
@@ -288,7 +280,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         All answers are held at once. Raises as ``predict`` does.
         """
         check_is_fitted(self, "chosen_")
-        found = self._decided(X, [self.chosen_], lambda means: [rule.predict(means[0]) for rule in self.rules_.values()])
+        found = self._decided(X, [self.chosen_], lambda means: [self._by(rule, means[0]) for rule in self.rules_.values()])
         return {name: self.labels_.decode(chosen) for name, chosen in zip(self.rules_, found, strict=True)}
 
     def predict_by_candidate(self, X: Any) -> dict[str, Any]:
@@ -296,7 +288,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "chosen_")
         rules = [self.candidate_rules_[name] for name in self.groups_]
         found = self._decided(
-            X, list(self.groups_), lambda means: [rule.predict(p) for rule, p in zip(rules, means, strict=True)]
+            X, list(self.groups_), lambda means: [self._by(rule, p) for rule, p in zip(rules, means, strict=True)]
         )
         return {name: self.labels_.decode(chosen) for name, chosen in zip(self.groups_, found, strict=True)}
 
@@ -304,24 +296,34 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         name = self._known(candidate)
         check_one_rule(decision, top_k)
         if top_k is not None:
-            if top_k < 1:
-                raise ConfigError(f"top_k must be at least 1, not {top_k}.")
-            return self._decided(X, [name], lambda means: [sets_of_size(means[0], top_k)])[0]
+            check_whole(1, top_k=top_k)
+            return self._decided(X, [name], lambda means: [sets_of_size(means[0], 1 if self._single else top_k)])[0]
         if name != self.chosen_ and decision is not None:
             raise ConfigError(f"decision= names a rule of {self.chosen_!r}, which answers; leave it out with candidate=.")
-        if decision is not None and decision not in self.rules_:
-            raise unknown_name("decision rule", decision, self.rules_)
-        rule = self.rules_[decision or self.decision_] if name == self.chosen_ else self.candidate_rules_[name]
-        return self._decided(X, [name], lambda means: [rule.predict(means[0])])[0]
+        optional(one_of("decision rule", self.rules_))("decision", decision)
+        rule = (
+            self.rules_[self.decision_ if decision is None else decision] if name == self.chosen_ else self.candidate_rules_[name]
+        )
+        return self._decided(X, [name], lambda means: [self._by(rule, means[0])])[0]
+
+    def _by(self, rule: Any, p: NDArray[np.float64]) -> sparse.csr_matrix:
+        """Label sets (rows, labels) of marginals."""
+        return sets_of_size(p, 1) if self._single else rule.predict(p)
 
     def score(self, X: Any, y: Any) -> float:
-        """``metric`` of :meth:`predict`."""
+        """``metric`` of :meth:`predict` (accuracy for 1-D y)."""
         check_is_fitted(self, "chosen_")
-        return get_metric(self.metric)(self.labels_.encode(y), self._predicted(X, None, None, None))
+        metric = get_metric("subset-accuracy" if self._single else self.metric)
+        return metric(self.labels_.encode(y), self._predicted(X, None, None, None))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        settings = self.settings if isinstance(self.settings, Mapping) else {}
+        named = self.methods if isinstance(self.methods, (list, tuple)) else ()
+        counts = [weighs_counts(settings.get("standardize", "auto"), name) for name in named or TRAINED]
+        tags.input_tags.positive_only = any(counts)
+        tags.classifier_tags.poor_score = all(counts)
         tags.classifier_tags.multi_label = True
         return tags
 
@@ -369,7 +371,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         parameters = persistence.parameters_for(cls, header, OfAutomatic, folder, {})
         try:
             model = cls(**parameters)
-            model._check()
+            check_automatic(model)
             model._restore(header, [Member.load(folder / f"member-{i}") for i in range(len(header["members"]))])
         except ModelFileError:
             raise

@@ -12,7 +12,9 @@ from scipy import sparse
 
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import RULES, Comparison, cross_validate, fit_rule, make_rule
+from enstruct.decisions.thresholds import sets_of_size
 from enstruct.methods import METHODS
+from enstruct.metrics import get_metric
 
 EVERYTHING, NETWORKS = "everything", "networks"
 AVERAGEABLE = tuple(name for name in RULES if name != "bayes-risk")
@@ -31,10 +33,11 @@ def mean_of_methods(names: Sequence[str], marginals: Sequence[NDArray[np.float64
 class HeldOut:
     """Members in the order of their fits: the method and the fold held out of each, its marginals of the rows there.
 
-    ``truth``: fold -> (rows, labels) indicator.
+    ``truth``: fold -> (rows, labels) indicator. ``single``: one label a row, decided by argmax and judged by accuracy.
     """
 
     metric: str
+    single: bool = False
     names: list[str] = field(default_factory=list)
     folds: list[int] = field(default_factory=list)
     marginals: list[NDArray[np.float64]] = field(default_factory=list)
@@ -61,8 +64,19 @@ class HeldOut:
 
     def score(self, member: int) -> float:
         """Of one member alone on its fold, by its best rule."""
-        found = cross_validate(AVERAGEABLE, self.marginals[member], self.truth[self.folds[member]], self.metric)
+        found = self.compare(self.marginals[member], self.truth[self.folds[member]])
         return max(found.scores.values())
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Those that are compared."""
+        return ("fixed",) if self.single else AVERAGEABLE
+
+    def compare(self, p: NDArray[np.float64], truth: sparse.csr_matrix) -> Comparison:
+        """The rules on these marginals."""
+        if self.single:
+            return Comparison({"fixed": get_metric("subset-accuracy")(truth, sets_of_size(p, 1))}, {})
+        return cross_validate(AVERAGEABLE, p, truth, self.metric)
 
     def common_folds(self, methods: Sequence[str]) -> list[int]:
         """Those that every method has held out: on them alone can all be compared."""
@@ -95,7 +109,7 @@ class Candidates:
 
     def _compare(self, name: str, members: list[int]) -> None:
         self.groups[name] = members
-        self.compared[name] = cross_validate(AVERAGEABLE, self._held.mean(members, self._folds), self.Y, self._held.metric)
+        self.compared[name] = self._held.compare(self._held.mean(members, self._folds), self.Y)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
         """Models of one solver are so alike that averages have the better one of them alone."""

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from enstruct.checks import check_whole
+from enstruct.checks import check_series, check_whole
 from enstruct.errors import ConfigError, DataError
 
 log = logging.getLogger("enstruct")
@@ -181,6 +181,7 @@ def as_images(images: Any) -> list[Grid]:
             f"The images are one array {images.shape}: one image goes in a list, [image]; grey images that are really "
             f"{images.shape[2]} pixels wide have an axis more, of one channel."
         )
+    check_series("images", images, sized=False)
     out = []
     for i, image in enumerate(images):
         grid = np.asarray(image)
@@ -204,6 +205,7 @@ def as_images(images: Any) -> list[Grid]:
 
 def as_masks(masks: Any, images: Sequence[Grid]) -> list[Grid]:
     """Each (height, width) of whole numbers, in the size of its image. DataError."""
+    check_series("masks", masks, sized=False)
     out = [np.asarray(mask) for mask in masks]
     if len(out) != len(images):
         raise DataError(f"There are {len(images)} images and {len(out)} masks.")

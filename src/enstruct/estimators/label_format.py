@@ -43,6 +43,7 @@ class LabelFormat:
         if sparse.issparse(Y):
             return cls("indicator", np.arange(Y.shape[1]), True)
         if _is_name_lists(Y):
+            _check_scores(Y)
             return cls("names", _sorted({name for row in Y for name in row} if classes is None else set(classes)))
         array = _as_array(Y)
         if array.ndim == 1:
@@ -197,6 +198,13 @@ def _as_given(names: list[Any]) -> NDArray[Any]:
         changed = next(name for name, kept in zip(names, found.tolist(), strict=True) if name != kept)
         raise DataError(f"The label name {shown(changed)} cannot be kept as it is beside the others: rename it.")
     return found
+
+
+def _check_scores(Y: Any) -> None:
+    """DataError for fractions in the place of names: probabilities, or a regression's targets."""
+    odd = next((name for row in Y for name in row if isinstance(name, (float, np.floating)) and name % 1 > 0), None)
+    if odd is not None:
+        raise DataError(f"Label names are texts or whole numbers, not {float(odd):g}: make label sets of probabilities first.")
 
 
 def _is_collections(Y: Any) -> bool:

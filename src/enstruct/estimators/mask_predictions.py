@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from enstruct.checks import one_of
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
 from enstruct.decisions.masks import MASK_RULES, at_threshold, greedy
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_images, as_masks, resize
@@ -44,6 +45,12 @@ class MaskPredictions(EnergyEstimator):
     crop: int | None
     metric: str
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, and a mask for each
+        tags.target_tags.required, tags.target_tags.single_output, tags.target_tags.multi_output = True, False, True
+        return tags
+
     def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> MaskSpace:
         return MaskSpace(n_outputs, method.cost)
 
@@ -62,12 +69,11 @@ class MaskPredictions(EnergyEstimator):
         ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``: see :meth:`predict_proba`.
         """
         self._check_fitted()
-        rule = decision or self.decision_
+        rule = self.decision_ if decision is None else decision
+        one_of("decision", MASK_RULES)("decision", rule)
         return _stacked([self.masks_.decode(self._decide(p[None], rule)[0]) for p in self._by_image(as_images(images), refine)])
 
     def _decide(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
-        if rule not in MASK_RULES:
-            raise unknown_name("decision", rule, MASK_RULES)
         if rule == "greedy":
             return greedy(p)
         if self.threshold_ is None:

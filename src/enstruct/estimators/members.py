@@ -5,18 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.baselines.extra_trees import fits_densely
+from enstruct.checks import one_of
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
-from enstruct.errors import DataError
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_parameters
 from enstruct.estimators.preparation import weighable
+from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -39,8 +43,29 @@ CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "war
 class Member(EnergyMultiLabelClassifier):
     """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
 
+    def fit_as(self, labels: LabelFormat, train: Rows, held: Rows) -> Self:
+        """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have."""
+        if labels.kind != "single":
+            return self.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
+        self._classes = labels.classes
+        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=held.X, Y_val=labels.decode(held.Y))
+
     def _fit_rules(self, validation: Rows | None) -> None:
         super()._fit_rules(None)
+
+
+def check_automatic(estimator: Any) -> None:
+    """ConfigError for parameters of an automatic classifier, or settings of its members, that cannot be meant."""
+    check_parameters(estimator, AUTOMATIC)
+    if estimator.methods is not None:
+        for name in estimator.methods:
+            one_of("method", METHODS)("every one of methods=", name)
+        if not len(estimator.methods) or len(set(estimator.methods)) < len(estimator.methods):
+            raise ConfigError("methods= must be distinct names, one at least.")
+    known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
+    for name in estimator.settings or {}:
+        one_of("setting of members", known)("every key of settings=", name)
+    check_parameters(Member(**(estimator.settings or {})), LABEL_SETS)
 
 
 def default_methods(X: Any) -> tuple[str, ...]:
@@ -50,13 +75,13 @@ def default_methods(X: Any) -> tuple[str, ...]:
     return (LINEAR_ON_COUNTS if counts else LINEAR, *((FOREST,) if fits_densely(X) else ()), *TRAINED)
 
 
-def parts_of(rows: Rows, folds: int, seed: int) -> list[Part]:
-    """One for each fold, which it holds out. DataError for too few rows."""
+def parts_of(rows: Rows, folds: int, seed: int, least: int = 2) -> list[Part]:
+    """One for each fold, which it holds out. DataError for too few rows, ``least`` in a fold."""
     held = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
-    if not held or min(map(len, held)) < 2:  # one half of a fold chooses rules for the other
+    if not held or min(map(len, held)) < least:
         raise DataError(
-            f"{len(rows)} distinct rows are too few for {folds} stratified folds of two rows at least: set folds= lower, pass "
-            "X_val and Y_val, or use EnergyMultiLabelClassifier."
+            f"{len(rows)} distinct rows are too few for {folds} stratified folds of {least} rows at least: set folds= lower, "
+            "pass X_val and Y_val, or use EnergyMultiLabelClassifier."
         )
     learnable = [fold for fold in held if _leaves_something(rows, fold)]
     return [partial(without, rows, np.sort(fold)) for fold in learnable or held]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
-from enstruct.checks import check_share
+from enstruct.checks import optional
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions import bayes_risk
@@ -22,6 +22,7 @@ from enstruct.estimators.choices import check_choices, check_decision
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.going_on import check_goes_on, check_width, goes_on
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.parameters import are_classes
 from enstruct.estimators.predictions import LabelSetPredictions
 from enstruct.estimators.preparation import (
     class_weights,
@@ -29,6 +30,7 @@ from enstruct.estimators.preparation import (
     make_scaler,
     merge_duplicates,
     positive_weights,
+    row_weights,
     seen_columns,
     validated,
     with_weight,
@@ -105,8 +107,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     batch_size, max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
-        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on
-        small data (at least 5000 and 500 updates).
+        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on small
+        data (at least 5000 and 500 updates; of fewer than 180 training rows less, by the square of their number)
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
         until patience ends.
@@ -208,6 +210,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         self._store(locals())
 
     partial_game_: Game
+    _classes: Any = None  # all there are, where the rows of fit may lack some
 
     # -- fitting ----------------------------------------------------------------------------------
 
@@ -223,7 +226,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             raise ConfigError("Pass both X_val and Y_val, or neither.")
         check_width(self, X)
         X = validated(self, X, reset=True)
-        labels = LabelFormat.infer(y)
+        labels = LabelFormat.infer(y, self._classes)
         rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
         learns = self.learn_constant and self._method().solver is None
         constants = ConstantLabels.none(rows.Y.shape[1]) if learns else ConstantLabels.find(rows.Y)
@@ -270,6 +273,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         """
         new = not hasattr(self, "predictor_")
         check_choices(self)
+        optional(are_classes)("classes", classes)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         X = validated(self, X, reset=new)
@@ -300,24 +304,19 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             )
         weight = None
         if sample_weight is not None:
-            try:
-                weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-            except ValueError as error:
-                raise DataError(str(error)) from error
+            weight = row_weights(sample_weight, X)
         if labels.kind == "single" and self.class_weight is not None:
             per_class = class_weights(self.class_weight, indicator, labels.classes)
             weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
         return Rows(X, indicator, weight)
 
     def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
-        if self.early_stopping not in (True, False, "auto"):
-            raise ConfigError(f"early_stopping must be True, False or 'auto', not {self.early_stopping!r}.")
-        check_share(validation_fraction=self.validation_fraction)
-        if self.early_stopping is False or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
+        if not self.early_stopping or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
             return rows, None
-        train, held = holdout(rows.Y, self.validation_fraction, seed)
+        fraction, n = self.validation_fraction, len(rows)
+        train, held = holdout(rows.Y, fraction, seed) if ceil(fraction * n) < n else (np.arange(0), np.arange(n))
         if not len(train) or not len(held):
-            raise DataError(f"{len(rows)} distinct rows are too few to hold out {self.validation_fraction:.0%} of them.")
+            raise DataError(f"{n} distinct rows are too few to hold out validation_fraction={fraction:g} of them.")
         return rows.take(train), rows.take(held)
 
     def _in_proportion(self, rows: Rows) -> Rows:

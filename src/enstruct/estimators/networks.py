@@ -12,9 +12,12 @@ from torch import nn
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
+from enstruct.estimators.sizes import bounded
 from enstruct.methods import Method
 from enstruct.randomness import redirect, redirected
 from enstruct.training.batches import to_features
+
+OF_ENERGY = "the energy (energy_network=: units=, rank=, window=) or the features' width"
 
 
 def build_networks(
@@ -30,7 +33,8 @@ def build_networks(
     def fresh() -> nn.Module:
         if encoder is None:
             sparse = hasattr(example, "indptr")
-            return MLP(example.shape[1], sparse=sparse, **{**architecture, **method.encoder})
+            settings = {**architecture, **method.encoder}
+            return bounded(lambda: MLP(example.shape[1], sparse=sparse, **settings), "hidden= or layers=")
         own = own_encoder(encoder, example.shape[1])
         width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):
@@ -38,10 +42,12 @@ def build_networks(
         return own
 
     with redirected():
-        predictor = Predictor(fresh(), n_labels)
+        predictor = _predictor(fresh(), n_labels)
         if not method.has_energy:
             return predictor, None
-        return predictor, build_energy(energy_spec(method, energy), predictor.encoder, fresh(), n_labels)
+        twin = fresh()
+        spec = energy_spec(method, energy)
+        return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_labels), OF_ENERGY)
 
 
 def place_networks(
@@ -53,13 +59,17 @@ def place_networks(
 ) -> tuple[nn.Module, nn.Module | None]:
     """(predictor, energy or None) of outputs with a class at every place: tokens, pixels. ``fresh`` makes an encoder."""
     with redirected():
-        predictor = Predictor(fresh(), n_classes)
+        predictor = _predictor(fresh(), n_classes)
         if not method.has_energy:
             return predictor, None
         spec = energy_spec(method, energy)
         own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
         twin = fresh() if own_features else predictor.encoder
-        return predictor, build_energy(spec, predictor.encoder, twin, n_classes, terms)
+        return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_classes, terms), OF_ENERGY)
+
+
+def _predictor(encoder: nn.Module, n_outputs: int) -> Predictor:
+    return bounded(lambda: Predictor(encoder, n_outputs), "the features' width")
 
 
 def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -14,13 +14,13 @@ from sklearn.base import ClassifierMixin
 from torch import nn
 
 from enstruct.baselines import SOLVED
-from enstruct.checks import check_whole
+from enstruct.checks import check_whole, is_whole, one_of, optional, seed
 from enstruct.data.rows import Rows
 from enstruct.decisions import bayes_risk
 from enstruct.decisions.choose import RULES, check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders import SparseLinear
-from enstruct.errors import ConfigError, DataError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import EnergyEstimator, seed_of
 from enstruct.estimators.choices import check_choices
@@ -28,9 +28,11 @@ from enstruct.estimators.constants import ConstantLabels, check_places
 from enstruct.estimators.going_on import built_with
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
+from enstruct.estimators.parameters import LABEL_SETS, Table
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.preparation import scaler_arrays, scaler_from_arrays, validated
+from enstruct.estimators.preparation import row_weights, scaler_arrays, scaler_from_arrays, validated, weighs_counts
 from enstruct.estimators.saved_header import OfLabelSets
+from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
@@ -50,14 +52,19 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
     _header = OfLabelSets
 
     n_features_in_: int
+    _parameters: ClassVar[Table] = LABEL_SETS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = weighs_counts(self.standardize, self.method)
+        tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
         tags.classifier_tags.multi_label = True
         return tags
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        width = 0 if self.encoder is not None else {**self._architecture(), **method.encoder}["hidden"]
+        self._check_batch(len(train), 1, width, train.Y.shape[1], "hidden=")
         self.built_with_ = built_with(self)
         return build_networks(method, train.Y.shape[1], train.X[:1], self.encoder, self.energy_network, self._architecture())
 
@@ -159,9 +166,10 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         """Indicator (rows, labels), found for some rows at a time: their marginals take the memory."""
         inputs = self._inputs(X)
         check_one_rule(decision, top_k)
+        optional(one_of("decision rule", RULES))("decision", decision)
+        if top_k is not None:
+            check_whole(1, top_k=top_k)
         k = 1 if self.labels_.kind == "single" else top_k
-        if k is not None:
-            check_whole(1, top_k=k)
         parts = []
         for some in self._blocks(inputs):
             if k is not None:
@@ -188,8 +196,10 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return self.labels_.decode(self._decided(inputs, np.asarray(marginals), decision))
 
     def _decided(self, inputs: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
-        single = self.labels_.kind == "single"
-        return self._completed(sets_of_size(p, 1) if single else self._rule(decision or self.decision_).predict(p, inputs))
+        if self.labels_.kind == "single":
+            return self._completed(sets_of_size(p, 1))
+        rule = self._rule(self.decision_ if decision is None else decision)
+        return self._completed(rule.predict(p, inputs))
 
     def _completed(self, chosen: sparse.csr_matrix) -> sparse.csr_matrix:
         """(rows, labels that vary) -> (rows, labels) with constant labels and, in a hierarchy, all parents."""
@@ -204,8 +214,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         return self
 
     def _rule(self, name: str) -> Any:
-        if name not in RULES:
-            raise unknown_name("decision rule", name, RULES)
+        one_of("decision rule", RULES)("decision", name)
         if name not in self.rules_:
             needs = "validation rows"
             if name == "bayes-risk":
@@ -252,21 +261,23 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""
-        if n < 1:
-            raise ConfigError(f"n must be at least 1, not {n}.")
+        check_whole(1, n=n)
+        seed("random_state", random_state)
         logits = torch.from_numpy(self._logits(self._inputs(X)))
+        check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
         space = LabelSpace(logits.shape[1])
-        whole = isinstance(random_state, (int, np.integer))
-        seed = int(random_state) if whole else seed_of(self.random_state if random_state is None else random_state)
-        with seeded(seed):
+        start = self.random_state if random_state is None else random_state
+        with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):
             drawn = space.sample(logits, n).to_dense().numpy()
         return self.constants_.expand_numbers(drawn).astype(np.uint8)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
-        if sample_weight is not None and not np.sum(sample_weight) > 0:
-            raise DataError("Every sample weight is zero.")
         predicted = self._predicted(X, None, None, None)
+        if sample_weight is not None:
+            sample_weight = row_weights(sample_weight, predicted)
+            if not sample_weight.sum() > 0:
+                raise DataError("Every sample weight is zero.")
         name = "subset-accuracy" if self.labels_.kind == "single" else self.metric
         return get_metric(name)(self.labels_.encode(y), predicted, sample_weight)
 

@@ -17,10 +17,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from enstruct.checks import not_negative
 from enstruct.data.rows import Rows
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, shown
+from enstruct.methods import METHODS, Method
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
@@ -57,6 +59,17 @@ def in_single_precision(X: Any) -> Any:
     if not np.isfinite(single.data if sparse.issparse(single) else single).all():
         raise DataError(f"X holds numbers beyond {np.finfo(np.float32).max:.1g}, which networks cannot take: scale it.")
     return single
+
+
+def row_weights(sample_weight: Any, X: Any) -> NDArray[Any]:
+    """(rows,). DataError for weights of another number, negative ones and what is no number."""
+    try:
+        weight = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"sample_weight: {error}") from error
+    if not np.isfinite(weight).all():
+        raise DataError(f"sample_weight must be finite, not {shown(sample_weight)}.")
+    return weight
 
 
 def with_weight(rows: Rows) -> Rows:
@@ -105,22 +118,28 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     are divided by their largest absolute value (centring would fill them in). "tfidf": counts or 0/1 features times
     log((1 + rows) / (1 + rows that have the feature)) + 1, then rows of length 1 (scikit-learn's ``TfidfTransformer``; CSR out).
     """
-    if standardize not in (True, False, "auto", "tfidf"):
-        raise ConfigError(f"standardize must be True, False, 'auto' or 'tfidf', not {standardize!r}.")
-    if standardize is False:
+    if isinstance(standardize, (bool, np.bool_)) and not standardize:
         return None
-    if standardize == "tfidf":
+    if isinstance(standardize, str) and standardize == "tfidf":
         if not weighable(X):
             raise ConfigError(
-                "Tf-idf weighs counts or 0/1 features, but X has negative numbers: use standardize='auto' and another method."
+                "Negative values in data passed to tf-idf, which weighs counts or 0/1 features: use standardize='auto' and "
+                "another method."
             )
         return TfidfTransformer().fit(X)
     if sparse.issparse(X):
         beyond = X.nnz > 0 and np.abs(X.data).max() > 1
-        return MaxAbsScaler().fit(X) if beyond or standardize is True else None
-    if standardize == "auto" and np.isin(X, (0, 1)).all():
+        return MaxAbsScaler().fit(X) if beyond or not isinstance(standardize, str) else None
+    if isinstance(standardize, str) and np.isin(X, (0, 1)).all():
         return None
     return StandardScaler().fit(X)
+
+
+def weighs_counts(standardize: Any, method: Any) -> bool:
+    """Whether an estimator with these parameters takes numbers from 0 on alone, whatever these are: tags are read early."""
+    row = method if isinstance(method, Method) else METHODS.get(method) if isinstance(method, str) else None
+    scaling = row.scaling if isinstance(standardize, str) and standardize == "auto" and row is not None else standardize
+    return isinstance(scaling, str) and scaling == "tfidf"
 
 
 def seen_columns(X: Any) -> NDArray[np.intp] | None:
@@ -191,6 +210,5 @@ def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[A
     for label, weight in class_weight.items():
         if label not in known:
             raise ConfigError(f"class_weight names {label!r}, which is not among the classes.")
-        if not (isinstance(weight, (int, float, np.number)) and weight >= 0):
-            raise ConfigError(f"class_weight of {label!r} must be a number from 0 on, not {weight!r}.")
+        not_negative(f"class_weight of {label!r}", weight)
     return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from torch import nn
 
-from enstruct.checks import check_dropout, check_share, check_whole
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
 from enstruct.decisions.judge import MaskJudge
-from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
+from enstruct.decisions.masks import at_threshold, best_threshold, greedy
 from enstruct.encoders import FCN, UNet
 from enstruct.energies.build import MASK_TERMS
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.parameters import MASKS, Table, check_parameters
+from enstruct.estimators.sizes import bounded
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
-from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
+from enstruct.mask_metrics import MASK_METRICS
 from enstruct.methods import Method
 from enstruct.tag_metrics import ratio
 from enstruct.training.batches import to_inputs
 from enstruct.training.settings import Settings
 
-NETWORKS = ("unet", "fcn")
 CORNERS = (0.0, 1.0)
 
 
@@ -79,7 +78,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         As there.
     max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most a stage, fewer once ``metric`` on validation images has not risen by ``tol`` for
-        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates).
+        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates;
+        of fewer than 24 less of both).
     validation_fraction : float, default=0.2
         Part of the images held out when ``fit`` gets no validation images.
     random_state, verbose, device, callbacks
@@ -98,8 +98,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     """
 
     _methods: ClassVar[dict[str, Method]] = MASK_METHODS
+    _parameters: ClassVar[Table] = MASKS
     _most_epochs, _most_updates = 100, 2000
     _patience_epochs, _patience_updates = 20, 400
+    _full_size = 24
 
     def __init__(
         self,
@@ -165,6 +167,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             raise ConfigError("Pass both images_val and masks_val, or neither.")
         grids = as_images(images)
         given = as_masks(masks, grids)
+        if self.size is not None:
+            self._check_maps(len(grids), *self.size)
         seed = self._seed()
         if images_val is None:
             train, held = holdout_places(len(grids), self.validation_fraction, seed, "images")
@@ -196,23 +200,16 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return super()._settings(self._n_images)  # an epoch takes each image once, however many crops it has
 
     def _check_choices(self) -> None:
-        get_mask_metric(self.metric)
-        if self.decision not in ("auto", *MASK_RULES):
-            raise unknown_name("decision", self.decision, ("auto", *MASK_RULES))
-        if self.network not in NETWORKS:
-            raise unknown_name("network", self.network, NETWORKS)
-        if self.size is not None:
-            if isinstance(self.size, str) or not isinstance(self.size, Sequence) or len(self.size) != 2:
-                raise ConfigError(f"size= must be (height, width), not {self.size!r}.")
-            check_whole(1, **{"the height of size=": self.size[0], "the width of size=": self.size[1]})
-        check_whole(1, width=self.width, **({} if self.crop is None else {"crop": self.crop}))
-        check_whole(0, levels=self.levels)
-        check_dropout(self.dropout)
-        for value in () if self.classes is None else self.classes:
-            check_whole(-(2**31), **{"every value of classes=": value})
-        check_share(validation_fraction=self.validation_fraction)
+        check_parameters(self, MASKS)
+
+    def _check_maps(self, n_images: int, height: int, width: int) -> None:
+        """ConfigError where those of a batch would fill the memory."""
+        n_classes = 2 if self.classes is None else len(self.classes)  # at least, before the masks are read
+        channels = 1 if self.encoder is not None else self.width
+        self._check_batch(n_images, height * width, channels, n_classes, "size=, crop=, width=")
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        self._check_maps(len(train), *train.X.size)
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
             x = to_inputs(train.take(np.arange(1)).X).x
@@ -225,10 +222,13 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _fresh_encoder(self) -> nn.Module:
         channels = self.images_.channels
         if self.encoder is None:
-            if self.network == "fcn":
-                return FCN(channels, self.width, self.width, dropout=self.dropout)
-            return UNet(channels, self.width, self.levels, dropout=self.dropout)
+            return bounded(lambda: self._network(channels), "width= or levels=")
         return own_encoder(self.encoder, channels, sized=True)
+
+    def _network(self, channels: int) -> nn.Module:
+        if self.network == "fcn":
+            return FCN(channels, self.width, self.width, dropout=self.dropout)
+        return UNet(channels, self.width, self.levels, dropout=self.dropout)
 
     def _choose_decision(self, validation: Rows) -> None:
         p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)

@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
+from enstruct.checks import one_of
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.tag_sequences import TAG_RULES, greedy, legal
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError
 from enstruct.estimators import persistence
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.saved_header import OfTagger
@@ -44,6 +45,12 @@ class TagPredictions(EnergyEstimator):
     classes_: NDArray[Any]
     metric_: str
     _pretrained: torch.Tensor | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True  # lists of words, and of tags
+        tags.target_tags.required, tags.target_tags.single_output, tags.target_tags.multi_output = True, False, True
+        return tags
 
     def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> TagSpace:
         return TagSpace(n_outputs, method.cost)
@@ -83,11 +90,10 @@ class TagPredictions(EnergyEstimator):
         the learned energy. ConfigError where there is none, or the rule does not apply.
         """
         X = self._inputs(sentences, holes)  # first, as it asks whether the tagger is fitted
-        return self.tags_.decode(self._decided(X, decision or self.decision_, refine))
+        return self.tags_.decode(self._decided(X, self.decision_ if decision is None else decision, refine))
 
     def _decided(self, X: Sentences, decision: str, refine: int | None = None) -> TagSequences:
-        if decision not in TAG_RULES:
-            raise unknown_name("decision", decision, TAG_RULES)
+        one_of("decision", TAG_RULES)("decision", decision)
         if decision == "map":
             return greedy(self._map(X), X.holes, X.offsets)
         p = self._probabilities(X, refine)

@@ -11,31 +11,30 @@ import numpy as np
 import torch
 from torch import nn
 
-from enstruct.checks import check_dropout, check_share, check_whole
 from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
 from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import find_spans
 from enstruct.decisions.judge import RewardJudge, TagJudge
-from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders import BiLSTM, TokenEmbedding
-from enstruct.energies import EnergySpec
 from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.parameters import LIGHT, TAGS, Table, check_parameters
+from enstruct.estimators.sizes import bounded
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
-from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
+from enstruct.estimators.token_format import Token, TokenFormat, check_pairs, check_tokens
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.inference import Chain
 from enstruct.light.expectations import Expectation
 from enstruct.light.rewards import Reward
 from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import TAG_METRICS, get_tag_metric, ratio
+from enstruct.tag_metrics import get_tag_metric, ratio
 from enstruct.training.batches import to_inputs
 from enstruct.training.loop import Judge
 
@@ -89,7 +88,8 @@ class EnergySequenceTagger(TagPredictions):
 inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
         Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
     learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, batch_size, optimizer, max_iter, n_iter_no_change, tol
-        As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data).
+        As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data, at least 5000 and 500 updates; of
+        fewer than 90 sentences less of both).
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks
@@ -106,8 +106,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     """
 
     _methods: ClassVar[dict[str, Method]] = TAG_METHODS
+    _parameters: ClassVar[Table] = TAGS
     _most_epochs = 40
     _patience_epochs = 5
+    _full_size = 90
 
     def __init__(
         self,
@@ -187,6 +189,9 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         Raises DataError, ConfigError, DivergenceError.
         """
         self._check_choices()
+        for name, value in {"unlabelled": unlabelled, "reward": reward, "expectations": expectations}.items():
+            LIGHT[name](name, value)
+        check_tokens(unlabelled or [])
         if (sentences_val is None) != (tags_val is None):
             raise ConfigError("Pass both sentences_val and tags_val, or neither.")
         check_pairs(sentences, tags)
@@ -226,22 +231,11 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return self
 
     def _check_choices(self) -> None:
-        if self.metric not in ("auto", *TAG_METRICS):
-            raise unknown_name("tag metric", self.metric, ("auto", *TAG_METRICS))
-        if self.decision not in ("auto", *TAG_RULES):
-            raise unknown_name("decision", self.decision, ("auto", *TAG_RULES))
+        check_parameters(self, TAGS)
         if self.decision == "map" and not isinstance(self._method().inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
-        check_whole(1, hidden=self.hidden, layers=self.layers, embedding_dim=self.embedding_dim)
-        check_whole(0, characters=self.characters)
-        check_dropout(self.dropout)
-        check_share(validation_fraction=self.validation_fraction)
-        if self.initial is not None and not hasattr(self.initial, "predictor_"):
-            raise ConfigError("initial= must be a fitted EnergySequenceTagger (scikit-learn's clone() makes it an unfitted one).")
         if self.initial is not None and self.warm_start:
             raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
-        if not (self.energy_network is None or isinstance(self.energy_network, EnergySpec)):
-            raise ConfigError(f"energy_network must be an EnergySpec or None, not {type(self.energy_network).__name__}.")
 
     def _fit_formats(self, train: list[Any], every: list[Any], unlabelled: Sequence[Sentence]) -> None:
         """Numbers for words and tags; validation tags are tags too, validation words are not known."""
@@ -277,6 +271,10 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         return Rows(self.tokens_.encode([sentence for sentence, _ in pairs], holes), tags)
 
     def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
+        longest = int(np.diff(train.X.offsets).max())
+        self._check_batch(
+            len(train), longest, 0 if self.encoder is not None else 2 * self.hidden, len(self.tags_.tags), "hidden="
+        )
         predictor, energy = self._blank_networks(method)
         if self.encoder is not None:
             x = to_inputs(train.take(np.arange(min(2, len(train)))).X).x
@@ -296,7 +294,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
         def fresh() -> nn.Module:
             if self.encoder is None:
-                return BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout)
+                smaller = "hidden=, layers=, embedding_dim= or characters="
+                return bounded(lambda: BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout), smaller)
             return own_encoder(self.encoder, self.tokens_, sized=True)
 
         return place_networks(method, fresh, len(self.tags_.tags), self.energy_network, TAG_TERMS)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enstruct.checks import check_series
 from enstruct.data.sentences import Sentences, offsets_of
 from enstruct.errors import DataError, shown
 
@@ -116,9 +117,11 @@ class TokenFormat:
 
 def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None) -> None:
     """DataError for what is no word or tuple of strings, or (with ``width``) has another number of columns."""
+    check_series("sentences", sentences)
     for i, tokens in enumerate(sentences):
         if isinstance(tokens, str):
             raise DataError(f"Sentence {i} is a string; a sentence is a list of tokens. Split it into words first.")
+        check_series(f"Sentence {i} of sentences", tokens)
         for j, token in enumerate(tokens):
             given = token if isinstance(token, tuple) else (token,)
             if not given or not all(isinstance(part, str) for part in given):
@@ -132,9 +135,11 @@ def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None)
 def check_pairs(sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> None:
     """DataError unless there is a tag, or None, for each token."""
     check_tokens(sentences)
+    check_series("tags", tags)
     if len(sentences) != len(tags):
         raise DataError(f"There are {len(sentences)} sentences and {len(tags)} sequences of tags.")
     for i, (tokens, names) in enumerate(zip(sentences, tags, strict=True)):
+        check_series(f"Row {i} of tags", names)
         if len(tokens) != len(names):
             raise DataError(f"Sentence {i} has {len(tokens)} tokens and {len(names)} tags.")
         if isinstance(names, str):
@@ -174,9 +179,11 @@ def _digits(word: str) -> int:
 def _hole_places(holes: Sequence[Sequence[bool]] | None, lengths: Sequence[int]) -> NDArray[np.bool_]:
     if holes is None:
         return np.zeros(sum(lengths), dtype=bool)
+    check_series("holes", holes)
     if len(holes) != len(lengths):
         raise DataError(f"There are holes of {len(holes)} sentences, and {len(lengths)} sentences.")
     for i, (given, length) in enumerate(zip(holes, lengths, strict=True)):
+        check_series(f"Row {i} of holes", given)
         if len(given) != length:
             raise DataError(f"The holes of sentence {i} are {len(given)}, its tokens {length}.")
     return np.array([hole for given in holes for hole in given], dtype=bool)

@@ -23,9 +23,10 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 from torch import Tensor
 
+from enstruct.checks import number, one_of, optional, whole
 from enstruct.energies.base import State
 from enstruct.energies.pairwise import PairwiseEnergy
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Solution
 from enstruct.spaces.base import RelaxedSpace
 
@@ -47,10 +48,11 @@ class Exact:
     needs_predictor: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.solver is not None and self.solver not in SOLVERS:
-            raise unknown_name("solver", self.solver, SOLVERS)
-        if self.iterations < 1 or not 0 <= self.damping < 1:
-            raise ConfigError(f"iterations must be at least 1 and damping in [0, 1), not {self.iterations} and {self.damping}.")
+        optional(one_of("solver", SOLVERS))("solver", self.solver)
+        whole(1)("iterations", self.iterations)
+        number("damping", self.damping)
+        if not 0 <= self.damping < 1:
+            raise ConfigError(f"damping must lie in [0, 1), not {self.damping}.")
 
     def resolve(self, predicted: Tensor) -> Exact:
         return self

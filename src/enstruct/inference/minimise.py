@@ -18,9 +18,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from enstruct.checks import not_negative, number, one_of, optional, positive, switch, whole
 from enstruct.energies.base import State
-from enstruct.errors import ConfigError, DataError, unknown_name
-from enstruct.inference.objective import Gradient, InferenceObjective, compiled
+from enstruct.errors import ConfigError, DataError, shown
+from enstruct.inference.objective import GRADIENTS, Gradient, InferenceObjective, compiled
 from enstruct.inference.rules import Memory, MirrorDescent, Rule
 from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
@@ -29,6 +30,7 @@ STRIDE = 4
 """Steps in one compiled piece: calling into it is no small part of a step."""
 STARTS = ("uniform", "zeros", "random", "predictor")
 Start = str | Tensor
+MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,22 @@ class Solver(Protocol):
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution: ...
 
 
+def check_steps(settings: Any) -> None:
+    """ConfigError for what :class:`Inference` and its unrolled kin cannot take steps by."""
+    if not hasattr(settings.rule, "step"):
+        raise ConfigError(f"rule must be a rule of enstruct.inference, not {shown(settings.rule)}.")
+    whole(1, MOST_STEPS)("steps", settings.steps)
+    not_negative("temperature", settings.temperature)
+    switch()("as_value", settings.as_value)
+    one_of("inference gradient", GRADIENTS)("gradient", settings.gradient)
+
+
+def check_start(name: str, start: Any) -> None:
+    """ConfigError for what is no start."""
+    if not isinstance(start, Tensor):
+        one_of("start of inference", STARTS)(name, start)
+
+
 @dataclass(frozen=True)
 class Inference:
     """How to minimise, as data: the arguments of :func:`minimise` that are not the problem.
@@ -78,17 +96,17 @@ class Inference:
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ConfigError(f"Inference needs at least one step, not {self.steps}.")
-        if not self.starts:
-            raise ConfigError("Inference needs at least one start.")
+        check_steps(self)
+        if not isinstance(self.starts, (tuple, list)) or not self.starts:
+            raise ConfigError(f"starts must be a tuple of starts of inference, one at least, not {shown(self.starts)}.")
         for start in self.starts:
-            if isinstance(start, str) and start not in STARTS:
-                raise unknown_name("start of inference", start, STARTS)
+            check_start("starts", start)
+        number("share", self.share)
         if not 0 < self.share <= 1:
             raise ConfigError(f"The share of converged rows that ends a batch lies in (0, 1]; it is {self.share}.")
-        if (self.tolerance is not None and not self.tolerance > 0) or (self.stable is not None and self.stable < 2):
-            raise ConfigError(f"tolerance must be positive and stable at least 2; they are {self.tolerance} and {self.stable}.")
+        optional(positive)("tolerance", self.tolerance)
+        optional(whole(2, MOST_STEPS))("stable", self.stable)
+        switch()("compact", self.compact)
 
     def resolve(self, predicted: Tensor) -> Inference:
         """With "predictor" among the starts replaced by a predictor's relaxed output."""

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
-from enstruct.errors import ConfigError, unknown_name
-from enstruct.inference.minimise import STARTS, Solution, Start, start_point
+from enstruct.errors import ConfigError
+from enstruct.inference.minimise import Solution, Start, check_start, check_steps, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule
 from enstruct.spaces.base import RelaxedSpace
@@ -37,10 +37,8 @@ class Unrolled:
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ConfigError(f"Unrolled inference needs at least one step, not {self.steps}.")
-        if isinstance(self.start, str) and self.start not in STARTS:
-            raise unknown_name("start of inference", self.start, STARTS)
+        check_steps(self)
+        check_start("start", self.start)
 
     @property
     def needs_predictor(self) -> bool:

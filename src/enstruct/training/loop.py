@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from enstruct.data.rows import Rows
+from enstruct.errors import DivergenceError
 from enstruct.methods import Stage
 from enstruct.randomness import repeatable
 from enstruct.training.answers import inferred, probabilities
@@ -119,7 +120,17 @@ class Loop:
             n += 1
             for callback in self.callbacks:
                 callback.on_batch_end(self)
+        self._check_weights()
         return {player: total / n for player, total in totals.items()}
+
+    def _check_weights(self) -> None:
+        """Those that an epoch leaves: its last step may have led beyond all numbers, and no loss is taken after it."""
+        for name, network in {"predictor": self.game.predictor, "energy": self.game.loss.energy}.items():
+            if network is not None and not all(bool(torch.isfinite(weights).all()) for weights in network.parameters()):
+                raise DivergenceError(
+                    f"The {name}'s weights became infinite. Try a smaller learning rate (now "
+                    f"{self.game.settings.learning_rate:g} for the predictor), weight decay or clip=, or standardised features."
+                )
 
     def _enter(self, stage: Stage) -> None:
         """What happens once, before a stage's first epoch."""

@@ -1,0 +1,243 @@
+"""What each parameter of the estimators may be: one :data:`~enstruct.checks.Check` a parameter, made before anything else.
+
+What parameters may be together is the estimators' own to say, and what data they go with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from enstruct import checks
+from enstruct.checks import Check, is_whole, one_of, optional, satisfying, switch, whole, word_or
+from enstruct.customise import COUPLINGS, NEGATIVES
+from enstruct.data.embeddings import WordVectors
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.data.tag_schemes import SCHEMES
+from enstruct.decisions.choose import RULES
+from enstruct.decisions.masks import MASK_RULES
+from enstruct.decisions.tag_sequences import TAG_RULES
+from enstruct.encoders.activations import ACTIVATIONS
+from enstruct.energies import EnergySpec
+from enstruct.hypergradients import Coupling
+from enstruct.light.expectations import Expectation
+from enstruct.mask_methods import MASK_METHODS
+from enstruct.mask_metrics import MASK_METRICS
+from enstruct.methods import METHODS, Method
+from enstruct.metrics import METRICS
+from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS
+from enstruct.spaces.costs import COSTS
+from enstruct.spaces.masks import MASK_COSTS
+from enstruct.tag_methods import TAG_METHODS
+from enstruct.tag_metrics import TAG_METRICS
+from enstruct.training.optimizers import OPTIMIZERS
+
+NETWORKS = ("unet", "fcn")
+MOST_LAYERS, MOST_LEVELS, MOST_SAMPLES, MOST_STEPS = 1000, 16, 100_000, 1_000_000
+"""Of a network, of one row and of a batch: beyond these a slip of the pen would fill the memory."""
+MOMENTS = ("on_train_begin", "on_batch_end", "on_epoch_end", "on_train_end")
+"""What a callback is told of."""
+Table = Mapping[str, Check]
+
+
+def _or_object(check: Check, accepts: Any) -> Check:
+    """A name, or what it stands for."""
+    return lambda name, value: None if accepts(value) else check(name, value)
+
+
+def _method(rows: Mapping[str, Method]) -> Check:
+    return _or_object(one_of("method", rows), lambda value: isinstance(value, Method))
+
+
+def _builds(value: Any) -> bool:
+    return hasattr(value, "build") and not isinstance(value, type)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, Path) or _is_text(value)
+
+
+def _is_list(value: Any) -> bool:
+    """Of whatever is in it, in an order."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _listed(value: Any) -> Any:
+    """Arrays as lists."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def is_size(value: Any) -> bool:
+    return _is_list(value) and len(value) == 2 and all(is_whole(side) and side > 0 for side in value)
+
+
+_callbacks = satisfying(
+    lambda given: _is_list(given) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in given),
+    "a list of callbacks",
+)
+COMPLETE_CALLBACKS = satisfying(
+    lambda given: all(hasattr(each, moment) for each in given for moment in MOMENTS),
+    f"callbacks with {', '.join(MOMENTS)} where networks are trained (derive them from enstruct.training.callbacks.Callback)",
+)
+_passes = satisfying(
+    lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
+    "'auto' or a positive whole number",
+)
+are_classes = satisfying(
+    lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
+)
+is_solver = satisfying(lambda value: hasattr(value, "solve"), "an Inference or another solver of enstruct.inference")
+_encoder = satisfying(callable, "a module, or a function that makes one")
+
+SETTINGS_OF_METHOD: Table = {
+    "energy_weight": optional(checks.not_negative),
+    "supervised_weight": optional(checks.not_negative),
+    "supervised": optional(one_of("supervised loss", ("cross-entropy", "ranking"))),
+    "warmup": optional(checks.not_negative),
+    "entropy_weight": optional(checks.number),
+    "anchor_weight": optional(checks.not_negative),
+    "negatives": optional(_or_object(one_of("negatives", NEGATIVES), _builds)),
+    "n_samples": optional(whole(1, MOST_SAMPLES)),
+    "cost": optional(one_of("cost", COSTS)),
+    "inference": optional(is_solver),
+    "hypergradient": optional(_or_object(one_of("hypergradient", COUPLINGS), lambda value: isinstance(value, Coupling))),
+    "sample_gradient": optional(one_of("sample gradient", SAMPLE_GRADIENTS)),
+    "energy_steps": optional(whole(1, MOST_STEPS)),
+    "predictor_steps": optional(whole(1, MOST_STEPS)),
+    "repeats": optional(whole(1, MOST_STEPS)),
+    "first": optional(one_of("first player", ("energy", "predictor"))),
+}
+"""Columns of the method's row to change."""
+
+SHARED: Table = {
+    **SETTINGS_OF_METHOD,
+    "dropout": checks.dropout,
+    "encoder": optional(_encoder),
+    "energy_network": optional(
+        satisfying(lambda value: isinstance(value, (EnergySpec, nn.Module)), "an EnergySpec or a module (an instance)")
+    ),
+    "learning_rate": checks.positive,
+    "energy_learning_rate": optional(checks.positive),
+    "weight_decay": checks.not_negative,
+    "clip": optional(checks.positive_or_infinite),
+    "energy_clip": optional(checks.positive_or_infinite),
+    "batch_size": checks.count,
+    "optimizer": one_of("optimizer", OPTIMIZERS),
+    "max_iter": _passes,
+    "n_iter_no_change": _passes,
+    "tol": checks.not_negative,
+    "validation_fraction": checks.share,
+    "random_state": checks.seed,
+    "warm_start": switch(),
+    "verbose": _or_object(whole(0), lambda value: isinstance(value, bool)),
+    "device": satisfying(lambda value: isinstance(value, torch.device) or _is_text(value), "'auto', 'cpu' or 'cuda'"),
+    "callbacks": optional(_callbacks),
+}
+
+LABEL_SETS: Table = {
+    **SHARED,
+    "method": _method(METHODS),
+    "metric": one_of("metric", METRICS),
+    "decision": one_of("decision rule", ("auto", *RULES)),
+    "hidden": whole(1),
+    "layers": whole(0, MOST_LAYERS),
+    "nonlinearity": one_of("nonlinearity", ACTIVATIONS),
+    "monitor": one_of("monitor", ("auto", "fixed")),
+    "learn_constant": switch(),
+    "early_stopping": switch("auto"),
+    "validation_epochs": whole(0),
+    "standardize": switch("auto", "tfidf"),
+    "class_weight": optional(
+        word_or("balanced", satisfying(lambda value: isinstance(value, dict), "None, 'balanced' or a dict"))
+    ),
+    "bayes_risk_samples": whole(1, MOST_SAMPLES),
+    "hierarchy": optional(satisfying(lambda value: isinstance(value, Hierarchy), "a Hierarchy (enstruct.data.hierarchy)")),
+}
+
+TAGS: Table = {
+    **SHARED,
+    "method": _method(TAG_METHODS),
+    "metric": one_of("tag metric", ("auto", *TAG_METRICS)),
+    "decision": one_of("decision", ("auto", *TAG_RULES)),
+    "scheme": optional(one_of("tag scheme", ("auto", *SCHEMES))),
+    "classes": optional(
+        satisfying(lambda value: _is_list(_listed(value)) and all(map(_is_text, _listed(value))), "a list of tags")
+    ),
+    "embeddings": optional(satisfying(lambda value: _is_path(value) or isinstance(value, WordVectors), "a path or WordVectors")),
+    "embedding_dim": whole(1),
+    "clusters": optional(
+        satisfying(lambda value: _is_path(value) or isinstance(value, Mapping), "a path or a dict of word -> bits")
+    ),
+    "characters": whole(0),
+    "hidden": whole(1),
+    "layers": whole(1, MOST_LAYERS),
+    "energy_network": optional(satisfying(lambda value: isinstance(value, EnergySpec), "an EnergySpec or None")),
+    "initial": optional(
+        satisfying(
+            lambda value: hasattr(value, "predictor_") and hasattr(value, "tags_"),
+            "a fitted EnergySequenceTagger (scikit-learn's clone() makes it an unfitted one)",
+        )
+    ),
+}
+
+MASKS: Table = {
+    **SHARED,
+    "cost": optional(one_of("cost", MASK_COSTS)),
+    "method": _method(MASK_METHODS),
+    "metric": one_of("mask metric", MASK_METRICS),
+    "decision": one_of("decision", ("auto", *MASK_RULES)),
+    "classes": optional(
+        satisfying(lambda value: _is_list(_listed(value)) and all(map(_is_value, _listed(value))), "a list of whole numbers")
+    ),
+    "ignore": optional(whole(-(2**31), 2**31)),
+    "binarise": optional(whole(-(2**31), 2**31)),
+    "size": optional(satisfying(is_size, "(height, width), whole numbers from 1 on")),
+    "crop": optional(whole(1)),
+    "network": one_of("network", NETWORKS),
+    "width": whole(1),
+    "levels": whole(0, MOST_LEVELS),
+}
+
+LIGHT: Table = {
+    "unlabelled": optional(satisfying(_is_list, "a list of sentences")),
+    "reward": optional(satisfying(lambda value: hasattr(value, "read") and hasattr(value, "score"), "a reward (enstruct.light)")),
+    "expectations": optional(
+        satisfying(
+            lambda value: _is_list(value) and all(isinstance(each, Expectation) for each in value),
+            "a list of expectations (enstruct.light)",
+        )
+    ),
+}
+"""What a tagger's ``fit`` takes beside tagged sentences."""
+
+AUTOMATIC: Table = {
+    "methods": optional(satisfying(_is_list, "a list of names of methods")),
+    "members": whole(1),
+    "minutes": checks.positive_or_infinite,
+    "metric": LABEL_SETS["metric"],
+    "settings": optional(satisfying(lambda value: isinstance(value, Mapping), "a dict of parameters of members")),
+    "folds": whole(2),
+    "random_state": checks.seed,
+    "callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
+}
+
+
+def _is_value(value: Any) -> bool:
+    """Of a mask."""
+    return is_whole(value) and abs(value) <= 2**31
+
+
+def check_parameters(estimator: Any, table: Table, names: Sequence[str] | None = None) -> None:
+    """ConfigError for the first parameter (of ``names``) that is not what the table says; those of subclasses are theirs."""
+    parameters = estimator.get_params(deep=False)
+    for name in parameters if names is None else names:
+        if name in table:
+            table[name](name, parameters[name])

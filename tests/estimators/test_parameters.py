@@ -1,0 +1,186 @@
+"""What parameters and keywords of the estimators may be: errors of the library, which name what is wrong."""
+
+import numpy as np
+import pytest
+
+from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError, DataError, EnstructError
+from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, MASKS, TAGS, check_parameters
+from enstruct.hypergradients import Alternating
+from enstruct.inference import Inference
+from enstruct.negatives import PredictorPoint
+
+TABLES = {
+    EnergyMultiLabelClassifier: LABEL_SETS,
+    AutoMultiLabelClassifier: AUTOMATIC,
+    EnergySequenceTagger: TAGS,
+    EnergySegmenter: MASKS,
+}
+ODD = [-1, 0.5, float("nan"), float("inf"), "x", "", [1], {1: 2}, (1,), True, 10**30, object(), np.array([1, 2])]
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(30, 4)), (RNG.random((30, 3)) < 0.5).astype(int)
+WORDS = [["a", "b"], ["c", "d", "e"]] * 5, [["X", "Y"], ["Y", "X", "X"]] * 5
+IMAGES = RNG.random((8, 8, 8)), (RNG.random((8, 8, 8)) > 0.5).astype(int)
+DATA = {EnergyMultiLabelClassifier: ROWS, AutoMultiLabelClassifier: ROWS, EnergySequenceTagger: WORDS, EnergySegmenter: IMAGES}
+
+
+@pytest.mark.parametrize("made", TABLES)
+def test_every_parameter_has_a_check_that_its_default_passes(made):
+    assert set(TABLES[made]) >= set(made().get_params())
+    check_parameters(made(), TABLES[made])
+
+
+@pytest.mark.parametrize("made", TABLES)
+def test_odd_values_are_taken_or_named(made):
+    accepted = 0
+    for name in made().get_params():
+        for value in ODD:
+            try:
+                check_parameters(made(**{name: value}), TABLES[made])
+                accepted += 1
+            except ConfigError as error:
+                said = str(error)
+                assert name in said or name.split("_")[0] in said.lower(), (name, value, said)
+    assert accepted < 0.25 * len(ODD) * len(made().get_params())
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "value"),
+    [
+        *((EnergyMultiLabelClassifier, "negatives", odd) for odd in ({}, [], object(), PredictorPoint)),
+        *((EnergyMultiLabelClassifier, "hypergradient", odd) for odd in ({}, [])),
+        *((EnergyMultiLabelClassifier, "method", odd) for odd in ({}, [], None)),
+        *((EnergyMultiLabelClassifier, "batch_size", odd) for odd in (np.inf, np.nan, True, 2.5, "")),
+        *((EnergyMultiLabelClassifier, "learning_rate", odd) for odd in (np.nan, True, 10**30)),
+        *((EnergyMultiLabelClassifier, "random_state", odd) for odd in (-1, True, 2**32)),
+        (EnergyMultiLabelClassifier, "validation_fraction", True),
+        (EnergyMultiLabelClassifier, "standardize", np.array([1, 2])),
+        (EnergyMultiLabelClassifier, "class_weight", {0: np.nan}),
+        (EnergyMultiLabelClassifier, "class_weight", np.array([1, 2])),
+        (EnergyMultiLabelClassifier, "callbacks", (1,)),
+        (AutoMultiLabelClassifier, "random_state", -1),
+        (AutoMultiLabelClassifier, "methods", "seal-nce"),
+        (AutoMultiLabelClassifier, "methods", [[]]),
+        (AutoMultiLabelClassifier, "settings", {"hidden": True}),
+        (AutoMultiLabelClassifier, "callbacks", 3),
+        (EnergySequenceTagger, "classes", "XY"),
+        (EnergySequenceTagger, "initial", 3),
+        (EnergySequenceTagger, "embeddings", 3),
+        (EnergySegmenter, "ignore", "x"),
+        (EnergySegmenter, "binarise", 1.5),
+        (EnergySegmenter, "classes", [True, False]),
+        (EnergySegmenter, "cost", {}),
+    ],
+)
+def test_fit_names_the_parameter(made, name, value):
+    with pytest.raises(ConfigError, match="hidden" if name == "settings" else name.rstrip("s")):
+        made(**{name: value}).fit(*DATA[made])
+
+
+def test_what_was_taken_before_is_taken_still():
+    good = {
+        "batch_size": [32.0, np.float64(16), np.int32(8)],
+        "clip": [None, np.inf],
+        "negatives": [PredictorPoint(), "point"],
+        "hypergradient": [Alternating(), "alternating"],
+        "energy_network": [EnergySpec()],
+        "inference": [Inference()],
+        "hierarchy": [Hierarchy(3, ((0, 1),))],
+        "early_stopping": [np.bool_(True)],
+        "random_state": [np.random.RandomState(0), np.int64(3)],
+        "verbose": [True, 2],
+        "max_iter": [np.int64(3), "auto"],
+        "energy_weight": [np.float32(0.5), 2],
+    }
+    for name, values in good.items():
+        for value in values:
+            check_parameters(EnergyMultiLabelClassifier(**{name: value}), LABEL_SETS)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    quick = {"max_iter": 1, "random_state": 0}
+    return {
+        "sets": EnergyMultiLabelClassifier(hidden=4, early_stopping=True, **quick).fit(*ROWS),
+        "single": EnergyMultiLabelClassifier(hidden=4, **quick).fit(ROWS[0], ROWS[1][:, 0]),
+        "auto": AutoMultiLabelClassifier(("binary-relevance",), members=1).fit(*ROWS),
+        "tags": EnergySequenceTagger(hidden=4, **quick).fit(*WORDS),
+        "masks": EnergySegmenter(width=2, levels=1, **quick).fit(*IMAGES),
+    }
+
+
+KEYWORDS = {
+    "sets": (ROWS[0], {"predict": ("decision", "top_k", "refine"), "sample": ("n",), "infer": ("settings", "steps", "starts")}),
+    "single": (ROWS[0], {"predict": ("decision", "top_k"), "infer": ("tolerance", "stable", "temperature", "rule")}),
+    "auto": (ROWS[0], {"predict": ("decision", "top_k", "candidate"), "predict_proba": ("candidate",)}),
+    "tags": (WORDS[0], {"predict": ("decision", "refine", "holes"), "infer": ("settings", "share", "as_value")}),
+    "masks": (IMAGES[0], {"predict": ("decision", "refine"), "infer": ("settings", "gradient", "compact")}),
+}
+TAKEN = {
+    *(("top_k", 10**30), ("tolerance", 0.5), ("share", 0.5), ("temperature", 0.5)),
+    *(("share", True), ("as_value", True), ("compact", True)),
+}
+
+
+@pytest.mark.parametrize("which", KEYWORDS)
+def test_keywords_of_answers_are_named(fitted, which):
+    X, calls = KEYWORDS[which]
+    for call, name in ((call, name) for call, names in calls.items() for name in names):
+        for value in ODD:
+            if isinstance(value, (int, float)) and (name, value) in TAKEN:
+                continue
+            with pytest.raises(EnstructError):
+                getattr(fitted[which], call)(X, **{name: value})
+
+
+def test_seeds_of_draws_are_named(fitted):
+    for value in (-1, 1.5, True, 2**32, [], "x"):
+        with pytest.raises(ConfigError, match="random_state"):
+            fitted["sets"].sample(ROWS[0], 1, random_state=value)
+
+
+def test_data_that_is_no_list(fitted):
+    for value in (None, 3, 0.5, True, object()):
+        for call in (
+            lambda v: fitted["tags"].predict(v),
+            lambda v: fitted["tags"].predict([v]),
+            lambda v: fitted["tags"].score(WORDS[0], v),
+            lambda v: fitted["tags"].score(WORDS[0], [v] * 10),
+            lambda v: fitted["tags"].predict(WORDS[0], holes=v or 1),
+            lambda v: EnergySequenceTagger(max_iter=1).fit(v, WORDS[1]),
+            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, unlabelled=v or 1),
+            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, unlabelled=(v,)),
+            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, reward=v or 1),
+            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, expectations=[v]),
+            lambda v: fitted["masks"].predict(v),
+            lambda v: fitted["masks"].score(IMAGES[0], v),
+            lambda v: EnergySegmenter(max_iter=1).fit(v, IMAGES[1]),
+        ):
+            with pytest.raises((DataError, ConfigError)):
+                call(value)
+
+
+def test_weights_and_classes_that_are_none(fitted):
+    for value in ("x", {}, object(), np.inf, (1,), np.array([1, 2]), -np.ones(30)):
+        with pytest.raises(DataError, match="sample_weight"):
+            fitted["sets"].score(*ROWS, sample_weight=value)
+        with pytest.raises(DataError, match="sample_weight"):
+            EnergyMultiLabelClassifier("binary-relevance").fit(*ROWS, sample_weight=value)
+    for value in (3, [], {}, True, "ab"):
+        with pytest.raises(ConfigError, match="classes must be"):
+            EnergyMultiLabelClassifier("cross-entropy").partial_fit(ROWS[0], ROWS[1][:, 0], classes=value)
+
+
+def test_a_fraction_that_leaves_no_row():
+    for y in (ROWS[1], ROWS[1][:, 0]):
+        with pytest.raises(DataError, match=r"30 distinct rows are too few .*validation_fraction=0.9999"):
+            EnergyMultiLabelClassifier(validation_fraction=0.9999, early_stopping=True).fit(ROWS[0], y)
+
+
+def test_probabilities_are_no_names():
+    for scores in ([[0.2, 0.8], [0.5, 0.5]] * 15, [np.array([0.2, 0.8])] * 30, [[1.5], [2.5]] * 15):
+        with pytest.raises(DataError, match="Label names are texts or whole numbers"):
+            EnergyMultiLabelClassifier().fit(ROWS[0], scores)
+    assert EnergyMultiLabelClassifier("binary-relevance").fit(ROWS[0], ROWS[1].astype(float)).classes_.tolist() == [0, 1, 2]

@@ -1,0 +1,101 @@
+"""Sizes that would fill the memory are refused before any of it is allocated."""
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct.encoders import MLP
+from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError
+from enstruct.estimators import sizes
+from enstruct.estimators.sizes import BYTES, MOST_BYTES, bounded, check_bytes
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(30, 4)), (RNG.random((30, 3)) < 0.5).astype(int)
+WORDS = [["a", "b"], ["c", "d", "e"]] * 5, [["X", "Y"], ["Y", "X", "X"]] * 5
+IMAGES = RNG.random((8, 8, 8)), (RNG.random((8, 8, 8)) > 0.5).astype(int)
+HUGE = 10**9
+
+
+@pytest.mark.parametrize(
+    ("made", "data", "settings"),
+    [
+        (EnergyMultiLabelClassifier, ROWS, {"hidden": HUGE}),
+        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**30}),
+        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**8, "layers": 1}),
+        (EnergyMultiLabelClassifier, ROWS, {"layers": HUGE}),
+        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**7, "layers": 3}),
+        (EnergyMultiLabelClassifier, ROWS, {"energy_network": EnergySpec(units=HUGE)}),
+        (EnergyMultiLabelClassifier, ROWS, {"energy_network": EnergySpec(("local", "pairwise"), rank=HUGE)}),
+        (EnergyMultiLabelClassifier, ROWS, {"n_samples": HUGE}),
+        (EnergyMultiLabelClassifier, ROWS, {"bayes_risk_samples": HUGE}),
+        (EnergyMultiLabelClassifier, ROWS, {"energy_steps": HUGE}),
+        (EnergySequenceTagger, WORDS, {"hidden": HUGE}),
+        (EnergySequenceTagger, WORDS, {"hidden": 10**6}),
+        (EnergySequenceTagger, WORDS, {"layers": HUGE}),
+        (EnergySequenceTagger, WORDS, {"embedding_dim": HUGE}),
+        (EnergySequenceTagger, WORDS, {"characters": HUGE}),
+        (EnergySequenceTagger, WORDS, {"energy_network": EnergySpec(("local", "chain", "conv"), window=HUGE + 1)}),
+        (EnergySegmenter, IMAGES, {"levels": 20}),
+        (EnergySegmenter, IMAGES, {"levels": 15}),
+        (EnergySegmenter, IMAGES, {"width": HUGE}),
+        (EnergySegmenter, IMAGES, {"width": 10**6, "network": "fcn"}),
+        (EnergySegmenter, IMAGES, {"size": (10**6, 10**6)}),
+        (EnergySegmenter, IMAGES, {"size": (10**4, 10**4)}),
+        (EnergySegmenter, IMAGES, {"size": (10**30, 1)}),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused(made, data, settings):
+    with pytest.raises(ConfigError, match=r"GiB of memory|must be a whole number from"):
+        made(**settings).fit(*data)
+
+
+def test_draws_are_counted():
+    model = EnergyMultiLabelClassifier("cross-entropy", hidden=4, max_iter=1).fit(*ROWS)
+    with pytest.raises(ConfigError, match="make n="):
+        model.sample(ROWS[0], HUGE)
+    assert model.sample(ROWS[0], 2).shape == (30, 2, 3)
+
+
+def test_the_limit_itself_is_allowed():
+    check_bytes("This", MOST_BYTES // BYTES, "that=")
+    with pytest.raises(ConfigError, match=r"This would take more than the 2 GiB .* make that= smaller"):
+        check_bytes("This", MOST_BYTES // BYTES + 1, "that=")
+
+
+def test_weights_are_added_up_before_they_are_made(monkeypatch):
+    made = []
+
+    def network():
+        made.append(torch.nn.Linear(9, 10))
+        return made[-1]
+
+    monkeypatch.setattr(sizes, "MOST_BYTES", 100 * BYTES)
+    assert bounded(network, "width=").weight.device.type == "cpu"
+    assert len(made) == 2
+    monkeypatch.setattr(sizes, "MOST_BYTES", 99 * BYTES)
+    with pytest.raises(ConfigError, match="width="):
+        bounded(network, "width=")
+    assert len(made) == 2  # the bias would have been too much: not one of them was made
+
+
+def test_counting_draws_no_random_numbers():
+    def made():
+        return torch.nn.ModuleList(
+            [torch.nn.LSTM(3, 4), torch.nn.Conv2d(3, 4, 3), torch.nn.Embedding(5, 2), MLP(3, 4, sparse=True)]
+        )
+
+    torch.manual_seed(0)
+    plain = made().state_dict()
+    torch.manual_seed(0)
+    counted = bounded(made, "width=").state_dict()
+    assert all(torch.equal(plain[name], weights) for name, weights in counted.items())
+
+
+def test_a_network_of_ones_own_is_not_counted(monkeypatch):
+    monkeypatch.setattr(sizes, "MOST_BYTES", 2000 * BYTES)
+    own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_iter=1)
+    assert own.fit(*ROWS).predict(ROWS[0]).shape == (30, 3)
+    with pytest.raises(ConfigError, match="hidden="):
+        EnergyMultiLabelClassifier("cross-entropy", hidden=600, layers=1).fit(*ROWS)
