@@ -123,6 +123,8 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
         (("input", "n_features"), 10**8),
         (("parameters", "hidden"), 10**9),
         (("parameters", "layers"), 10**5),
+        (("parameters", "hierarchy", "fields", "n_labels"), 3),
+        (("parameters", "hierarchy", "fields", "edges", 0, 0), -1),
         (("decision",), "top-q"),
         (("rules", "per-label", "thresholds"), [0.5]),
         (("parameters", "negatives", "fields", "n_samples"), "x"),

@@ -321,6 +321,10 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
                 raise ValueError(f"{len(given['names'])} names of {self.n_features_in_} features")
         scaled = [key.removeprefix("scaler/") for key in shapes if key.startswith("scaler/")]
         weights.check("scaler/", dict.fromkeys(scaled, (self.n_features_in_,)))
+        if self.hierarchy is not None:
+            self.hierarchy.close(
+                sparse.csr_matrix((0, self.labels_.n_labels), dtype=np.uint8)
+            )  # DataError for one of other labels
         (n_varying,), n_columns = shapes["varying"], shapes.get("columns", (self.n_features_in_,))[0]
         self._restore_networks(weights, n_varying, n_columns, given["sparse"])
         tensors = weights.read()

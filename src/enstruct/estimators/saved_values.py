@@ -127,7 +127,8 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint in (None, NoneType):
         return value is None
     if hint in (int, float):
-        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+        return whole or (hint is float and isinstance(value, float))
     if getattr(hint, "_is_protocol", False):
         return type(value) in NAMES and all(hasattr(value, member) for member in dir(hint) if not member.startswith("_"))
     return hint is Any or isinstance(value, hint)
