@@ -12,8 +12,8 @@ demo: $(READY)
 test: lint types tests
 
 lint: $(READY)
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples
 
 types: $(READY)
 	$(BIN)/mypy
@@ -26,25 +26,15 @@ docs: $(READY)
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 # ten to twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
-BENCH := OMP_NUM_THREADS=1 $(BIN)/python benchmarks
 bench: $(READY)
-	$(BENCH)/training_step.py --out results/benchmark-step.json
-	$(BENCH)/growth.py --out results/benchmark-growth.json
-	$(BENCH)/inference_pass.py --out results/benchmark-inference.json --plot results/benchmark-inference.png
-	$(BENCH)/bilevel_step.py --out results/benchmark-bilevel.json
-	$(BENCH)/methods.py --out results/benchmark-methods.json
-	$(BENCH)/decoding.py --out results/benchmark-decoding.json
-	$(BENCH)/tagging.py --out results/benchmark-tagging.json
-	$(BENCH)/memory.py
-	$(BENCH)/peers.py --out results/benchmark-peers.json
-	$(BENCH)/table.py
+	$(BIN)/enstruct-bench costs --measure
 
 # torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
-$(READY): pyproject.toml
+$(READY): pyproject.toml bench/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable '.[plots]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[plots]' --editable bench --group dev
 	touch $(READY)
 
 clean:

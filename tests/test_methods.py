@@ -12,8 +12,8 @@ from enstruct.negatives import CostAugmentedNet, PerturbedSamples, PredictorPoin
 from enstruct.objectives import NCE, Density
 
 
-def test_the_readme_names_every_row():
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_the_guide_names_every_row():
+    text = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
     paragraph = text[text.index("\nMethods: ") : text.index("Each is a row of the table")]
     assert set(re.findall(r"`([^`]+)`", paragraph)) == set(METHODS)
 

@@ -11,13 +11,11 @@ import pytest
 import sklearn.metrics
 from sklearn.datasets import dump_svmlight_file
 
-from enstruct.cli import compare, predict
+from enstruct.cli import predict
 from enstruct.cli.inputs import load_model, read_rows
 from enstruct.cli.main import main
-from enstruct.comparison.run import run_cell
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
-from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import calibration_error
 from enstruct.training.callbacks import Callback
@@ -31,6 +29,18 @@ def files(tmp_path, monkeypatch):
     assert main(["data", "synthetic", "train.npz", "--rows", "200"]) == 0
     write_npz("test.npz", block_exclusive(60, seed=5))
     return tmp_path
+
+
+class Interrupt(Callback):
+    def on_batch_end(self, loop):
+        if loop.progress.epoch == 1:
+            raise KeyboardInterrupt
+
+
+def _interrupting_bar():
+    bar = Interrupt()
+    bar.close = lambda: None
+    return bar
 
 
 def test_train_predict_evaluate(files, capsys):
@@ -82,17 +92,6 @@ def test_train_predict_evaluate(files, capsys):
     assert capsys.readouterr().out.splitlines() == lines
 
 
-def test_compare_by_folds(files, capsys):
-    arguments = ["compare", "train.npz", "--methods", "low-rank,mlp", "--split", "3-fold", "--json", "out.json", *FAST]
-    assert main([*arguments, "--model.metric", "hamming"]) == 0
-    content = json.loads((files / "out.json").read_text())
-    assert [(run["method"], run["seed"]) for run in content["runs"]] == [(m, i) for i in range(3) for m in ("low-rank", "mlp")]
-    assert content["setting"]["split"] == "3-fold"
-    assert "3 folds" in capsys.readouterr().out
-    assert main(arguments) == 2  # another metric than the file's
-    assert "another model" in capsys.readouterr().err
-
-
 def test_rows_without_labels_and_missing_cells(files):
     data = block_exclusive(150, seed=2)
     data.X[::7, 3] = np.nan
@@ -104,12 +103,6 @@ def test_rows_without_labels_and_missing_cells(files):
     assert (files / "a.txt").read_text().splitlines() == (files / "b.txt").read_text().splitlines()[:5]
     means = EnergyMultiLabelClassifier.load("model").notes_["means"]
     np.testing.assert_allclose(means, np.nanmean(data.X, axis=0))
-
-
-class Interrupt(Callback):
-    def on_batch_end(self, loop):
-        if loop.progress.epoch == 1:
-            raise KeyboardInterrupt
 
 
 def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, capsys):
@@ -127,43 +120,6 @@ def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, caps
     assert main(["train", "train.npz", "--out", "model", "--resume", *FAST]) == 0
     assert not (files / "model.checkpoint").exists()
     assert (files / "model" / "weights.safetensors").read_bytes() == (files / "whole" / "weights.safetensors").read_bytes()
-
-
-def _interrupting_bar():
-    bar = Interrupt()
-    bar.close = lambda: None
-    return bar
-
-
-def test_compare_prints_and_resumes(files, capsys):
-    command = ["compare", "train.npz", "--methods", "binary-relevance,seal-nce", "--seeds", "2", "--json", "out.json", *FAST]
-    assert main(command) == 0
-    table = capsys.readouterr().out
-    assert "seal-nce" in table
-    assert "hierarchical bootstrap" in table
-    first = json.loads((files / "out.json").read_text())
-    assert main(command) == 0
-    assert json.loads((files / "out.json").read_text())["runs"] == first["runs"]  # none ran again: same seconds
-    assert [(run["method"], run["seed"]) for run in first["runs"]] == [
-        (method, seed) for seed in (0, 1) for method in ("binary-relevance", "seal-nce")
-    ]
-    assert first["setting"]["environment"]["torch"]
-
-
-def test_compare_goes_on_past_a_run_that_diverges(files, capsys, monkeypatch):
-    def work(method, *rest):
-        if method == "seal-nce":
-            raise DivergenceError("the loss became nan")
-        return run_cell(method, *rest)
-
-    monkeypatch.setattr(compare, "run_cell", work)
-    command = ["compare", "train.npz", "--seeds", "2", *FAST, "--methods"]
-    assert main([*command, "binary-relevance,seal-nce,low-rank", "--json", "out.json"]) == 0
-    out = capsys.readouterr().out
-    assert "seal-nce seed 1 diverged: the loss became nan" in out
-    assert [run["method"] for run in json.loads((files / "out.json").read_text())["runs"]] == ["binary-relevance", "low-rank"] * 2
-    assert main([*command, "seal-nce,binary-relevance"]) == 2
-    assert "All runs of seal-nce" in capsys.readouterr().err
 
 
 def test_data_describe_and_list(files, capsys):
@@ -191,10 +147,7 @@ def test_yaml_config_and_command_line_win(files):
         (["train", "no-such.npz", "--out", "m"], "no-such.npz"),
         (["train", "train.npz", "--out", "m", "--model.method", "seal-nec"], "Did you mean 'seal-nce'"),
         (["predict", "nowhere", "train.npz"], "not an enstruct model"),
-        (["compare", "train.npz", "--methods", "seal-nce,seal-nce"], "distinct"),
-        (["compare", "train.npz", "--methods", "seal-nec"], "Did you mean 'seal-nce'"),
         (["data", "describe", "bibtx"], "Did you mean 'bibtex'"),
-        (["compare", "train.npz", "--methods", "auto:"], "Unknown method ''"),
         (["train", "train.npz", "--out", "m", "--auto", "0"], "minutes must be positive, not 0.0"),
     ],
 )
@@ -209,17 +162,12 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compare", "train.npz", "--json", "train.npz"], "name it FILE.json"),
-        (["tune", "train.npz", "--method", "cross-entropy", "--json", "."], "name it FILE.json"),
-        (["compare", "train.npz", "--split_seed", "-1"], "split_seed"),
         (["train", "train.npz", "--out", "m", "--seed", "-1"], "seed"),
         (["train", "train.npz"], "these are required: --out\n"),
-        (["tags", "compare"], "these are required: DATA\n"),
         (["train", "train.npz", "--out", "m", "--model.max_itr=3"], "Did you mean --model.max_iter?\n"),
         (["train", "train.npz", "--out", "m", "--model.hidden", "many"], "--model.hidden: Expected"),
         (["train", "train.npz", "--out", "m", "--bogus"], "unrecognized arguments: --bogus.\n"),
         (["tags"], "ACTION is one of train, "),
-        (["tags", "compare", "x", "--model.classes", "3"], "--model.classes"),
     ],
 )
 def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, arguments, message):
@@ -231,21 +179,6 @@ def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, argument
     assert message in said
     assert re.fullmatch(r"error: .*\nall options: enstruct( \w+)+ --help\n", said)
     assert (files / "train.npz").read_bytes() == before
-
-
-def test_lists_in_yaml_are_names_joined_by_commas(files, capsys):
-    (files / "c.yaml").write_text("methods: [cross-entropy, binary-relevance]\nseeds: 1\nmodel:\n  max_iter: 1\n")
-    assert main(["compare", "train.npz", "--config", "c.yaml"]) == 0
-    assert "binary-relevance" in capsys.readouterr().out
-
-
-def test_a_file_of_the_same_name_with_other_rows_is_not_mixed_in(files, capsys):
-    command = ["compare", "train.npz", "--methods", "binary-relevance", "--seeds", "1", "--json", "out.json", *FAST]
-    assert main(command) == 0
-    data = read_npz("train.npz")
-    write_npz("train.npz", replace(data, X=data.X[:, ::-1]))
-    assert main(command) == 2
-    assert "another content" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_said(files, capsys):
@@ -300,42 +233,6 @@ def test_settings_without_effect_are_named(files, capsys):
     given = ["--model.method", "cross-entropy", "--model.n_samples", "5", "--model.energy_weight", "2"]
     assert main(["train", "train.npz", "--out", "model", *FAST, *given]) == 0
     assert "no effect on cross-entropy: energy_weight, n_samples" in capsys.readouterr().out
-
-
-def test_training_automatically(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["data", "synthetic", "mine.npz", "--rows", "150"]) == 0
-    small = ["--model.max_iter", "2", "--model.hidden", "8"]
-    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", *small]) == 0
-    assert "members, answer:" in capsys.readouterr().out.replace("\n", " ")
-    assert main(["evaluate", "m", "mine.npz"]) == 0
-    assert "(in force)" in capsys.readouterr().out
-    assert main(["predict", "m", "mine.npz", "--top_k", "2", "--out", "found.jsonl"]) == 0
-    assert all(len(json.loads(line)["labels"]) == 2 for line in (tmp_path / "found.jsonl").read_text().splitlines())
-    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--resume"]) == 2
-    assert main(["train", "mine.npz", "--out", "m", "--auto", "1", "--model.decision", "fixed"]) == 2
-    for option, value in (("validation_fraction", "0.3"), ("early_stopping", "true")):
-        capsys.readouterr()
-        assert main(["train", "mine.npz", "--out", "new", "--auto", "1", f"--model.{option}", value]) == 2
-        assert f"leave --model.{option} out" in " ".join(capsys.readouterr().err.split())
-        assert not (tmp_path / "new").exists()
-    (tmp_path / "other").mkdir()
-    assert main(["train", "mine.npz", "--out", "other", "--auto", "1"]) == 2
-    assert main(["analyse", "answers", "m", "mine.npz"]) == 2
-    assert "averages several" in capsys.readouterr().err
-    arguments = ["compare", "mine.npz", "--seeds", "1", *small, "--json", "a.json"]
-    assert main([*arguments, "--methods", "auto:cross-entropy,auto"]) == 0
-    runs = json.loads((tmp_path / "a.json").read_text())["runs"]
-    assert [run["method"] for run in runs] == ["auto:cross-entropy", "auto"]
-    assert runs[0]["members"] == ["cross-entropy"] * 6
-    assert runs[1]["answer"] in runs[1]["candidates"]
-    assert runs[1]["candidate_f1"][runs[1]["answer"]] == pytest.approx(runs[1]["example_f1"]["chosen"])
-    assert set(runs[1]["candidate_f1"]) == set(runs[1]["candidates"])
-    assert main([*arguments, "--methods", "auto-folds:binary-relevance"]) == 0
-    folded = json.loads((tmp_path / "a.json").read_text())["runs"][2]
-    assert folded["members"] == ["binary-relevance"] * 5
-    assert folded["judged"] == runs[1]["judged"] + 90  # of 150 rows 90 train, 30 validate and 30 test
-    assert main([*arguments, "--methods", "auto:nothing"]) == 2
 
 
 def test_where_a_model_cannot_go_is_said_before_training(files, capsys, monkeypatch):

@@ -7,12 +7,9 @@ import pytest
 from PIL import Image
 
 from enstruct.cli.main import main
-from enstruct.comparison.ratios import summarise_ratios
-from enstruct.comparison.results_file import ResultsFile
 from enstruct.data.image_folders import NAMED, has_parts, read_mask, read_pictures
 from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter
-from enstruct.reports.masks import mask_section
 
 FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_iter", "2"]
 
@@ -95,31 +92,6 @@ def test_a_named_set_without_parts_is_not_validated_on_itself(files, monkeypatch
     assert "this is no test" in capsys.readouterr().out
 
 
-def test_compare_goes_on_where_it_stopped(files, capsys):
-    arguments = ["masks", "compare", "set", "--seeds", "2", "--json", "masks-x.json", *FAST]
-    assert main([*arguments, "--methods", "cross-entropy"]) == 0
-    first = json.loads((files / "masks-x.json").read_text())
-    assert main([*arguments, "--methods", "cross-entropy,seal-margin"]) == 0
-    content = json.loads((files / "masks-x.json").read_text())
-    assert content["runs"][:2] == first["runs"]
-    assert len(content["runs"]) == 4
-    cells = ResultsFile(files / "masks-x.json", content["setting"], content["setting"]["model"]).cells
-    row = summarise_ratios(cells, percents=())[1]
-    runs = [run for run in content["runs"] if run["method"] == "seal-margin"]
-    assert row["chosen"] == [100 * run["score"]["chosen"] for run in runs]
-    assert row["difference"].low <= row["difference"].mean <= row["difference"].high
-    section = mask_section(files / "masks-x.json")
-    assert "| seal-margin |" in section
-    assert "near-duplicate" in section
-    assert main([*arguments, "--methods", "cross-entropy,nothing"]) == 2
-    assert main([*arguments, "--methods", "cross-entropy", "--model.crop", "12"]) == 2
-    assert "another model" in capsys.readouterr().err
-    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "whole"]) == 0
-    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "hole"]) == 2
-    assert "whole" in capsys.readouterr().err
-    assert main([*arguments, "--methods", "cross-entropy", "--protocol", "dvn"]) == 2  # another crop than the file's
-
-
 def test_near_duplicates(files, capsys):
     assert main(["masks", "duplicates", "set"]) == 0
     assert "0 pairs" in capsys.readouterr().out
@@ -130,12 +102,6 @@ def test_near_duplicates(files, capsys):
     out = capsys.readouterr().out
     assert "1 pairs, 1 of them across parts" in out
     assert source.stem in out
-    assert main(["masks", "compare", "set", "--methods", "cross-entropy", "--seeds", "1", "--json", "m.json", *FAST]) == 0
-    content = json.loads((files / "m.json").read_text())
-    assert content["setting"]["duplicates"] == [target.stem]
-    run = content["runs"][0]
-    rows = np.load(files / "m.rows.npz")["cross-entropy/0/chosen"]
-    assert run["without"] == pytest.approx(rows[1:, 0].mean(), abs=1e-6)
 
 
 def test_errors(files, capsys):

@@ -40,13 +40,7 @@ COMMANDS = {
     "found/0003.png": ["masks", "predict", "s", "p/images", "--out", "found"],
     "se.json": ["masks", "evaluate", "s", "p", "--json", "se.json"],
     "x.png": ["masks", "picture", "s", "p", "--out", "x.png"],
-    "an/singular.json": ["analyse", "singular", "--out", "an"],
-    "an2/singular.png": ["analyse", "singular", "--out", "an2"],
-    "an/measurements.png": ["analyse", "measurements", "m", "mine.npz", "--out", "an"],
-    "best.json": ["tune", "mine.npz", "--method", "mlp", "--trials", "1", "--json", "best.json", "--model.max_iter", "1"],
     "demo-output/results.json": ["demo"],
-    "c.json": ["compare", "mine.npz", "--json", "c.json"],
-    "c.rows.npz": ["compare", "mine.npz", "--json", "c.json"],
 }
 
 
@@ -77,7 +71,7 @@ def test_it_is_written_over_where_that_is_said(name, folder, monkeypatch):
 def test_figures_of_the_same_command_are_renewed(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     for _ in range(2):
-        for name in ("d.json", "e.json", "an/singular.json"):
+        for name in ("d.json", "e.json"):
             assert main(COMMANDS[name]) == 0, capsys.readouterr().err
     (folder / "d.json").rename(folder / "e.json")
     assert main(COMMANDS["e.json"]) == 2

@@ -1,6 +1,5 @@
 """Options, and files of them."""
 
-import json
 import re
 
 import pytest
@@ -8,9 +7,10 @@ import pytest
 from enstruct.cli.main import main
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
-from enstruct.estimators import EnergyMultiLabelClassifier, EnergySequenceTagger
+from enstruct.estimators import EnergySequenceTagger
 
 TRAIN = ["train", "mine.npz", "--out", "model"]
+
 SMALL = "max_iter: 1\nhidden: 8\n"
 
 
@@ -33,25 +33,6 @@ def refused(arguments, capsys):
     return said
 
 
-def test_parameters_of_the_model_from_a_file(files, capsys):
-    assert main([*TRAIN, "--model", "sub/m.yaml", "--model.layers", "1"]) == 0
-    model = EnergyMultiLabelClassifier.load("model")
-    assert (model.max_iter, model.hidden, model.layers) == (1, 8, 1)
-    (files / "sub" / "c.yaml").write_text("data: mine.npz\nout: other\nmodel: m.yaml\n")  # beside it
-    assert main(["train", "--config", "sub/c.yaml"]) == 0
-    assert EnergyMultiLabelClassifier.load("other").hidden == 8
-    compared = ["compare", "mine.npz", "--methods", "mlp", "--seeds", "1", "--json", "c.json"]
-    assert main([*compared, "--model", "sub/m.yaml"]) == 0
-    assert main([*compared, "--model.max_iter", "1", "--model.hidden", "8"]) == 0, capsys.readouterr().err
-    assert "__path__" not in json.loads((files / "c.json").read_text())["setting"]["model"]
-
-
-def test_parameters_of_a_tagger_from_a_file(files):
-    (files / "a.conll").write_text("a X\nb Y\n\n" * 12)
-    assert main(["tags", "train", "a.conll", "--out", "t", "--model", "sub/m.yaml"]) == 0
-    assert EnergySequenceTagger.load("t").max_iter == 1
-
-
 DAMAGED = {
     "nested": ("seed: " + "[" * 50_000 + "]" * 50_000, "nested more than 20 deep"),
     "of itself": ("drop: &a [*a]", "nested more than 20 deep"),
@@ -71,6 +52,12 @@ DAMAGED = {
 }
 
 
+def test_parameters_of_a_tagger_from_a_file(files):
+    (files / "a.conll").write_text("a X\nb Y\n\n" * 12)
+    assert main(["tags", "train", "a.conll", "--out", "t", "--model", "sub/m.yaml"]) == 0
+    assert EnergySequenceTagger.load("t").max_iter == 1
+
+
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_files_of_options_that_are_none(kind, files, capsys):
     text, message = DAMAGED[kind]
@@ -79,14 +66,6 @@ def test_files_of_options_that_are_none(kind, files, capsys):
     assert "c.yaml" in said
     assert message in said
     assert not (files / "model").exists()
-
-
-def test_a_file_of_parameters_that_is_none(files, capsys):
-    (files / "m.yaml").write_text("hiden: 8")
-    for command in (TRAIN, ["masks", "train", "p", "--out", "m"], ["analyse", "starts", "mine.npz"]):
-        assert "m.yaml: there is no option model.hiden" in refused([*command, "--model", "m.yaml"], capsys)
-    for name in ("mine.npz", ".", "nowhere.yaml"):
-        assert f"{name} is no file of options" in refused([*TRAIN, "--model", name], capsys)
 
 
 def test_references_within_a_file_of_options_are_yaml(files):
@@ -105,17 +84,10 @@ def test_values_of_any_length(option, files, capsys):
 def test_seeds_that_no_generator_takes(seed, files, capsys):
     for command in (
         [*TRAIN, "--seed"],
-        ["compare", "mine.npz", "--split_seed"],
-        ["tune", "mine.npz", "--split_seed"],
         ["data", "pictures", "p", "--seed"],
         ["masks", "duplicates", "p", "--split_seed"],
-        ["tags", "compare", "a.conll", "--split_seed"],
     ):
         assert "seed: " in refused([*command, seed], capsys)
-
-
-def test_the_largest_seed(files):
-    assert main(["compare", "mine.npz", "--seeds", "1", "--methods", "low-rank", "--split_seed", "4294967295"]) == 0
 
 
 def test_a_share_that_leaves_nothing_to_train_on(files, capsys):

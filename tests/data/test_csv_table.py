@@ -185,7 +185,6 @@ def test_from_training_to_prediction(write, tmp_path, monkeypatch, capsys, block
     (tmp_path / "bare.csv").write_text("\n".join(bare), "utf-8")
     assert main(["predict", "m", "bare.csv", "--unlabelled", "--out", "without.txt"]) == 0
     assert (tmp_path / "with.txt").read_text() == (tmp_path / "without.txt").read_text()
-    assert main(["compare", "train.csv", "--labels", "tags", "--methods", "binary-relevance", "--seeds", "1"]) == 0
     capsys.readouterr()
     assert main(["train", "train.csv", "--out", "m"]) == 2
     assert "which columns are labels" in capsys.readouterr().err

@@ -9,13 +9,13 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.damage import with_wrong_bytes
 
 from enstruct.data.dataset import MOST_COLUMNS, Dataset, most_columns
 from enstruct.data.load import load, read_file
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, ParseError
-from tests.damage import with_wrong_bytes
 
 
 def write(tmp_path, text, name="file.svm"):

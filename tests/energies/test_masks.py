@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.spaces.test_masks import every_mask
 
 from enstruct.encoders import FCN
 from enstruct.energies import EnergySpec, build_energy
@@ -12,7 +13,6 @@ from enstruct.energies.potts import PottsEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference import Inference, MirrorDescent, ProjectedGradient, minimise
 from enstruct.spaces import MaskSpace
-from tests.spaces.test_masks import every_mask
 
 
 @pytest.fixture

@@ -5,11 +5,13 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import NotFittedError
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.synthetic import ellipses
 from enstruct.decisions import choose
+from enstruct.randomness import generator, redirected, seeded
 from enstruct.training.callbacks import Callback
 
 WORDS = [["in", "Rome", f"w{i}"] for i in range(30)]
@@ -153,3 +155,24 @@ def test_a_further_call_of_partial_fit_that_fails_leaves_the_history(blocks, mon
     model.partial_fit(blocks.X, blocks.Y)
     assert len(history) == 1
     assert len(model.history_) == 2
+
+
+def test_blocks_of_torch_that_were_cut_short_are_left(blocks, monkeypatch):
+    """Ctrl-C within the end of ``torch.no_grad()``, or of a mode, would leave every later fit without gradients."""
+
+    def cut(*args, **kwargs):
+        torch.no_grad().__enter__()
+        torch.device("meta").__enter__()
+        seeded(0).__enter__()
+        redirected().__enter__()
+        raise KeyboardInterrupt
+
+    model, given, _ = labels(blocks)
+    with monkeypatch.context() as patch:
+        patch.setattr(EnergyMultiLabelClassifier, "_train", cut)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*given)
+    assert torch.is_grad_enabled()
+    assert torch.zeros(1).device.type == "cpu"
+    assert generator("cpu") is None
+    model.fit(*given)

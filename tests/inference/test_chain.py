@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from tests.spaces.test_tags import every_sequence
 
 from enstruct.energies import ChainEnergy, ConvEnergy, LocalEnergy, SumEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference import Chain, Inference, MirrorDescent, minimise
 from enstruct.inference.chain import chain_potentials, log_partition, marginals
 from enstruct.spaces import TagSpace
-from tests.spaces.test_tags import every_sequence
 
 K, T = 3, 4
 MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]

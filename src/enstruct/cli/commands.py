@@ -1,4 +1,4 @@
-"""``enstruct``: demo, train, predict, evaluate, compare, analyse, data; tags, masks; reproduce, tune.
+"""``enstruct``: demo, train, predict, evaluate, data; tags, masks.
 
 ``enstruct COMMAND --help`` describes each.
 
@@ -15,7 +15,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 
 from enstruct import __version__
-from enstruct.cli import analyse, compare, data, demo, evaluate, masks, predict, reproduce, tags, train, tune
+from enstruct.cli import data, demo, evaluate, masks, predict, tags, train
 from enstruct.cli.main import flush_or_drop
 from enstruct.cli.parser import Parser, shortened
 from enstruct.cli.progress import DownloadBar
@@ -27,20 +27,33 @@ COMMANDS: dict[str, Any] = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
-    "compare": compare,
-    "analyse": analyse,
     "data": data,
     "tags": tags,
     "masks": masks,
-    "reproduce": reproduce,
-    "tune": tune,
 }
 
 
+MOVED = {
+    "compare": "compare",
+    "analyse": "figure",
+    "reproduce": "run",
+    "tune": "tune",
+    "tags compare": "tags compare",
+    "tags light": "tags light",
+    "masks compare": "masks compare",
+}
+"""What enstruct-bench does since 0.2, by its former name here."""
+
+
 def build_parser() -> Parser:
-    parser = Parser(prog="enstruct", description="Structured prediction with a learned loss.", version=__version__)
+    return parser_of("enstruct", "Structured prediction with a learned loss.", COMMANDS)
+
+
+def parser_of(program: str, description: str, commands: dict[str, Any]) -> Parser:
+    """``commands`` : name -> a module with ``parser()``, ``run(options)`` and, for commands of its own, ``add_actions``."""
+    parser = Parser(prog=program, description=description, version=__version__)
     subcommands = parser.add_subcommands(dest="command", required=True)
-    for name, module in COMMANDS.items():
+    for name, module in commands.items():
         command = module.parser()
         subcommands.add_subcommand(name, command, help=(module.__doc__ or "").split("\n", 1)[0])
         if hasattr(module, "add_actions"):  # jsonargparse wants levels added from the top
@@ -49,13 +62,22 @@ def build_parser() -> Parser:
 
 
 def run(arguments: list[str] | None = None) -> int:
+    """One command of ``enstruct``; see :func:`run_command`."""
+    words = sys.argv[1:] if arguments is None else arguments
+    for name, now in MOVED.items():
+        if words[: name.count(" ") + 1] == name.split():
+            return _refused(f"`enstruct {name}` is `enstruct-bench {now}` since 0.2: pip install enstruct-bench.")
+    return run_command(build_parser(), COMMANDS, arguments)
+
+
+def run_command(parser: Parser, commands: dict[str, Any], arguments: list[str] | None = None) -> int:
     """One command, by default the program's own; 0 done, 2 bad input (one line on stderr), 141 nobody reads any more.
 
     KeyboardInterrupt is for the caller; its notes say what is kept.
     """
     Parser.files.clear()
-    options = build_parser().parse_args(arguments)
-    work: Callable[[Namespace], None] = COMMANDS[options.command].run
+    options = parser.parse_args(arguments)
+    work: Callable[[Namespace], None] = commands[options.command].run
     show_downloads(DownloadBar)
     try:
         work(options[options.command])

@@ -14,12 +14,12 @@ from rich.table import Table
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite, check_figures, check_free
 from enstruct.cli.parser import Parser
-from enstruct.comparison.environment import environment
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive, ellipses
+from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file, write_json
 

@@ -20,13 +20,13 @@ from enstruct.cli.outputs import add_overwrite, check_figures
 from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
-from enstruct.comparison.environment import environment
 from enstruct.data.synthetic import block_exclusive
 from enstruct.energies import EnergySpec
+from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import write_json
 from enstruct.metrics import example_f1
-from enstruct.reports.plots import measurement_matrix
+from enstruct.plots.labels import measurement_matrix
 
 METHODS: dict[str, dict[str, Any]] = {
     "binary-relevance": {},

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 ENDS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
@@ -19,17 +20,17 @@ class Terminated(KeyboardInterrupt):
     """By SIGTERM: whatever cleans up after Ctrl-C cleans up after it."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.commands") -> int:
     """One command; returns the exit code.
 
     ``arguments`` : without the program's name. None for those the program was called with; signals are handled then too.
+    ``commands`` : the module whose ``run`` does the work, imported here.
     """
     if arguments is None:
         # while modules are imported nothing is at work that would have to clean up, and an exception could get lost in a callback
         _on_signals(_leave)
     try:
-        from enstruct.cli.commands import run
-
+        run = import_module(commands).run
         if arguments is None:
             _on_signals(_interrupt)
         return run(None if arguments is None else list(arguments))

@@ -15,7 +15,6 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.cli import masks_compare
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import same_source
 from enstruct.cli.outputs import add_overwrite, check_figures, check_free
@@ -35,8 +34,19 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import replace_file, write_json
 from enstruct.mask_metrics import MASK_METRICS, class_iou
-from enstruct.reports.mask_plots import segmentation_picture
+from enstruct.plots.masks import segmentation_picture
 from enstruct.tag_metrics import ratio
+
+NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "verbose", "callbacks"}
+
+
+def add_pictures(p: Parser) -> None:
+    p.add_argument("data", type=str, help="DATA: weizmann32, or a folder with images and masks (or with parts of such)")
+
+
+def add_segmenter(p: Parser, skip: set[str]) -> None:
+    """Every parameter of the segmenter as ``--model.NAME``."""
+    p.add_class_arguments(EnergySegmenter, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
 def parser() -> Parser:
@@ -46,11 +56,11 @@ def parser() -> Parser:
 def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
     train = shared.new_parser("Train a segmenter and save it. Ctrl-C leaves OUT.checkpoint; --resume goes on from there.")
-    masks_compare.add_pictures(train)
+    add_pictures(train)
     train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     train.add_argument("--seed", type=shared.Seed, default=0)
-    masks_compare.add_segmenter(train, skip={"random_state"})
+    add_segmenter(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser("Write a mask for every image of a folder, as PNG in the values of the training masks.")
     _add_model(predict)
@@ -64,11 +74,8 @@ def add_actions(p: Parser) -> None:
     evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     add_overwrite(evaluate)
     actions.add_subcommand("evaluate", evaluate)
-    compare = shared.new_parser(masks_compare.__doc__ or "")
-    masks_compare.add_options(compare)
-    actions.add_subcommand("compare", compare)
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
-    masks_compare.add_pictures(duplicates)
+    add_pictures(duplicates)
     duplicates.add_argument("--similarity", type=float, default=0.99, help="correlation of small grey versions")
     duplicates.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     actions.add_subcommand("duplicates", duplicates)
@@ -84,7 +91,7 @@ def add_actions(p: Parser) -> None:
 
 def _add_model(p: Parser) -> None:
     p.add_argument("model", type=Path, help="folder written by `enstruct masks train`")
-    masks_compare.add_pictures(p)
+    add_pictures(p)
     p.add_argument("--part", type=str, default="test", help="of a set with parts")
 
 
@@ -93,7 +100,6 @@ def run(options: Namespace) -> None:
         "train": _train,
         "predict": _predict,
         "evaluate": _evaluate,
-        "compare": masks_compare.run,
         "duplicates": _duplicates,
         "picture": _picture,
     }

@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli import tags_compare, tags_light
 from enstruct.cli.inputs import same_source
 from enstruct.cli.outputs import add_overwrite, check_figures, check_free, check_names
 from enstruct.cli.parser import Parser
@@ -30,10 +29,25 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json, write_text
 from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.methods import get_method
+from enstruct.plots.tags import probabilities_picture, transitions_picture
 from enstruct.records import fits
-from enstruct.reports.tag_plots import probabilities_picture, transitions_picture
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
+
+NOT_ON_THE_COMMAND_LINE = {"encoder", "energy_network", "initial", "warm_start", "verbose", "callbacks"}
+
+
+def add_tagged(p: Parser, part: bool = False) -> None:
+    p.add_argument("data", type=str, help="DATA: conll2003, twitter_pos, cora, or a file")
+    if part:
+        p.add_argument("--part", type=str, default=None, help="of a named set (default: test, or the whole where that is all)")
+    else:
+        p.add_argument("--columns", type=list[int], default=[], help="further CoNLL columns as features, as [1,2]")
+
+
+def add_tagger(p: Parser, skip: set[str]) -> None:
+    """Every parameter of the tagger as ``--model.NAME``."""
+    p.add_class_arguments(EnergySequenceTagger, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
 def parser() -> Parser:
@@ -43,14 +57,14 @@ def parser() -> Parser:
 def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
     train = shared.new_parser("Train a tagger and save it. Ctrl-C leaves OUT.checkpoint; --resume goes on from there.")
-    tags_compare.add_tagged(train)
+    add_tagged(train)
     train.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     train.add_argument("--validation", type=str, default=None, help="a file for early stopping (default: a part is held out)")
     train.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     train.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
     train.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     train.add_argument("--seed", type=shared.Seed, default=0)
-    tags_compare.add_tagger(train, skip={"random_state"})
+    add_tagger(train, skip={"random_state"})
     actions.add_subcommand("train", train)
     predict = shared.new_parser(
         "Tag the sentences of a file. Out come CoNLL columns, inline tags for references, or JSON lines (--spans). Tags that "
@@ -68,12 +82,6 @@ def add_actions(p: Parser) -> None:
     evaluate.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     add_overwrite(evaluate)
     actions.add_subcommand("evaluate", evaluate)
-    compare = shared.new_parser(tags_compare.__doc__ or "")
-    tags_compare.add_options(compare)
-    actions.add_subcommand("compare", compare)
-    light = shared.new_parser(tags_light.__doc__ or "")
-    tags_light.add_options(light)
-    actions.add_subcommand("light", light)
     picture = shared.new_parser("Draw the learned energy of each pair of tags, and a sentence with its tags' probabilities.")
     _add_model(picture)
     picture.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
@@ -84,7 +92,7 @@ def add_actions(p: Parser) -> None:
 
 def _add_model(p: Parser) -> None:
     p.add_argument("model", type=Path, help="folder written by `enstruct tags train`")
-    tags_compare.add_tagged(p, part=True)
+    add_tagged(p, part=True)
 
 
 def run(options: Namespace) -> None:
@@ -92,8 +100,6 @@ def run(options: Namespace) -> None:
         "train": _train,
         "predict": _predict,
         "evaluate": _evaluate,
-        "compare": tags_compare.run,
-        "light": tags_light.run,
         "picture": _picture,
     }
     actions[options.action](options[options.action])

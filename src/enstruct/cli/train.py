@@ -18,6 +18,7 @@ from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.cli.training import resumable, say_what_is_idle
+from enstruct.cli.tuned import Tuned
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import load
@@ -25,7 +26,6 @@ from enstruct.errors import ConfigError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import changed
 from enstruct.training.callbacks import Callback
-from enstruct.tuning.results import Tuned
 
 
 def parser() -> Parser:
@@ -34,7 +34,7 @@ def parser() -> Parser:
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
     p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
     p.add_argument("--seed", type=shared.Seed, default=0)
-    p.add_argument("--tuned", type=Path, default=None, help="settings of the method, as `enstruct tune --json` wrote them")
+    p.add_argument("--tuned", type=Path, default=None, help="settings of the method, as `enstruct-bench tune --json` wrote them")
     p.add_argument("--auto", type=float, default=None, help="minutes to choose and average in; --model.method is left aside")
     shared.add_model(p, skip={"random_state"})
     return p

@@ -316,7 +316,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         fraction, n = self.validation_fraction, len(rows)
         train, held = holdout(rows.Y, fraction, seed) if ceil(fraction * n) < n else (np.arange(0), np.arange(n))
         if not len(train) or not len(held):
-            raise DataError(f"{n} distinct rows are too few to hold out validation_fraction={fraction:g} of them.")
+            raise DataError(
+                f"{n} distinct rows are too few to hold out validation_fraction={fraction:g}: nothing would be left to train on."
+            )
         return rows.take(train), rows.take(held)
 
     def _in_proportion(self, rows: Rows) -> Rows:

@@ -9,7 +9,7 @@ bilevel training is exactly zero. Three ways to let  ∂_z E_y[L(y_1..K)]  throu
 | "straight-through" | y_k, dense | that of y_k + p - stop(p) | yes, unless L is linear in y |
 | "concrete" | sigma((z + logistic noise) / temperature) | the reparametrised one | yes; smaller as the temperature falls |
 
-Bias and variance against the enumerated expectation: `enstruct analyse sample-gradients`. Sources: Williams 1992 with the
+Bias and variance against the enumerated expectation: `enstruct-bench figure sample-gradients`. Sources: Williams 1992 with the
 leave-one-out baseline of Mnih & Rezende 2016; Bengio et al. 2013; Maddison et al. 2017.
 """
 

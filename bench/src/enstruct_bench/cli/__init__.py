@@ -1,0 +1,1 @@
+"""``enstruct-bench``, one module a command."""

@@ -1,0 +1,50 @@
+"""The papers' tables: what each holds, and what is finished of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import Namespace
+from rich.console import Console
+from rich.table import Table as Grid
+
+from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
+from enstruct.errors import DataError
+from enstruct_bench.reproduce.commands import finished, made_elsewhere
+from enstruct_bench.reproduce.store import Store
+from enstruct_bench.reproduce.table import LabelTable
+from enstruct_bench.reproduce.tables import TABLES
+
+
+def parser() -> Parser:
+    p = shared.new_parser(__doc__ or "")
+    p.add_argument("--results", type=Path, default=Path("results/reproduce"), help="folder of finished runs")
+    return p
+
+
+def run(options: Namespace) -> None:
+    results = options.results
+    grid = Grid("table", "what", "published as", "data sets or parts", "finished runs")
+    for table in TABLES.values():
+        if isinstance(table, LabelTable):
+            parts = ", ".join(table.datasets)
+            done = _finished(results, table)
+        else:
+            parts = ", ".join(table.parts) or "absent: " + ", ".join(table.absent)
+            done = ", ".join(_told(results.parent, part) for part in table.parts if finished(results.parent, part)) or "–"
+        grid.add_row(table.name, table.title, table.published_as, parts, done)
+    Console(width=200).print(grid)
+
+
+def _told(results: Path, part: str) -> str:
+    return part + (" (on another machine or version)" if made_elsewhere(results, part) else "")
+
+
+def _finished(results: Path, table: LabelTable) -> str:
+    """How many runs, and how many of other places; a damaged file does not keep the other tables from being listed."""
+    try:
+        store = Store(results, table.name)
+        return str(len(store.runs)) + (f" ({len(store.elsewhere)} kept apart)" if store.elsewhere else "")
+    except DataError as error:
+        return f"damaged: {error}"

@@ -1,0 +1,181 @@
+"""The file that the cells of a comparison are kept in, each as soon as it is finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.environment import FORMER_PROCESSOR, present_commit
+from enstruct.errors import DataError
+from enstruct.files import load_arrays, replace_file, write_json
+from enstruct.records import Shape, read_record
+from enstruct.workplaces import locked
+
+
+@dataclass
+class Cell:
+    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
+
+    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
+    """
+
+    record: dict[str, Any]
+    rows: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the cells of one command's comparisons hold, so that a file is known to be whole before any of it is used.
+
+    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of; an array
+    (rows,), or (rows, 2) of ``counts``. None of ``rules``: any.
+    """
+
+    record: Mapping[str, Shape] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    counts: bool = False
+
+
+ANY = Kind()
+SETTING: Shape = {
+    "model?": {"metric?": (str, None)},
+    "environment?": dict,
+    "rows?": {str: int},
+    "content?": object,
+    "split?": str,
+}
+
+
+def is_folds(setting: dict[str, Any]) -> bool:
+    """Of a results file: whether its seeds are folds of a cross-validation."""
+    return str(setting.get("split", "auto")).endswith("-fold")
+
+
+def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """``np.savez_compressed`` to exactly this path."""
+    with open(path, "wb") as file:  # a name would get .npz appended
+        np.savez_compressed(file, **arrays)
+
+
+class ResultsFile:
+    """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
+
+    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
+    ``defaults`` are the model's parameters for those younger than the file. ``setting["content"]`` tells data of one name apart
+    (:func:`~enstruct.data.fingerprint.fingerprint`).
+    """
+
+    def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> None:
+        self.kind, self.path, self.rows_path = kind, path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
+        self.defaults = json.loads(json.dumps(defaults))
+        self.setting = json.loads(json.dumps(setting))
+        self.cells: dict[tuple[str, int], Cell] = {}
+        if path.exists():
+            self._read()
+
+    @classmethod
+    def to_add_to(cls, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> ResultsFile:
+        """SaveError where nothing can be written, DataError for scores of other runs in its place, before anything is run."""
+        found = cls(path, setting, defaults, kind)
+        with found._locked():
+            if found.rows_path.exists() and not path.exists():
+                raise DataError(
+                    f"{found.rows_path} is there without {path.name}, and would be replaced: move it, or put both back."
+                )
+            return found
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(self.path.with_name(f".{self.path.name}.lock"))
+
+    def _read(self) -> None:
+        shape = {"setting": SETTING, "runs": [{"method": str, "seed": int, **self.kind.record}]}
+        content = read_record(
+            self.path, shape, "not a results file of enstruct-bench compare"
+        )  # before the arrays, which are replaced first
+        try:
+            arrays = load_arrays(self.rows_path)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.rows_path}, the scores of {self.path.name}, cannot be read ({error}): put both back."
+            ) from error
+        found = self._as_now(content["setting"])
+        records = {(record["method"], record["seed"]): record for record in content["runs"]}
+        if found != self.setting:
+            raise DataError(
+                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
+            )
+        for (method, seed), record in records.items():
+            key = f"{method}/{seed}/"
+            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
+            if not rows:
+                raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
+            self.cells.setdefault((method, seed), Cell(record, rows))
+        self._check_scores()
+
+    def _check_scores(self) -> None:
+        """DataError for scores that cannot be held against each other."""
+        lengths: dict[int, int] = {}
+        for (method, seed), cell in self.cells.items():
+            for rule in self.kind.rules:
+                scores = cell.rows.get(rule, np.empty(0))
+                known = lengths.setdefault(seed if is_folds(self.setting) else 0, len(scores) if scores.ndim else 0)
+                if not known or scores.shape != ((known, 2) if self.kind.counts else (known,)) or scores.dtype.kind not in "fiu":
+                    raise DataError(
+                        f"{self.rows_path} has no scores for {method}, seed {seed}, {rule}, or not of {known} rows as others: "
+                        "put a copy of it back, or move it and its .json away."
+                    )
+
+    def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """With what earlier versions did not write: parameters had their defaults, and the data are taken for these."""
+        found = dict(setting)
+        if "model" in found and "model" in self.setting:
+            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
+            found["model"] = {**found["model"], **young}
+        if "environment" in found and "processor" in self.setting.get("environment", {}):
+            found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
+        for name in {"content", "tables"} & self.setting.keys():
+            found.setdefault(name, self.setting[name])
+        return found
+
+    def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
+        """The stored cell, here or by another process, or ``work()``, stored at once with the commit it ran from."""
+        if (method, seed) not in self.cells and self.path.exists():
+            self._read()
+        if (method, seed) not in self.cells:
+            commit = present_commit(Path(__file__).parents[1])
+            self.cells[method, seed] = work()
+            self.cells[method, seed].record["commit"] = commit
+            self.write()
+        return self.cells[method, seed]
+
+    def write(self) -> None:
+        """What is here and what others have added."""
+        with self._locked():
+            if self.path.exists():
+                self._read()
+            self._write()
+
+    def _write(self) -> None:
+        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
+        content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
+        replace_file(self.rows_path, lambda part: save_arrays(part, rows))
+        write_json(self.path, content)
+
+
+def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
+    """Of settings: "environment.cores (2 there, 8 here)"."""
+    found: list[str] = []
+    for key in sorted({*there, *here}):
+        a, b = there.get(key), here.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
+    return found

@@ -1,0 +1,147 @@
+"""Sections of the results page for searches and trials on validation rows, the ablation behind `auto`, peers, and couplings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from enstruct.cli.tuned import TITLES, summary_row
+from enstruct_bench.comparison.summary import interval, mean_and_deviation
+from enstruct_bench.reports.markdown import markdown_table, where_it_ran
+
+SEARCH_TITLES = (
+    "setting",
+    "seed",
+    "F1 @0.5",
+    "F1 tuned",
+    "F1 best rule",
+    "epochs",
+    "implicit / explicit",
+    "solver failed",
+    "fit s",
+)
+
+
+SHOWN_AVERAGES = 6
+
+
+def search_section(path: Path) -> str:
+    """A file of :mod:`enstruct_bench.tuning.search_implicit`: validation rows chose and scored, so rows compare
+    with each other alone."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"## Search on {content['data']}'s validation rows (`{path.name}`)",
+        "",
+        f"At most {content['epochs']} epochs a fit; the validation rows chose the epoch and the rule too. "
+        f"{where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(SEARCH_TITLES, [_search_row(name, fit) for name, fit in content["fits"].items()]),
+    ]
+    return "\n".join(lines)
+
+
+def trials_section(path: Path) -> str:
+    """A file of ``enstruct-bench tune --json``: the best of each method's trials."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    compared = path.with_name(f"compare-tuned-{path.name.removeprefix('tune-')}")
+    tested = f" What they give on test rows: `{compared.name}`." if compared.is_file() else ""
+    lines = [
+        f"## Trials on {content['data']} (`{path.name}`)",
+        "",
+        f"The best {content['best'][0]['metric']} of each method on validation rows, under its best decision rule, with the "
+        f"settings that had it.{tested} {where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(TITLES, [summary_row(best) for best in content["best"]]),
+    ]
+    return "\n".join(lines)
+
+
+def _search_row(key: str, fit: dict[str, Any]) -> tuple[str, ...]:
+    name, seed = key.split(" / seed ")
+    scores = (f"{100 * fit[score]:.2f}" for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
+    ratio = "–" if fit["implicit_ratio"] is None else f"{fit['implicit_ratio']:.3g}"
+    failed = "–" if fit["implicit_ratio"] is None else f"{100 * fit['solver_failed']:.0f}%"
+    return (name, seed, *scores, str(fit["epochs"]), ratio, failed, f"{fit['seconds']:.0f}")
+
+
+def cost_section(path: Path) -> str:
+    """The file of :mod:`enstruct_bench.costs.bilevel_step`."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    flops = content["gflop"]
+    lines = [
+        f"## Cost of a batch under each coupling (`{path.name}`)",
+        "",
+        f"bibtex's shape, batch 32, on an idle machine. A Hessian product at batch 128, dense: {flops['product']:.2f} GFLOP, "
+        f"a gradient {flops['gradient']:.2f}. {where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(
+            ("method", "coupling", "ms", "times alternating"),
+            [
+                (row["method"], row["coupling"], f"{1e3 * row['step']:.1f}", f"{row['times_alternating']:.2f}")
+                for row in content["rows"]
+            ],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def ablation_section(path: Path) -> str:
+    """The file of :mod:`enstruct_bench.tuning.ablate_auto`: methods alone, the average of their seeds, averages of
+    several methods."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"## What to average: methods alone and together (`{path.name}`)",
+        "",
+        "Example-F1 on test rows under the rule chosen on validation rows. Averaged: mean marginals of a method's fits. Δ: to "
+        f"the average of cross-entropy's, 95% by bootstrap over test rows. {where_it_ran(content['environment'])}",
+        "",
+    ]
+    for name, found in content["sets"].items():
+        averages = {tuple(line["members"]): line for line in found["averages"]}
+        sizes = ", ".join(f"{part} {n}" for part, n in found["rows"].items())
+        lines += [f"### {name}: {sizes}", ""]
+        alone = [_alone(setting, fits, averages[setting,]) for setting, fits in found["alone"].items()]
+        lines += markdown_table(("method", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
+        mixes = [line for line in found["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
+        lines += [f"The {len(mixes)} averages of several methods that score highest on validation rows:", ""]
+        lines += markdown_table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
+    return "\n".join(lines)
+
+
+def _alone(name: str, fits: dict[str, Any], average: dict[str, Any]) -> tuple[str, ...]:
+    seconds = sum(run["seconds"] for run in fits["runs"]) / len(fits["runs"])
+    alone = mean_and_deviation([100 * run["test_f1"][run["rule"]] for run in fits["runs"]])
+    return (name, str(len(fits["runs"])), alone, f"{100 * average['test']:.2f}", _gain(average), f"{seconds:.0f}")
+
+
+def _mix(line: dict[str, Any]) -> tuple[str, ...]:
+    return (", ".join(line["members"]), f"{100 * line['validation']:.2f}", f"{100 * line['test']:.2f}", _gain(line))
+
+
+def _gain(line: dict[str, Any]) -> str:
+    return "–" if line["gain"] is None else interval(line["gain"])
+
+
+def peers_section(path: Path) -> str:
+    """A file of :mod:`enstruct_bench.costs.peers`."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            f"{found['fit_seconds']:.1f}",
+            f"{found['predict_seconds']:.2f}",
+            f"{100 * found['f1_own_decision']:.1f}",
+            f"{100 * found['f1_best_rule']:.1f} ({found['rule']})",
+        )
+        for name, found in content["lines"].items()
+    ]
+    lines = [
+        f"## Peers on {content['data']} (`{path.name}`)",
+        "",
+        f"One fit each, seed 0; best rule: our decision rules, fitted on validation rows for all alike. "
+        f"{where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,255 @@
+"""Finished runs of a table: ``TABLE.jsonl``, one JSON line a run, and ``TABLE.rows.npz``, the score of each of its test rows.
+
+A line holds table, dataset, protocol, method, seed, settings, parameters (defaults too), environment (versions, machine), commit,
+updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
+neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
+machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
+version. A run whose training diverged has a line that says so under "diverged", and no scores; it is not repeated while settings
+and defaults are what they were. Several processes may add to a table. A line cut short by an interruption is
+dropped, with a warning, and its run made again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.errors import DataError
+from enstruct.files import load_arrays, replace_file, write_text
+from enstruct.records import Shape, parsed
+from enstruct.workplaces import locked
+from enstruct_bench.comparison.results_file import Cell, save_arrays
+from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
+
+log = logging.getLogger("enstruct")
+Where = tuple[str, ...]
+ATTEMPTS = 5
+SCORES: Shape = {str: float}
+LINE: Shape = {
+    "dataset": str,
+    "protocol": frozenset(PROTOCOLS),
+    "method": str,
+    "seed": int,
+    "settings": dict,
+    "environment": {"processor?": str, str: object},
+    "parameters?": dict,
+    "commit?": (str, None),
+    "diverged?": str,
+    "decision?": str,
+    "example_f1?": SCORES,
+    "hamming?": SCORES,
+    "candidate_f1?": SCORES,
+    "members?": [str],
+    "answer?": str,
+    "fit_seconds?": float,
+    "seconds?": float,
+    "test_rows?": int,
+    "validation_score?": (float, None),
+}
+"""Of a line (:mod:`enstruct.records`): what everything that reads it goes by."""
+SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
+"""What runs must share to stand in one table, since figures depend on it; and the processor, named where it is another than that
+of all runs from before it was recorded. The number of threads is recorded alone: but for what is done within minutes, figures do
+not depend on it."""
+
+
+class _TornError(Exception):
+    """The line of this number has no scores."""
+
+
+class Key(NamedTuple):
+    dataset: str
+    protocol: Protocol
+    method: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.protocol} {self.method} seed {self.seed}"
+
+
+@dataclass
+class Run:
+    line: dict[str, Any]
+    rows: dict[str, NDArray[np.float64]]
+
+    @property
+    def key(self) -> Key:
+        return Key(*(self.line[name] for name in Key._fields))
+
+    @property
+    def where(self) -> Where:
+        return whereabouts(self.line["environment"])
+
+
+def whereabouts(env: dict[str, Any]) -> Where:
+    """Of an environment, what decides whether runs stand in one table."""
+    processor = env.get("processor", FORMER_PROCESSOR)
+    return (*(str(env.get(name)) for name in SAME), *(() if processor == FORMER_PROCESSOR else (f"processor {processor}",)))
+
+
+def parts_of(where: Where) -> dict[str, str]:
+    """By their names, the processor always among them."""
+    processor = " ".join(where[len(SAME) :]).removeprefix("processor ")
+    return {**dict(zip(SAME, where, strict=False)), "processor": processor or FORMER_PROCESSOR}
+
+
+def stores_of(folder: Path, table: str) -> list[Store]:
+    """One for each version and machine that runs of the table come from, that of most runs first; none without runs."""
+    found = Store(folder, table, where=("every",))
+    runs = Counter(run.where for run in (*found.elsewhere, *found.without_scores))
+    return [Store(folder, table, where) for where, _ in runs.most_common()]
+
+
+class Store:
+    """``runs`` of this version and machine (or of ``where``), ``elsewhere`` those of others; ``diverged`` has no scores."""
+
+    def __init__(self, folder: Path, table: str, where: Where | None = None) -> None:
+        self.path, self.rows_path = folder / f"{table}.jsonl", folder / f"{table}.rows.npz"
+        self.table = table
+        self.where = where or whereabouts(environment())
+        self._said: set[int] = set()  # lines cut short; not once for every time that the file is read
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the files again: another process may have finished runs. DataError for damaged ones."""
+        for attempt in range(ATTEMPTS):  # a writer may have been between the two files
+            self.runs: dict[Key, Run] = {}
+            self.elsewhere: list[Run] = []
+            self.without_scores: list[Run] = []
+            try:
+                if self.path.exists():
+                    self._read()
+                return
+            except _TornError as error:
+                if attempt + 1 == ATTEMPTS:
+                    raise DataError(
+                        f"{self.path}, line {error} has no scores in {self.rows_path.name}: the files are not of one time. Take "
+                        "that line out, and its run is made again."
+                    ) from error
+                time.sleep(0.1)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        if not self.rows_path.exists():
+            raise DataError(f"{self.path.name} is there without {self.rows_path.name}, the scores of its test rows: put it back.")
+        try:
+            return load_arrays(self.rows_path)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.rows_path} is damaged ({error}): put a copy of it back (git checkout, where git has it). Without "
+                f"one move it and {self.path.name} away; their runs are made again."
+            ) from error
+
+    def _read(self) -> None:
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")  # before the arrays, which a writer replaces first
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read ({error}).") from error
+        lines = text.rstrip().splitlines()
+        arrays = self._arrays()
+        for number, written in enumerate(lines, 1):
+            try:
+                line = parsed(written, LINE)
+            except ValueError as error:
+                if number == len(lines) and isinstance(error, json.JSONDecodeError):
+                    if number not in self._said:
+                        log.warning("%s, line %d was cut short: that run is made again", self.path, number)
+                    self._said.add(number)
+                    continue
+                raise DataError(
+                    f"{self.path}, line {number} is no run of enstruct-bench run ({error}): put a copy of the file back, or "
+                    "take that line out, and its run is made again."
+                ) from error
+            prefix = _prefix(line)
+            rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
+            if "diverged" in line:
+                self.without_scores.append(Run(line, {}))
+                continue
+            if not rows:
+                raise _TornError(number)
+            self._keep(Run(line, rows))
+
+    def _keep(self, run: Run) -> None:
+        if run.where == self.where:
+            self.runs[run.key] = run
+        else:
+            self.elsewhere.append(run)
+
+    @property
+    def diverged(self) -> dict[Key, Run]:
+        """Of ``where``."""
+        return {run.key: run for run in self.without_scores if run.where == self.where}
+
+    def add_diverged(
+        self, key: Key, record: dict[str, Any], settings: dict[str, Any], env: dict[str, Any], commit: str | None
+    ) -> None:
+        """A run that ended without figures, in the place of an earlier one."""
+        run = self.line(key, Cell(record, {}), settings, env, commit)
+        with locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            self.without_scores = [old for old in self.without_scores if (old.key, old.where) != (key, run.where)] + [run]
+            self._write()
+
+    def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
+        """One more finished run, on disk before this returns."""
+        self.add_all([self.line(key, cell, settings, env, commit)])
+
+    def line(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> Run:
+        """A finished cell as a run of this table."""
+        line = {"table": self.table, "settings": settings, "environment": env, "commit": commit, **cell.record, **key._asdict()}
+        return Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()})
+
+    def add_all(self, runs: Iterable[Run]) -> int:
+        """Add what is not there yet to what the files hold by now; returns how many were new."""
+        with locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            known = {(run.key, run.where) for run in (*self.runs.values(), *self.elsewhere)}
+            new = [run for run in runs if (run.key, run.where) not in known]
+            for run in new:
+                self._keep(run)
+            done = {(run.key, run.where) for run in new}
+            self.without_scores = [run for run in self.without_scores if (run.key, run.where) not in done]
+            self._write()
+        return len(new)
+
+    def drop(self, gone: Callable[[Run], bool]) -> None:
+        """Take runs of ``where`` out of the files, as these are by now; those that diverged too."""
+        with locked(self.path.with_suffix(".lock")):
+            self.refresh()
+            kept = {key: run for key, run in self.runs.items() if not gone(run)}
+            without = [run for run in self.without_scores if run.where != self.where or not gone(run)]
+            if len(kept) < len(self.runs) or len(without) < len(self.without_scores):
+                self.runs, self.without_scores = kept, without
+                self._write_lines()  # first, as scores without a line do no harm
+                self._write_scores()
+
+    def _write(self) -> None:
+        """Scores first: a line without them would be a finished run that nobody can compare."""
+        self._write_scores()
+        self._write_lines()
+
+    def _write_scores(self) -> None:
+        every = (*self.runs.values(), *self.elsewhere)
+        arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
+        replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
+
+    def _write_lines(self) -> None:
+        every = (*self.runs.values(), *self.elsewhere, *self.without_scores)
+        ordered = sorted(every, key=lambda run: run.where)  # the same, wherever it is written
+        text = "".join(json.dumps(run.line) + "\n" for run in ordered)
+        write_text(self.path, text)
+
+
+def _prefix(line: dict[str, Any]) -> str:
+    """Of the names of a run's scores. What is not always there comes first: no prefix is the beginning of another."""
+    where = whereabouts(line["environment"])
+    return "/".join([*where[len(SAME) :], *(str(line[name]) for name in Key._fields), *where[: len(SAME)], ""])

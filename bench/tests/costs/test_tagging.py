@@ -1,0 +1,28 @@
+"""The tagging benchmark measures what it says."""
+
+import torch
+
+from enstruct.energies import ChainEnergy
+from enstruct_bench.costs.tagging import loop_over_time, main, sentences
+
+
+def test_it_runs_and_its_loop_is_the_chain_energy():
+    figures = main(["--sentences", "40", "--repetitions", "1"])
+    assert set(figures["tokens_per_second"]) == {
+        "energy-trained tagger, greedy",
+        "energy-trained tagger, legal",
+        "crf, viterbi",
+        "crf, marginals",
+    }
+    assert all(rate > 0 for rate in figures["tokens_per_second"].values())
+    assert figures["viterbi"]["ours"] > 0
+    assert figures["viterbi"]["pytorch-crf"] > 0  # and both found the same paths, or it had not come here
+    term = ChainEnergy(5)
+    y = torch.softmax(torch.randn(2, 3, 6, 5), -1)
+    assert torch.allclose(loop_over_time(term, y), term(None, y), atol=1e-5)
+
+
+def test_sentences_have_the_lengths_of_news():
+    lengths = sentences(3000).X.lengths
+    assert 12 < lengths.mean() < 17
+    assert lengths.max() > 50

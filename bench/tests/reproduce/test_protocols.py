@@ -1,0 +1,130 @@
+"""Published settings, caps and faults of data handling, and that kept figures come out again."""
+
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enstruct.data.load import load_protocol
+from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.inference import ProjectedAdam
+from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.reproduce.protocols import (
+    AS_MANY_AS_PUBLISHED,
+    GENERATED_SHAPES,
+    MOST_UPDATES,
+    capped,
+    load_rows,
+    method_of,
+    reduced,
+    settings,
+)
+from enstruct_bench.reproduce.runner import outdated, plan, run
+from enstruct_bench.reproduce.seal_settings import SEAL_SETTINGS
+from enstruct_bench.reproduce.store import Key, Store
+from enstruct_bench.reproduce.tables import TABLES
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("dataset", SEAL_SETTINGS)
+def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
+    table = TABLES["seal-2"]
+    for method in SEAL_SETTINGS[dataset]:
+        given = settings(table, dataset, "published", method)
+        row = EnergyMultiLabelClassifier(method_of(table, "published", method), **given)._method()
+        assert given["decision"] == "fixed"
+        if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
+            steps = row.coupling
+            assert steps.repeats * steps.energy_steps <= MOST_UPDATES[0]
+            assert steps.repeats * steps.predictor_steps <= MOST_UPDATES[1]
+
+
+def test_the_caps():
+    assert capped("bibtex", "seal-nce", 12, 5) == {"repeats": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-ranking", 9, 10) == {"repeats": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
+    assert capped("bibtex", "seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
+    assert capped("bibtex", "dvn", 1, 0) == {}
+    assert capped("genbase", "seal-nce", 9, 10) == {"repeats": 10, "energy_steps": 9}
+    assert capped("cal500", "seal-margin", 1, 10) == {"first": "predictor", "predictor_steps": 10, "energy_steps": 1}
+    assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 5, "energy_steps": 2}
+
+
+def test_reduced_updates_are_named():
+    assert reduced("expr_FUN", "seal-regression-s") == "9 x 5 to 2 x 5"
+    assert reduced("spo_FUN", "seal-regression-s") is None  # all are made
+    assert reduced("bibtex", "seal-regression") is None  # 9 x 1 is within the caps
+    assert reduced("bibtex", "seal-margin") == "1 x 6 to 1 x 5"
+    assert reduced("bibtex", "spen") is None
+    assert reduced("bookmarks", "seal-nce") is None
+    assert reduced("genbase", "seal-nce") is None
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "extra-trees"])
+def test_what_is_kept_comes_out_again(method, real_data):
+    """If this fails, figures have moved: raise the version, so that old runs are not averaged with new ones."""
+    table, store = TABLES["seal-2"], Store(ROOT / "results" / "reproduce", "seal-2")
+    keys = [key for protocol in table.protocols if (key := Key("cal500", protocol, method, 0)) in store.runs]
+    if not keys:
+        pytest.skip("there are no runs of this version and machine")
+    for key in keys:
+        assert not outdated(table, store.runs[key])
+        given = settings(table, "cal500", key.protocol, method)
+        cell = run_cell(method, load_rows(table, "cal500", key.protocol)[0], 0, given)
+        np.testing.assert_allclose(cell.rows["chosen"], store.runs[key].rows["chosen"], atol=1e-3)
+
+
+def test_published_faults_of_genbase(real_data):
+    right = load_protocol("genbase", "auto")[0]
+    wrong = load_rows(TABLES["seal-2"], "genbase", "published")[0]
+    assert wrong.train.X.shape[1] == right.train.X.shape[1] + 1 == 1186
+    numbers = np.concatenate([part.X[:, 0] for part in wrong.parts().values()])
+    assert sorted(numbers) == list(range(662))
+    assert wrong.train.X[:, 1:].mean() > 0.99  # YES counts as 0
+    assert wrong.train.Y.shape == right.train.Y.shape
+
+
+def test_published_faults_of_fun_sets(real_data):
+    wrong = load_rows(TABLES["seal-2"], "spo_FUN", "published")[0]
+    assert wrong.train.Y.shape[1] == 500
+    assert (wrong.test.Y[:, 0].toarray() == 1).all()
+    given = settings(TABLES["seal-2"], "spo_FUN", "published", "nce")
+    assert given["learn_constant"] is given["standardize"] is True
+
+
+def test_energy_only_rows_are_published_with_their_inference():
+    table = TABLES["seal-2"]
+    for row, steps in (("spen", 20), ("dvn", 30), ("nce", 20)):
+        given = settings(table, "cal500", "published", row)
+        method = EnergyMultiLabelClassifier(method_of(table, "published", row), **given)._method()
+        assert isinstance(method.inference.rule, ProjectedAdam)
+        assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
+        assert given["energy_clip"] == 10
+        assert not any(stage.transplant for stage in method.stages)
+        assert getattr(method.negatives, "dropout", None) is (None if row == "dvn" else True)
+    assert method_of(table, "fair", "spen") == "spen"
+
+
+def test_who_has_expr_fun_runs_it(tmp_path, monkeypatch):
+    folder = tmp_path / "multilabel" / "expr_FUN"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for part in ("train", "valid", "test"):
+        rows = "".join(f"{rng.normal():.3f},{rng.normal():.3f},{rng.choice(['01/02', '03', '01/02@03'])}\n" for _ in range(30))
+        head = "@relation e\n@attribute a numeric\n@attribute b numeric\n@attribute class hierarchical 01,01/02,03\n@data\n"
+        with lzma.open(folder / f"expr_FUN.{part}.arff.xz", "wt") as file:
+            file.write(head + rows)
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    fair, published = (load_rows(TABLES["seal-2"], "expr_FUN", protocol)[0] for protocol in ("fair", "published"))
+    assert (fair.train.Y.shape, published.train.Y.shape) == ((30, 3), (30, 4))  # with a root, as published
+    keys = list(plan(TABLES["seal-2"], ["expr_FUN"], ["fair"], ["binary-relevance"], 1))
+    assert run(TABLES["seal-2"], Store(tmp_path, "seal-2"), keys, None, lambda title: []) == 1
+
+
+def test_generated_rows_have_the_shapes_of_sets_that_are_not_here():
+    parts = load_rows(TABLES["shapes"], "shape-expr_FUN", "fair")[0].parts().values()
+    assert sum(len(part) for part in parts) == 3773
+    assert {(part.X.shape[1], part.Y.shape[1]) for part in parts} == {(561, 500)}
+    assert set(GENERATED_SHAPES) == {name.partition("-")[2] for name in TABLES["shapes"].datasets}

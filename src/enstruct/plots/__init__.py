@@ -1,0 +1,1 @@
+"""Pictures of what was learnt; matplotlib is imported when one is drawn."""

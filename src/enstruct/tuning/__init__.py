@@ -1,1 +1,0 @@
-"""Search for settings, on validation rows only. Needs Optuna: ``pip install enstruct[tune]``."""

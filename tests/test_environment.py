@@ -1,0 +1,29 @@
+"""Where figures come from."""
+
+import subprocess
+
+from enstruct import environment
+from enstruct.environment import present_commit
+
+
+def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
+    """Installed below somebody else's project, it has none."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    file = tmp_path / "library" / "environment.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    (tmp_path / "results.json").write_text("")
+    monkeypatch.setattr(environment, "__file__", str(file))
+    assert present_commit() is None
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "one"], check=True)
+    found = present_commit()
+    assert found is not None
+    assert not found.endswith("-dirty")
+    (tmp_path / "results.json").write_text("changed")  # what it writes is none of its code
+    assert present_commit() == found
+    file.write_text("changed")
+    assert present_commit() == f"{found}-dirty"
+    file.write_text("")
+    assert present_commit(tmp_path / "results.json") == f"{found}-dirty"
