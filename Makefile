@@ -4,19 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests docs bench clean
+.PHONY: demo test lint types layers tests docs bench clean
 
 demo: $(READY)
 	$(BIN)/enstruct demo
 
-test: lint types tests
+test: lint types layers tests
 
 lint: $(READY)
-	$(BIN)/ruff format --check src tests bench examples
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples conftest.py
+	$(BIN)/ruff check src tests bench examples conftest.py
 
 types: $(READY)
 	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
 
 tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

@@ -2,7 +2,7 @@
 
 import json
 
-from enstruct_bench.costs.summary import costs_section
+from enstruct_bench.reports.costs import costs_section
 
 ENV = {
     "enstruct": "1",

@@ -19,7 +19,7 @@ from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.environment import environment
 from enstruct.errors import DataError
-from enstruct_bench.costs.summary import TITLES, elsewhere, lines, measured_in
+from enstruct_bench.reports.costs import TITLES, elsewhere, lines, measured_in
 
 MEASURED = {
     "training_step": "benchmark-step.json",

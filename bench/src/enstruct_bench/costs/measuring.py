@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from enstruct_bench.costs.summary import PRODUCT
-
+PRODUCT = 1024
+"""Rows and columns of the matrices whose product gives the rate that shares are of."""
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 Work = Callable[[], Any]
 

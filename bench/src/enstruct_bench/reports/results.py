@@ -16,8 +16,8 @@ from enstruct.records import read_record
 from enstruct_bench.comparison.results_file import Cell, ResultsFile, is_folds
 from enstruct_bench.comparison.run import label_kind, scored_by
 from enstruct_bench.comparison.summary import DIFFERENCES, formatted, methods_of, spread, summarise, titles
-from enstruct_bench.costs.summary import costs_section
 from enstruct_bench.reports.automatic import automatic_section
+from enstruct_bench.reports.costs import costs_section
 from enstruct_bench.reports.markdown import markdown_table, set_for_all, where_it_ran
 from enstruct_bench.reports.masks import mask_section
 from enstruct_bench.reports.reproduced import reproduced_page

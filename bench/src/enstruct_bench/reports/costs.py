@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from enstruct_bench.costs.measuring import PRODUCT
 from enstruct_bench.reports.markdown import markdown_table
 from enstruct_bench.reproduce.store import Where, whereabouts
 
@@ -14,8 +15,6 @@ TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
 Line = tuple[str, ...]
 ELSEWHERE = ("bilevel", "peers")
 """Files that have sections of their own on the page."""
-PRODUCT = 1024
-"""Rows and columns of the matrices whose product gives the rate that shares are of."""
 PUBLISHED_EPOCH = {
     "cross-entropy": 22.67,
     "spen": 28.04,
