@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
 from enstruct.errors import DataError
+from enstruct_bench.reports.summaries import FOLDER, read_summary
 from enstruct_bench.reproduce.commands import finished, made_elsewhere
 from enstruct_bench.reproduce.store import Store
 from enstruct_bench.reproduce.table import LabelTable
@@ -42,8 +43,12 @@ def _told(results: Path, part: str) -> str:
 
 
 def _finished(results: Path, table: LabelTable) -> str:
-    """How many runs, and how many of other places; a damaged file does not keep the other tables from being listed."""
+    """How many runs, and how many of other places, or, where none is at hand, of how many the summary is. A damaged file does not
+    keep the other tables from being listed."""
     try:
+        summary = results.parent / FOLDER / f"reproduce-{table.name}.json"
+        if summary.is_file() and not (results / f"{table.name}.jsonl").is_file():
+            return f"{read_summary(summary)['from']['runs']} (their summary)"
         store = Store(results, table.name)
         return str(len(store.runs)) + (f" ({len(store.elsewhere)} kept apart)" if store.elsewhere else "")
     except DataError as error:

@@ -22,7 +22,6 @@ from enstruct_bench.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, r
 from enstruct_bench.reproduce.runner import has_settings, outdated
 from enstruct_bench.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
 from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol, spelt
-from enstruct_bench.reproduce.tables import TABLES
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 HOW = f"""
@@ -55,20 +54,23 @@ TITLES = (
 )
 
 
-def reproduced_page(folder: Path) -> list[str]:
-    """Every declared table, in the order of their declaration; ``folder`` holds their files of runs."""
-    lines = [
-        "## The papers' tables",
-        "",
-        " ".join(HOW.split()),
-        "",
-    ]
-    for table in TABLES.values():
-        if isinstance(table, LabelTable):
-            lines += table_sections(table, folder)
-        else:
-            lines.append(command_section(table, folder.parent))
-    return lines
+def reproduced_head() -> str:
+    """What stands before the papers' tables."""
+    return "\n".join(["## The papers' tables", "", " ".join(HOW.split()), ""])
+
+
+def reproduced_table(table: LabelTable | CommandTable, folder: Path) -> str:
+    """A declared table; ``folder`` holds the files of runs of such as are run cell by cell."""
+    if isinstance(table, LabelTable):
+        return "\n".join(table_sections(table, folder))
+    return command_section(table, folder.parent)
+
+
+def files_of(table: CommandTable, results: Path) -> list[Path]:
+    """The figures of a table that other commands make, as far as they are there."""
+    paths = [results / f"{part}.json" for part in table.parts]
+    paths += [path for part in table.parts for path in sorted((results / part).glob("*.json"))]
+    return [path for path in paths if path.is_file()]
 
 
 def table_sections(table: LabelTable, folder: Path) -> list[str]:

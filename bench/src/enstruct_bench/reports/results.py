@@ -1,13 +1,14 @@
-"""``docs/results.md`` from the files ``enstruct-bench compare``, ``tags compare``, ``tags light`` and ``masks compare`` leave.
+"""``docs/results.md``: its sections from runs at hand, and the page from their summaries.
 
-    python -m enstruct_bench.reports.results [results] [docs/results.md]
-
-Nothing on the page is typed by hand; a test regenerates it and fails if it differs.
+Nothing on the page is typed by hand; a test prints it again and fails if it differs.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,41 +21,73 @@ from enstruct_bench.reports.automatic import automatic_section
 from enstruct_bench.reports.costs import costs_section
 from enstruct_bench.reports.markdown import markdown_table, set_for_all, where_it_ran
 from enstruct_bench.reports.masks import mask_section
-from enstruct_bench.reports.reproduced import reproduced_page
+from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
+from enstruct_bench.reports.summaries import FOLDER, Section, printed
 from enstruct_bench.reports.tagging import light_section, tag_section
+from enstruct_bench.reproduce.table import LabelTable
+from enstruct_bench.reproduce.tables import TABLES
 
 HEAD = """# Results
 
-Printed by `enstruct-bench report` from what the commands of `enstruct-bench` left in `results/`: `compare-*.json` (`compare`),
-`tags-*.json`, `light-*.json`, `masks-*.json` (`tags compare`, `tags light`, `masks compare`), `tune-*.json` (`tune`),
-`search-*.json`, `ablation-*.json` (`python -m enstruct_bench.tuning.search_implicit`, `ablate_auto`), `benchmark-*.json`
-(`costs --measure`), and `reproduce/*.jsonl` (`run`).
+Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
+and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`), `tags compare`, `tags light`,
+`masks compare` (`tags-*`, `light-*`, `masks-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
+`python -m enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`, `ablation-*`).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
 """
 
 
-def page(folder: Path) -> str:
-    for path in sorted(folder.glob("*.json")):
+ONE_FILE: dict[str, Callable[[Path], str]] = {
+    "compare-": lambda path: compared_section(path),
+    "tags-": tag_section,
+    "masks-": mask_section,
+    "light-": light_section,
+    "tune-": trials_section,
+    "search-": search_section,
+    "ablation-": ablation_section,
+    "benchmark-peers": peers_section,
+    "benchmark-bilevel": cost_section,
+}
+"""How files begin that have a section of their own -> what prints it, in the order of the page."""
+GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")
+"""Names of sections, as regular expressions, in the order of the page; after them come the papers' tables."""
+
+
+def page(results: Path) -> str:
+    """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
+    kept = {path.stem: path for path in (results / FOLDER).glob("*.json")}
+    ordered = [name for group in GROUPS for name in sorted(kept) if re.fullmatch(group, name)]
+    tables = [f"reproduce-{name}" for name in TABLES if f"reproduce-{name}" in kept]
+    return "\n".join([HEAD, *(printed(kept[name]) for name in (*ordered, *tables))])
+
+
+def sections(results: Path) -> Iterator[Section]:
+    """Everything that the page can say of the runs in RESULTS. DataError for a file that is damaged."""
+    paths = sorted(results.glob("*.json"))
+    for path in paths:
         _check(path)
-    parts = [HEAD, automatic_section(folder)]
-    for path in sorted(folder.glob("compare-*.json")):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["runs"]:
-            parts.append(_section(path, content))
-    parts += [tag_section(path) for path in sorted(folder.glob("tags-*.json"))]
-    parts += [mask_section(path) for path in sorted(folder.glob("masks-*.json"))]
-    parts += [light_section(path) for path in sorted(folder.glob("light-*.json"))]
-    parts += [trials_section(path) for path in sorted(folder.glob("tune-*.json"))]
-    parts += [search_section(path) for path in sorted(folder.glob("search-*.json"))]
-    parts += [ablation_section(path) for path in sorted(folder.glob("ablation-*.json"))]
-    parts += [peers_section(path) for path in sorted(folder.glob("benchmark-peers*.json"))]
-    parts += [cost_section(path) for path in sorted(folder.glob("benchmark-bilevel.json"))]
-    parts.append(costs_section(folder))
-    parts += reproduced_page(folder / "reproduce")
-    return "\n".join(part for part in parts if part)
+    reproduced = results / "reproduce"
+    compared = [path for path in paths if path.name.startswith("compare-")]
+    yield Section("automatic", lambda: automatic_section(results), (*compared, *reproduced.glob("seal-2.jsonl")))
+    for path in paths:
+        for prefix, section in ONE_FILE.items():
+            if path.name.startswith(prefix):
+                yield Section(path.stem, partial(section, path), (path,))
+    measured = [path for path in paths if path.name.startswith("benchmark-")]
+    yield Section("costs", lambda: costs_section(results), tuple(measured))
+    yield Section("reproduce", reproduced_head, ())
+    for table in TABLES.values():
+        files = reproduced.glob(f"{table.name}.jsonl") if isinstance(table, LabelTable) else files_of(table, results)
+        yield Section(f"reproduce-{table.name}", partial(reproduced_table, table, reproduced), tuple(files))
+
+
+def compared_section(path: Path) -> str:
+    """The file of a comparison of methods on label sets."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return _section(path, content) if content["runs"] else ""
 
 
 def _check(path: Path) -> None:

@@ -1,0 +1,142 @@
+"""What git keeps of results: a small file for each section of the results page, with its tables as data and where they come from.
+
+RESULTS/summaries/NAME.json
+    section   the name, which is the file's
+    blocks    in their order texts, and tables as {"columns": [...], "rows": [[...], ...]}: means with intervals, as printed
+    from      what the figures were made from: "runs" (how many), "seeds", and how many runs have each of "commits" (null: they do
+              not say), "versions" (enstruct, torch, Python) and "machines"
+
+The runs themselves, with a score for every test row, stay on the machine that made them (RESULTS is not in git, but for its
+summaries). :func:`renew` writes the summaries of what is there; a summary of more runs than are at hand stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from enstruct.files import write_text
+from enstruct.records import read_record
+from enstruct_bench.reports.markdown import markdown_table
+
+FOLDER = "summaries"
+SHAPE = {
+    "section": str,
+    "blocks": [(str, {"columns": [str], "rows": [[str]]})],
+    "from": {"runs": int, "seeds": [int], "commits": dict, "versions": dict, "machines": dict},
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One of the page: its name, how it is printed, and the files that it is printed from."""
+
+    name: str
+    text: Callable[[], str]
+    files: tuple[Path, ...]
+
+
+def renew(sections: Iterable[Section], results: Path, say: Callable[[str], None]) -> None:
+    """Write the summary of every section that has something to say. Where the summary at hand is of more runs, it stays."""
+    for section in sections:
+        path, origin = results / FOLDER / f"{section.name}.json", origin_of(section.files)
+        kept = read_summary(path)["from"]["runs"] if path.is_file() else 0
+        if kept > origin["runs"]:
+            if origin["runs"]:
+                say(f"{section.name}: the summary of {kept} runs stays, as only {origin['runs']} are at hand")
+            continue
+        text = section.text()
+        if text:
+            write_text(path, _laid_out({"section": section.name, "blocks": blocks(text), "from": origin}))
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """DataError for a file that is damaged."""
+    content: dict[str, Any] = read_record(path, SHAPE, "not a summary of results")
+    return content
+
+
+def printed(path: Path) -> str:
+    """A section as it stands on the page."""
+    parts = []
+    for block in read_summary(path)["blocks"]:
+        parts.append(block if isinstance(block, str) else "\n".join(markdown_table(block["columns"], block["rows"])[:-1]))
+    return "\n".join(parts)
+
+
+def blocks(text: str) -> list[str | dict[str, Any]]:
+    """The texts and tables that Markdown is made of; :func:`printed` puts them together again."""
+    found: list[str | dict[str, Any]] = []
+    lines = text.split("\n")
+    i = 0
+    while i < len(lines):
+        end = i
+        while end < len(lines) and lines[end].startswith("|") == lines[i].startswith("|"):
+            end += 1
+        if lines[i].startswith("|"):
+            columns, _, *rows = (_cells(line) for line in lines[i:end])
+            found.append({"columns": columns, "rows": rows})
+        else:
+            found.append("\n".join(lines[i:end]))
+        i = end
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return line.removeprefix("| ").removesuffix(" |").split(" | ")
+
+
+def origin_of(files: Iterable[Path]) -> dict[str, Any]:
+    """How many runs some results files hold, and of which seeds, commits, versions and machines."""
+    runs, seeds = 0, set()
+    commits, versions, machines = Counter[str](), Counter[str](), Counter[str]()
+    for path in files:
+        for content in _contents(path):
+            shared = content.get("setting", {}).get("environment") if isinstance(content.get("setting"), dict) else None
+            for run, environment in _runs(content, shared or content.get("environment")):
+                runs += 1
+                if isinstance(run.get("seed"), int):
+                    seeds.add(run["seed"])
+                commits[str(run.get("commit") or "not known")] += 1
+                where = environment or {}
+                versions[" ".join(f"{name} {where[name]}" for name in ("enstruct", "torch", "python") if name in where)] += 1
+                machines[str(where.get("processor") or where.get("machine") or "not known")] += 1
+    return {
+        "runs": runs,
+        "seeds": sorted(seeds),
+        "commits": dict(sorted(commits.items())),
+        "versions": dict(sorted(versions.items())),
+        "machines": dict(sorted(machines.items())),
+    }
+
+
+def _contents(path: Path) -> Iterator[dict[str, Any]]:
+    text = path.read_text(encoding="utf-8")
+    for part in text.splitlines() if path.suffix == ".jsonl" else [text]:
+        content = json.loads(part)
+        if isinstance(content, dict):
+            yield content
+
+
+def _runs(content: dict[str, Any], environment: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The runs of a file, or of a line of one, each with where it ran."""
+    inner = content.get("runs")
+    for run in inner if isinstance(inner, list) else [content]:
+        yield run, run.get("environment") or environment
+
+
+def _laid_out(content: dict[str, Any]) -> str:
+    """JSON with a row of a table a line, so that a changed figure is a changed line."""
+    text = json.dumps({**content, "blocks": None}, ensure_ascii=False)
+    parts = []
+    for block in content["blocks"]:
+        if isinstance(block, str):
+            parts.append(json.dumps(block, ensure_ascii=False))
+            continue
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in block["rows"])
+        parts.append(f'{{"columns": {json.dumps(block["columns"], ensure_ascii=False)}, "rows": [\n{rows}]}}')
+    return text.replace('"blocks": null', '"blocks": [\n' + ",\n".join(parts) + "]", 1) + "\n"

@@ -1,0 +1,99 @@
+"""Summaries: what is printed comes back, runs are counted by where they come from, more runs are not replaced by fewer."""
+
+import json
+
+import pytest
+from bench.tests.small_table import SMALL
+
+from enstruct.errors import DataError
+from enstruct_bench.reports.reproduced import reproduced_table
+from enstruct_bench.reports.summaries import FOLDER, Section, blocks, origin_of, printed, read_summary, renew
+
+TEXT = """## A title
+
+Some words.
+
+| a | b |
+|---|---|
+| 1 | x y |
+| 2 | – |
+
+- a line
+- another
+
+| c |
+|---|
+| 3 |
+"""
+
+
+def section(text, files=()):
+    return Section("s", lambda: text, tuple(files))
+
+
+def test_texts_and_tables_come_back_as_they_were(tmp_path):
+    found = blocks(TEXT)
+    assert [block if isinstance(block, str) else block["rows"] for block in found] == [
+        "## A title\n\nSome words.\n",
+        [["1", "x y"], ["2", "–"]],
+        "\n- a line\n- another\n",
+        [["3"]],
+        "",
+    ]
+    renew([section(TEXT)], tmp_path, print)
+    assert printed(tmp_path / FOLDER / "s.json") == TEXT
+
+
+def test_a_section_of_real_runs_comes_back(copied_runs, tmp_path):
+    text = reproduced_table(SMALL, copied_runs)
+    assert text.count("| cross-entropy |") == 1
+    renew([section(text, copied_runs.glob("*.jsonl"))], tmp_path, print)
+    assert printed(tmp_path / FOLDER / "s.json") == text
+    origin = read_summary(tmp_path / FOLDER / "s.json")["from"]
+    assert origin["runs"] == 6
+    assert origin["seeds"] == [0, 1]
+    assert sum(origin["versions"].values()) == sum(origin["machines"].values()) == sum(origin["commits"].values()) == 6
+
+
+def write_runs(path, n, **fields):
+    where = {"enstruct": "9", "torch": "8", "python": "3", "machine": "m"}
+    runs = [{"method": "a", "seed": seed, **fields} for seed in range(n)]
+    path.write_text(json.dumps({"setting": {"environment": where}, "runs": runs}))
+    return path
+
+
+def test_where_runs_come_from(tmp_path):
+    known, unknown = write_runs(tmp_path / "a.json", 3, commit="abc"), write_runs(tmp_path / "b.json", 2)
+    assert origin_of([known, unknown]) == {
+        "runs": 5,
+        "seeds": [0, 1, 2],
+        "commits": {"abc": 3, "not known": 2},
+        "versions": {"enstruct 9 torch 8 python 3": 5},
+        "machines": {"m": 5},
+    }
+
+
+def test_a_summary_of_more_runs_stays(tmp_path):
+    said = []
+    path = tmp_path / FOLDER / "s.json"
+    renew([section("five", [write_runs(tmp_path / "r.json", 5)])], tmp_path, said.append)
+    renew([section("two", [write_runs(tmp_path / "r.json", 2)])], tmp_path, said.append)
+    assert printed(path) == "five"
+    assert said == ["s: the summary of 5 runs stays, as only 2 are at hand"]
+    renew([section("none")], tmp_path, said.append)
+    assert printed(path) == "five"
+    assert len(said) == 1
+    renew([section("six", [write_runs(tmp_path / "r.json", 6)])], tmp_path, said.append)
+    assert printed(path) == "six"
+
+
+def test_nothing_to_say_is_no_summary(tmp_path):
+    renew([section("")], tmp_path, print)
+    assert not (tmp_path / FOLDER).exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"section": "s"}', '{"section": "s", "blocks": [3], "from": {}}'])
+def test_damage_is_named(content, tmp_path):
+    (tmp_path / "s.json").write_text(content)
+    with pytest.raises(DataError, match=r"s\.json is not a summary"):
+        read_summary(tmp_path / "s.json")
