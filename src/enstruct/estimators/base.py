@@ -73,6 +73,7 @@ class EnergyEstimator(BaseEstimator):
     decision_: str
     decision_scores_: dict[str, float]
     history_: list[dict[str, Any]]
+    n_iter_: int
     updates_: dict[str, int]
     notes_: dict[str, Any]
     _methods: ClassVar[dict[str, Method]] = METHODS
@@ -154,19 +155,23 @@ class EnergyEstimator(BaseEstimator):
             raise ConfigError(f"device={name!r}: torch finds no such GPU here; use 'auto' or 'cpu'.")
         return device
 
-    def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> list[dict[str, Any]]:
-        """Fit ``predictor_`` and ``energy_``; returns the history."""
+    def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> Game | None:
+        """Fit ``predictor_`` and ``energy_``, and record ``history_``, ``n_iter_`` and ``updates_``.
+
+        Returns the game that was played, for further passes; None where a solver fitted the predictor.
+        """
         method = self._method()
         if method.solver is not None:
             with seeded(seed), redirected():
                 predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
             self.predictor_, self.energy_ = predictor.to(self._device()), None
-            return []
+            self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}
+            return None
         optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
         with seeded(seed):
-            self._game_ = self._make_game(method, train, positive_weight)
+            game = self._make_game(method, train, positive_weight)
             loop = Loop(
-                self._game_,
+                game,
                 train,
                 validation,
                 judge,
@@ -175,7 +180,9 @@ class EnergyEstimator(BaseEstimator):
                 self._device(),
                 self._first_stage(method),
             )
-            return loop.run().history
+            self.history_ = loop.run().history
+        self.n_iter_, self.updates_ = max(1, len(self.history_)), dict(game.updates)
+        return game
 
     def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
         """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:

@@ -253,13 +253,11 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         validation = None if validation is None else self._modelled(validation)
         for name in ("partial_game_", "weight_scale_", "thresholds_"):  # partial_fit goes on with what is fitted now
             self.__dict__.pop(name, None)
-        self.history_ = self._train(train, validation, self._judge(), self._label_weights(rows.Y), seed)
-        self.n_iter_ = max(1, len(self.history_))
-        game = self.__dict__.pop("_game_", None)
+        game = self._train(train, validation, self._judge(), self._label_weights(rows.Y), seed)
         self._fit_rules(validation)
         if game is not None and validation is not None and self.validation_epochs:
             self._refine_on(validation, game, self._judge(), seed)
-        self.updates_ = dict(game.updates) if game is not None else {"energy": 0, "predictor": 0}
+            self.updates_ = dict(game.updates)
         return self
 
     @available_if(_passes)

@@ -190,9 +190,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         watched = self._rows_of(*kept, SHARES)
         if self.crop is not None and max(watched.X.grids.shape[1:3]) <= 2 * self.crop:
             watched = self._rows_of(*kept, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
-        self.history_ = self._train(rows, watched, MaskJudge(self.metric), None, seed)
-        self.n_iter_ = max(1, len(self.history_))
-        self.updates_ = dict(self.__dict__.pop("_game_").updates)
+        self._train(rows, watched, MaskJudge(self.metric), None, seed)
         self._choose_decision(self._rows_of(*kept, SHARES))
         return self
 

@@ -224,9 +224,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             if validation is None and watched is not None:
                 validation, judge = watched, RewardJudge(self.tags_.names)
         self.classes_ = np.array(self.tags_.tags)
-        self.history_ = self._train(train, validation, judge, None, seed)
-        self.n_iter_ = max(1, len(self.history_))
-        self.updates_ = dict(self.__dict__.pop("_game_").updates)
+        self._train(train, validation, judge, None, seed)
         self._choose_decision(self._rows(held) if held else None)
         return self
 
