@@ -32,6 +32,13 @@ def test_example_runs(script):
     assert len(script.read_text().splitlines()) < 150
 
 
+def test_the_gallery_shows_every_example():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\{literalinclude\} \.\./examples/(\w+\.py)", page)
+    assert set(shown) == {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert len(re.findall(r"^```text\n.+\n", page, re.M)) == len(shown)  # what each printed
+
+
 def test_from_scratch_takes_nothing_of_enstruct_but_data():
     tree = ast.parse(FROM_SCRATCH.read_text(encoding="utf-8"))
     modules = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
