@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/enstruct demo
 
-test: lint types layers tests
+test: lint types layers docs tests
 
 lint: $(READY)
 	$(BIN)/ruff format --check src tests bench examples conftest.py
@@ -25,8 +25,7 @@ tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 docs: $(READY)
-	$(BIN)/pip install --quiet --group docs
-	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
 # ten to twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
 bench: $(READY)

@@ -1,7 +1,7 @@
 """A learned loss for a PyTorch model of your own, in three lines.
 
 Trains the same small network twice on the block-exclusive task, with cross-entropy and with EnergyLoss, and
-prints example-F1 on fresh rows. Expect the second figure not to be below the first. Takes about a minute.
+prints example-F1 on fresh rows. Expect figures near each other. Takes about half a minute.
 
     python examples/drop_in_loss.py
 """

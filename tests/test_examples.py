@@ -1,17 +1,27 @@
 """Examples and the README run."""
 
+import ast
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from enstruct.cli.commands import build_parser
 from enstruct.cli.main import main
+from enstruct.objectives.base import Scores
+from enstruct.objectives.nce import nce_loss
+from enstruct.spaces import LabelSpace
 
 ROOT = Path(__file__).parents[1]
+FROM_SCRATCH = ROOT / "examples" / "seal_from_scratch.py"
+LIBRARY_F1 = 82.5
+"""Of EnergyMultiLabelClassifier("seal-nce", hidden=200, max_iter=60, n_iter_no_change=60, decision="fixed", monitor="fixed",
+random_state=0) on the rows of FROM_SCRATCH, with block_exclusive(200, seed=3) as validation rows."""
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
@@ -20,6 +30,42 @@ def test_example_runs(script):
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert len(script.read_text().splitlines()) < 150
+
+
+def test_the_gallery_shows_every_example():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\{literalinclude\} \.\./examples/(\w+\.py)", page)
+    assert set(shown) == {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert len(re.findall(r"^```text\n.+\n", page, re.M)) == len(shown)  # what each printed
+
+
+def test_from_scratch_takes_nothing_of_enstruct_but_data():
+    tree = ast.parse(FROM_SCRATCH.read_text(encoding="utf-8"))
+    modules = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {module for module in modules if module.startswith("enstruct")} == {"enstruct.data.synthetic"}
+    assert len(FROM_SCRATCH.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_from_scratch_has_the_library_s_formulas():
+    script = runpy.run_path(str(FROM_SCRATCH))
+    torch.manual_seed(0)
+    logits, truth = torch.randn(3, 16), (torch.rand(3, 16) < 0.5).float()
+    x, energy = torch.randn(3, 64), script["Energy"]().eval()
+    torch.manual_seed(1)
+    loss = script["nce_ranking_loss"](energy, x, truth, logits)
+    torch.manual_seed(1)
+    samples = torch.bernoulli(torch.sigmoid(logits).unsqueeze(1).expand(-1, script["SAMPLES"], -1))
+    space, candidates = LabelSpace(16), torch.cat([truth.unsqueeze(1), samples], dim=1)
+    energies, noise = energy(x, candidates), space.log_prob(candidates, logits)
+    scores = Scores(energies[:, 0], energies[:, 1:], None, noise[:, 0], noise[:, 1:])
+    torch.testing.assert_close(loss, nce_loss(scores).mean())
+    torch.testing.assert_close(script["cross_entropy"](logits, truth), space.supervised_loss(logits, truth).mean())
+
+
+def test_from_scratch_comes_close_to_the_library():
+    script = runpy.run_path(str(FROM_SCRATCH))
+    assert script["f1_on_fresh_rows"](script["EPOCHS"], script["WEIGHT"]) == pytest.approx(LIBRARY_F1, abs=4)
 
 
 def readme_blocks(language):

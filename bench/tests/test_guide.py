@@ -1,47 +1,95 @@
-"""The user guide runs, and the README's figures are those of the results page."""
+"""The pages with examples run, block by block, and the README's figures are those of the results page."""
 
 import re
 import shlex
 from pathlib import Path
 
+import pytest
 from bench.tests.either import main
 
 from enstruct.cli import commands as core
 from enstruct_bench.cli import commands as bench
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+START = sorted((DOCS / "start").glob("*.md"))
+GUIDE = [
+    DOCS / "guide.md",
+    *(DOCS / f"{name}.md" for name in re.findall(r"^guide/\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"), re.M)),
+]
+"""In the order of the table of contents, which is that in which files are made and used."""
+SHORT = ["--model.max_iter", "2"]
+SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_iter", "1"]
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
+def blocks(pages, *languages):
+    """(page, language, block) of all pages."""
+    for page in pages:
+        for language, block in re.findall(rf"```({'|'.join(languages)})\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            yield page, language, block
 
 
-def test_python_blocks_run(tmp_path, monkeypatch):
+def commands(block):
+    return [line for line in block.splitlines() if line.startswith(("enstruct ", "enstruct-bench "))]
+
+
+def run_python(page, block, namespace):
+    exec(compile(block, str(page.relative_to(ROOT)), "exec"), namespace)
+
+
+def run_command(line, capsys):
+    """A command on files that the pages make, shortened."""
+    arguments = shlex.split(line, comments=True)[1:]
+    if arguments[:2] == ["data", "pictures"]:
+        arguments += ["--images", "20", "--size", "12"]
+    trains = {"train", "compare", "tune"} & set(arguments[:2]) or arguments[:2] == ["figure", "starts"]
+    if trains:
+        arguments += SMALL if arguments[0] == "masks" else SHORT
+    assert main(arguments) == 0, capsys.readouterr().err
+
+
+def test_every_page_of_the_guide_is_read():
+    assert set(GUIDE[1:]) == set((DOCS / "guide").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", START, ids=lambda page: page.stem)
+def test_getting_started_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    assert len(blocks("python")) >= 7
-    for block in blocks("python"):
-        exec(compile(block, "docs/guide.md", "exec"), namespace)
+    found = list(blocks([page], "python", "bash"))
+    assert found
+    for _, language, block in found:
+        if language == "python":
+            run_python(page, block, namespace)
+        else:
+            assert commands(block)
+            for line in commands(block):
+                run_command(line, capsys)
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    """Each page by itself."""
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for _, _, block in blocks([page], "python"):
+        run_python(page, block, namespace)
+
+
+def test_the_guide_has_python_on_its_pages():
+    assert len({page for page, _, _ in blocks(GUIDE, "python")}) >= 8
 
 
 def test_commands_run_or_parse(tmp_path, monkeypatch, capsys):
     """Commands on the guide's own files are run (shortened); the rest must be understood by the parsers."""
     monkeypatch.chdir(tmp_path)
-    lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith(("enstruct ", "enstruct-bench "))]
+    lines = [line for _, _, block in blocks(GUIDE, "bash") for line in commands(block)]
     assert len(lines) >= 40
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)
         (bench if program == "enstruct-bench" else core).build_parser().parse_args(arguments)
-        if line.startswith("enstruct data pictures"):
-            assert main([*arguments, "--images", "20", "--size", "12"]) == 0
-        elif "shape" in line:
-            small = ["--model.width", "4", "--model.levels", "2", "--model.max_iter", "1"]
-            assert main(arguments + (small if arguments[1] in ("train", "compare") else [])) == 0, capsys.readouterr().err
-        if "mine.npz" in line:
-            trains = arguments[0] in ("train", "compare", "tune") or arguments[:2] == ["figure", "starts"]
-            shorten = ["--model.max_iter", "2"] if trains else []
-            assert main(arguments + shorten) == 0, capsys.readouterr().err
+        if "shape" in line or "mine.npz" in line:
+            run_command(line, capsys)
 
 
 def test_the_readme_s_figures_stand_on_the_results_page():
@@ -54,3 +102,16 @@ def test_the_readme_s_figures_stand_on_the_results_page():
         ]
         for figure in (linear, trees, nets, automatic):
             assert re.search(rf"(^|[^\d.]){re.escape(figure)}([^\d]|$)", summary), (name, figure)
+
+
+def test_messages_that_the_questions_quote_are_the_library_s():
+    """Word for word, up to what stands for … in them."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
+    source = re.sub(r"\"\s*\n\s*f?\"", "", sources)  # of strings that go on in the next line
+    page = (DOCS / "faq.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^> (.+)$", page, re.M)
+    assert len(quoted) == 7
+    assert len(re.findall(r"^## ", page, re.M)) == 10
+    for message in quoted:
+        for part in message.replace("(now not set)", "(now …)").split("…"):
+            assert part.strip(" .:") in source, (message, part)
