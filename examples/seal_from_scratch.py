@@ -9,7 +9,7 @@ lower where labels go together; the energy learns, beside it, to tell the true l
 The first is the noise-contrastive ranking loss: minus the energy, less how probable the predictor made the candidate anyway, must
 rank the truth first. At its optimum exp(-E)/Z is P(y | x). At prediction the energy is not needed: a label is on where p > 1/2.
 Nothing of enstruct is used but its generated data: four blocks of four labels, exactly one of each block on. Prints example-F1
-on fresh rows. Expect figures near each other: the energy pays once it has learnt for long enough (try 100 epochs). Takes about
+on fresh rows. Expect figures near each other: on so little data the energy adds little. Takes about
 ten seconds.
 
     python examples/seal_from_scratch.py [epochs]

@@ -1,4 +1,4 @@
-"""Masks: train, predict, evaluate, compare, duplicates, picture.
+"""Masks: train, predict, evaluate, duplicates, picture.
 
 DATA is a named set (weizmann32) or a folder with ``images`` and ``masks``, files that go by the same names; or with the folders
 train, val and test of such.

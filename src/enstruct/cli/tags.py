@@ -1,4 +1,4 @@
-"""Tag sequences: train, predict, evaluate, compare, light, picture.
+"""Tag sequences: train, predict, evaluate, picture.
 
 DATA is a named set (conll2003, twitter_pos, cora), a file of CoNLL columns (the word first, the tag last, an empty line between
 sentences), or of references tagged inline (``<author> ... </author>``; ``.tagged`` or ``.cite`` in its name); compressed or not.

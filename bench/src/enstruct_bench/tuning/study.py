@@ -231,6 +231,6 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise MissingExtraError("Tuning needs Optuna: pip install 'enstruct[tune]'.") from error
+        raise MissingExtraError("Tuning needs Optuna: pip install enstruct-bench.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
