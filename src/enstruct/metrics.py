@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics import average_precision_score, make_scorer
 
 from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError, unknown_name
@@ -107,6 +106,8 @@ def _probabilities(truth: Any, probabilities: Any) -> tuple[sparse.csr_matrix, N
 
 def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
     """Of some labels. Rows stay together: of columns kept together scikit-learn copies all for every label."""
+    from sklearn.metrics import average_precision_score  # only here: it takes longer to import than most of enstruct
+
     found = average_precision_score(np.ascontiguousarray(true), np.ascontiguousarray(p), average=None)
     return np.atleast_1d(np.asarray(found, dtype=np.float64))
 
@@ -145,6 +146,17 @@ def get_metric(name: str) -> Metric:
     return METRICS[name]
 
 
-example_f1_scorer = make_scorer(example_f1)
-micro_f1_scorer = make_scorer(micro_f1)
-macro_f1_scorer = make_scorer(macro_f1)
+example_f1_scorer: Any
+micro_f1_scorer: Any
+macro_f1_scorer: Any
+_SCORED = {"example_f1_scorer": example_f1, "micro_f1_scorer": micro_f1, "macro_f1_scorer": macro_f1}
+
+
+def __getattr__(name: str) -> object:
+    """The scorers, for scikit-learn's searches, made when they are first asked for. AttributeError for other names."""
+    if name not in _SCORED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.metrics import make_scorer
+
+    globals()[name] = scorer = make_scorer(_SCORED[name])
+    return scorer

@@ -23,6 +23,16 @@ def begun(arguments, **where):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **where)
 
 
+def answered(module, arguments):
+    """(exit code, what was said, seconds of the processor, modules imported) of a program as a process of its own."""
+    code = f"import sys; sys.argv[1:] = {arguments!r}; import atexit, resource; from {module} import main\n"
+    code += "atexit.register(lambda: print('\\n', sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), *sys.modules))\n"
+    done = subprocess.run([sys.executable, "-c", code + "sys.exit(main())"], capture_output=True, text=True)
+    *said, last = done.stdout.splitlines()
+    seconds, *modules = last.split()
+    return done.returncode, "\n".join(said) + done.stderr, float(seconds), {*modules}
+
+
 @pytest.mark.parametrize("number", ENDS)
 def test_a_signal_while_modules_are_imported(number):
     code, word = ENDS[number]
@@ -57,6 +67,39 @@ def test_the_package_itself_imports_nothing_heavy():
     code = "import sys, enstruct.cli.main; print('torch' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     assert done.stdout == "False False\n"
+
+
+ANSWERED_AT_ONCE = {
+    "help": (["--help"], 0, "usage: enstruct"),
+    "help of a command": (["train", "--help"], 0, "--model.max_iter"),
+    "help of a task": (["tags", "train", "--help"], 0, "--model.scheme"),
+    "a mistyped option": (["train", "a.npz", "--out", "m", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
+    "a value of the wrong kind": (["masks", "train", "p", "--out", "m", "--model.width", "wide"], 2, "--model.width"),
+    "an unknown command": (["trian"], 2, "trian"),
+    "a missing argument": (["train", "a.npz"], 2, "these are required: --out"),
+    "a command that moved": (["compare"], 2, "enstruct-bench compare"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERED_AT_ONCE)
+def test_what_needs_no_torch_is_answered_at_once(case):
+    arguments, code, said = ANSWERED_AT_ONCE[case]
+    end, text, seconds, modules = answered("enstruct.cli.main", arguments)
+    assert (end, said in text) == (code, True), text
+    assert not {"torch", "sklearn", "scipy", "numpy", "pandas"} & modules
+    assert seconds < 1  # of the processor; 0.2 on a machine of 2024
+
+
+def test_the_library_imports_nothing_before_it_is_used():
+    code = "import torch, sklearn, sys; before = {*sys.modules}; import enstruct; enstruct.EnergyMultiLabelClassifier; "
+    code += "print(*({*sys.modules} - before)); print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    added, compiles = done.stdout.splitlines()
+    assert compiles == "False"
+    parts = {name.partition(".")[0] for name in added.split()}
+    assert parts & {"pandas", "matplotlib", "jsonargparse", "rich", "pooch", "iterstrat", "seqeval", "PIL", "yaml"} == set()
+    of_sklearn = {name for name in added.split() if name.startswith("sklearn.")}
+    assert not {f"sklearn.{name}" for name in ("metrics", "ensemble", "linear_model", "preprocessing")} & of_sklearn
 
 
 def test_names_of_the_package_are_there_all_the_same():

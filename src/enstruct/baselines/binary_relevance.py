@@ -16,8 +16,6 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.parallel import Parallel, delayed
 
 from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
@@ -66,6 +64,8 @@ def _chosen(
 
 
 def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int) -> Model:
+    from sklearn.utils.parallel import Parallel, delayed
+
     columns = sparse.csc_matrix(train.Y)
     jobs = (
         delayed(_fit_label)(train, columns[:, [label]].toarray().ravel(), C, label_weight, seed)
@@ -82,6 +82,8 @@ def _at_a_time(X: Any) -> int:
 
 
 def _fit_label(train: Rows, y: NDArray[Any], C: float, positive_weight: float | None, seed: int) -> tuple[NDArray[Any], float]:
+    from sklearn.linear_model import LogisticRegression  # only here: networks do without
+
     if y.min() == y.max():  # a label without both values in the training part: a constant answer
         return np.zeros(train.X.shape[1]), 20.0 if y[0] else -20.0
     class_weight = None if positive_weight is None else {0: 1.0, 1: float(positive_weight)}

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesRegressor
 
 from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
@@ -63,6 +62,8 @@ class _Growth:
         self._trees: list[Tree] = []
 
     def until(self, n_trees: int, spent: Callable[[], bool]) -> _Growth:
+        from sklearn.ensemble import ExtraTreesRegressor  # only here: networks do without
+
         in_rows = self._X.tocsr() if sparse.issparse(self._X) else self._X
         while len(self._trees) < n_trees and not (self._trees and spent()):
             grown = ExtraTreesRegressor(

@@ -1,4 +1,4 @@
-"""Data sets: list the catalogue, describe one, or write a synthetic one (label sets, or pictures with masks)."""
+"""What ``enstruct data`` does; its options are declared in :mod:`enstruct.cli.parsers.data`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli.outputs import add_overwrite, check_figures, check_free
-from enstruct.cli.parser import Parser
+from enstruct.cli.outputs import check_figures, check_free
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.load import load_splits
@@ -22,34 +21,6 @@ from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file, write_json
-
-
-def parser() -> Parser:
-    return Parser(description=__doc__)
-
-
-def add_actions(p: Parser) -> None:
-    actions = p.add_subcommands(dest="action", required=True)
-    actions.add_subcommand("list", Parser(description="Names, and whether each is at hand."))
-    described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
-    shared.add_data(described)
-    described.add_argument("--split_seed", type=shared.Seed, default=0)
-    described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
-    add_overwrite(described)
-    actions.add_subcommand("describe", described)
-    synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
-    synthetic.add_argument("out", type=Path)
-    synthetic.add_argument("--rows", type=int, default=1500)
-    synthetic.add_argument("--seed", type=shared.Seed, default=0)
-    add_overwrite(synthetic)
-    actions.add_subcommand("synthetic", synthetic)
-    pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
-    pictures.add_argument("out", type=Path)
-    pictures.add_argument("--images", type=int, default=100)
-    pictures.add_argument("--size", type=int, default=32)
-    pictures.add_argument("--seed", type=shared.Seed, default=0)
-    add_overwrite(pictures)
-    actions.add_subcommand("pictures", pictures)
 
 
 def run(options: Namespace) -> None:

@@ -1,13 +1,8 @@
-"""The synthetic task of the SPEN paper: linear, MLP and SEAL, a table, and the learned measurement matrix.
-
-Labels come in four blocks of four with exactly one on in each; the picture shows whether the energy has
-found the blocks. Nothing is downloaded.
-"""
+"""What ``enstruct demo`` does; its options are declared in :mod:`enstruct.cli.parsers.demo`."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,9 +10,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.cli import options as shared
-from enstruct.cli.outputs import add_overwrite, check_figures
-from enstruct.cli.parser import Parser
+from enstruct.cli.outputs import check_figures
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
 from enstruct.data.synthetic import block_exclusive
@@ -33,15 +26,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "mlp": {},
     "seal-nce": {"energy_network": EnergySpec(units=16, nonlinearity="hardtanh")},
 }
-
-
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for results.json and the picture")
-    add_overwrite(p)
-    p.add_argument("--rows", type=int, default=1500)
-    p.add_argument("--seed", type=shared.Seed, default=0)
-    return p
 
 
 def run(options: Namespace) -> None:

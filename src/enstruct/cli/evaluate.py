@@ -1,8 +1,7 @@
-"""Score a saved model on labelled rows, under every decision rule it has fitted."""
+"""What ``enstruct evaluate`` does; its options are declared in :mod:`enstruct.cli.parsers.evaluate`."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows, same_source
-from enstruct.cli.outputs import add_overwrite, check_figures
-from enstruct.cli.parser import Parser
+from enstruct.cli.outputs import check_figures
 from enstruct.cli.tables import say
 from enstruct.files import write_json
 from enstruct.metrics import (
@@ -33,15 +31,6 @@ METRICS = {
     "Hamming loss": hamming_loss,
     "subset accuracy": subset_accuracy,
 }
-
-
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("model", type=Path, help="folder written by `enstruct train`")
-    shared.add_data(p)
-    p.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
-    add_overwrite(p)
-    return p
 
 
 def run(options: Namespace) -> None:

@@ -24,16 +24,16 @@ def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.c
     """One command; returns the exit code.
 
     ``arguments`` : without the program's name. None for those the program was called with; signals are handled then too.
-    ``commands`` : the module whose ``run`` does the work, imported here.
+    ``commands`` : the module whose ``prepared`` gives what does the work, imported here.
     """
     if arguments is None:
         # while modules are imported nothing is at work that would have to clean up, and an exception could get lost in a callback
         _on_signals(_leave)
     try:
-        run = import_module(commands).run
+        work = import_module(commands).prepared(None if arguments is None else list(arguments))
         if arguments is None:
             _on_signals(_interrupt)
-        return run(None if arguments is None else list(arguments))
+        return work()
     except KeyboardInterrupt as end:
         return _ended(end)
     finally:

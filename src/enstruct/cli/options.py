@@ -11,8 +11,8 @@ from jsonargparse import ActionConfigFile, Namespace
 from jsonargparse.typing import restricted_number_type
 
 from enstruct.cli.parser import Parser
+from enstruct.cli.signatures import class_of
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.estimators import EnergyMultiLabelClassifier
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
 NOT_ON_THE_COMMAND_LINE = {
@@ -47,7 +47,8 @@ def add_data(parser: Parser) -> None:
 
 def add_model(parser: Parser, skip: set[str]) -> None:
     """Every parameter of the estimator as ``--model.NAME``."""
-    parser.add_class_arguments(EnergyMultiLabelClassifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+    classifier = class_of("enstruct", "estimators.multilabel", "EnergyMultiLabelClassifier")
+    parser.add_class_arguments(classifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
 def joined(names: Any) -> str:

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import StandardScaler
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
@@ -53,6 +51,8 @@ def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
 
     At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were.
     """
+    from sklearn.neighbors import NearestNeighbors  # only here: it imports much of scikit-learn
+
     train, validation, test = (_comparable(splits, d) for d in (splits.train, splits.validation, splits.test))
     rows = []
     for name, these, against, there in (
@@ -75,4 +75,6 @@ def _comparable(splits: Splits, data: Dataset) -> Any:
     X = fill_missing(data.X, means) if data.has_missing else data.X
     if sparse.issparse(X):
         return X
+    from sklearn.preprocessing import StandardScaler
+
     return StandardScaler().fit(fill_missing(splits.train.X, means)).transform(X)

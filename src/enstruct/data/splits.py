@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
-from iterstrat.ml_stratifiers import MultilabelStratifiedKFold, MultilabelStratifiedShuffleSplit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -102,6 +101,8 @@ def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[An
         return [sorted_by_label[i::k] for i in range(k)]
     if not stratifiable(Y):
         return np.array_split(np.random.default_rng(seed).permutation(n), k)
+    from iterstrat.ml_stratifiers import MultilabelStratifiedKFold  # only here: it imports sklearn.model_selection
+
     splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)
     return [test for _, test in splitter.split(np.zeros(n), Y.toarray())]
 
@@ -130,6 +131,8 @@ def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[A
         return np.sort(order[cut:]), np.sort(order[:cut])
     if math.ceil(fraction * n) >= n:  # as the splitter counts
         raise DataError(f"{n} distinct rows are too few to hold out {fraction:.2%} of them: nothing would be left to train on.")
+    from iterstrat.ml_stratifiers import MultilabelStratifiedShuffleSplit
+
     splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
     train, held = next(splitter.split(np.zeros(n), Y.toarray()))
     return np.sort(train), np.sort(held)

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
 from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.numbers import is_number, whole
@@ -28,6 +27,8 @@ def read_svmlight(
 
     first_feature : what features of files without a header count from, 0 or 1; None: 1 unless index 0 occurs.
     """
+    from sklearn.datasets import load_svmlight_file  # only here: other files are read without it
+
     every = enumerate(read_lines(path), 1)
     lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in every if not line.lstrip().startswith("#")]
     first = next((i for i, (_, line) in enumerate(lines) if line), 0)

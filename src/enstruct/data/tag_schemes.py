@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from seqeval.metrics.sequence_labeling import get_entities
 
 from enstruct.errors import DataError, unknown_name
 
@@ -61,6 +60,8 @@ def spells_span(tag: str) -> bool:
 
 def find_spans(tags: Sequence[str]) -> list[Span]:
     """The spans of one sentence, in any of the schemes."""
+    from seqeval.metrics.sequence_labeling import get_entities  # only here: it imports sklearn.metrics
+
     known = [AS_BIOES[tag[0]] + tag[1:] if spells_span(tag) and tag[0] in AS_BIOES else tag for tag in tags]
     return [Span(kind, start, end + 1) for kind, start, end in get_entities(known)] if known else []
 

@@ -1,21 +1,10 @@
-"""Compare methods on one data set: same split, same budget, same stopping rule, same decision rules.
-
-Prints per method the example-F1 (with --model.metric hamming: the Hamming accuracy) at 0.5, at the tuned threshold and under
-the decision rule chosen on validation rows, and paired differences to the first method (or --reference) with 95% intervals.
-The method "auto" chooses and averages on these validation rows; "auto-folds" is given training and validation rows together, as
-`enstruct train --auto` is; "auto:cross-entropy" and "auto-folds:cross-entropy" average that method alone.
-With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
-on where it stopped. A run that diverges is said to, and the others go on.
-"""
+"""What ``enstruct-bench compare`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.compare`."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
 from enstruct.cli.tuned import Tuned
@@ -27,23 +16,6 @@ from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import check_method, label_kind, run_cell, scored_by
 from enstruct_bench.comparison.summary import formatted, summarise, titles
-
-
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    shared.add_data(p)
-    usual = "binary-relevance,extra-trees,cross-entropy,seal-nce"
-    p.add_argument("--methods", type=shared.joined, default=usual, help="names joined by commas")
-    p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
-    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=shared.Seed, default=0, help="seed of the 60/20/20 split (all seeds share the split)")
-    p.add_argument(
-        "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
-    )
-    p.add_argument("--tuned", type=Path, default=None, help="settings of each method, as `enstruct-bench tune --json` wrote them")
-    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    shared.add_model(p, skip={"method", "random_state"})
-    return p
 
 
 def run(options: Namespace) -> None:

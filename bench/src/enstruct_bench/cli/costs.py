@@ -1,21 +1,15 @@
-"""What everything costs, as one table; --measure measures it anew on this machine (ten to twenty minutes when it is idle).
-
-Files of other versions or machines are named and left out: what stands in the table was measured in one place.
-"""
+"""What ``enstruct-bench costs`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.costs`."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct.cli.tables import say
 from enstruct.environment import environment
 from enstruct.errors import DataError
@@ -32,13 +26,6 @@ MEASURED = {
     "peers": "benchmark-peers.json",
 }
 """A module of :mod:`enstruct_bench.costs` -> the file of its figures."""
-
-
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("--results", type=Path, default=Path("results"), help="folder of the figures")
-    p.add_argument("--measure", type=bool, nargs="?", const=True, default=False, help="measure everything anew")
-    return p
 
 
 def run(options: Namespace) -> None:

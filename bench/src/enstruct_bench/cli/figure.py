@@ -1,8 +1,8 @@
-"""Analyse a saved model (convergence, answers, search-error, refinement, interactions, line, measurements), train and watch
-(starts, objectives, couplings), or compute on a toy (singular, sample-gradients)."""
+"""What ``enstruct-bench figure`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.figure`."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import label_columns, load_model, read_rows
-from enstruct.cli.outputs import add_overwrite, check_figures, check_free
-from enstruct.cli.parser import Parser
+from enstruct.cli.outputs import check_figures, check_free
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
 from enstruct.data.load import load_splits
@@ -23,76 +22,12 @@ from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import write_json
 from enstruct.plots.labels import measurement_matrix
-from enstruct_bench.figures import (
-    answers,
-    convergence,
-    couplings,
-    interactions,
-    line,
-    objectives,
-    refinement,
-    sample_gradients,
-    search_error,
-    singular,
-    starts,
-)
+from enstruct_bench.cli.parsers import figure as declared
+from enstruct_bench.figures import couplings, objectives, starts
 from enstruct_bench.reports.analyses import flat, text
 
-OF_A_MODEL: dict[str, Any] = {
-    "convergence": convergence,
-    "answers": answers,
-    "search-error": search_error,
-    "refinement": refinement,
-    "interactions": interactions,
-    "line": line,
-}
-OF_A_TOY: dict[str, Any] = {"singular": singular, "sample-gradients": sample_gradients}
-
-
-def parser() -> Parser:
-    return Parser(description=__doc__)
-
-
-def add_actions(p: Parser) -> None:
-    actions = p.add_subcommands(dest="action", required=True)
-    for name, module in {**OF_A_MODEL, "measurements": None}.items():
-        text = "SPEN's Figures 1 and 5: the measurement matrix." if module is None else (module.__doc__ or "").split("\n", 1)[0]
-        command = shared.new_parser(text)
-        command.add_argument("model", type=Path, help="folder written by `enstruct train`")
-        shared.add_data(command)
-        _add_out(command)
-        actions.add_subcommand(name, command)
-    curves = shared.new_parser((starts.__doc__ or "").split("\n", 1)[0])
-    shared.add_data(curves)
-    curves.add_argument("--every", type=int, default=1, help="epochs from one record to the next")
-    curves.add_argument("--steps", type=int, default=30, help="steps of inference")
-    curves.add_argument("--split_seed", type=shared.Seed, default=0)
-    _add_out(curves)
-    shared.add_model(curves, skip=set())
-    actions.add_subcommand("starts", curves)
-    pairs = shared.new_parser((objectives.__doc__ or "").split("\n", 1)[0])
-    shared.add_data(pairs)
-    pairs.add_argument("--seeds", type=int, default=3)
-    pairs.add_argument("--split_seed", type=shared.Seed, default=0)
-    _add_out(pairs)
-    shared.add_model(pairs, skip={"method", "random_state"})
-    actions.add_subcommand("objectives", pairs)
-    timed = shared.new_parser((couplings.__doc__ or "").split("\n", 1)[0])
-    shared.add_data(timed)
-    timed.add_argument("--seconds", type=float, default=120.0, help="of training, for each coupling")
-    timed.add_argument("--split_seed", type=shared.Seed, default=0)
-    _add_out(timed)
-    shared.add_model(timed, skip={"hypergradient"})
-    actions.add_subcommand("couplings", timed)
-    for name, module in OF_A_TOY.items():
-        toy = shared.new_parser((module.__doc__ or "").split("\n", 1)[0])
-        _add_out(toy)
-        actions.add_subcommand(name, toy)
-
-
-def _add_out(p: Parser) -> None:
-    p.add_argument("--out", type=Path, default=Path("analysis"), help="folder for the figures (JSON) and the picture (PNG)")
-    add_overwrite(p)
+OF_A_MODEL = {kind: import_module(f"enstruct_bench.{declared.module_of(kind)}") for kind in declared.OF_A_MODEL}
+OF_A_TOY = {kind: import_module(f"enstruct_bench.{declared.module_of(kind)}") for kind in declared.OF_A_TOY}
 
 
 def run(options: Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The papers' tables: what each holds, and what is finished of it."""
+"""What ``enstruct-bench list`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.list_tables`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table as Grid
 
-from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct.errors import DataError
 from enstruct_bench.reports.summaries import FOLDER, read_summary
 from enstruct_bench.reproduce.commands import finished, made_elsewhere
 from enstruct_bench.reproduce.store import Store
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
-
-
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("--results", type=Path, default=Path("results/reproduce"), help="folder of finished runs")
-    return p
 
 
 def run(options: Namespace) -> None:

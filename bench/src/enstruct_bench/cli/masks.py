@@ -1,23 +1,10 @@
-"""Segmenters: compare methods on one set of masks."""
+"""What ``enstruct-bench masks`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.masks`."""
 
 from __future__ import annotations
 
 from jsonargparse import Namespace
 
-from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct_bench.cli import masks_compare
-
-
-def parser() -> Parser:
-    return Parser(description=__doc__)
-
-
-def add_actions(p: Parser) -> None:
-    actions = p.add_subcommands(dest="action", required=True)
-    compare = shared.new_parser(masks_compare.__doc__ or "")
-    masks_compare.add_options(compare)
-    actions.add_subcommand("compare", compare)
 
 
 def run(options: Namespace) -> None:

@@ -1,7 +1,4 @@
-"""Compare methods on one set of masks: same images, same split, same decisions; with intervals.
-
-With --json, finished cells are kept, and running the command again goes on.
-"""
+"""What ``enstruct-bench masks compare`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.masks_compare`."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ from typing import Any
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.masks import add_pictures, add_segmenter
-from enstruct.cli.parser import Parser
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
 from enstruct.data.fingerprint import fingerprint
@@ -33,17 +28,6 @@ from enstruct_bench.comparison.masks import (
 )
 from enstruct_bench.comparison.ratios import summarise_ratios
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
-
-
-def add_options(p: Parser) -> None:
-    add_pictures(p)
-    p.add_argument("--methods", type=shared.joined, default="cross-entropy,seal-regression-s", help="names joined by commas")
-    p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
-    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
-    p.add_argument("--protocol", type=str, default=None, help="dvn (24x24 crops) or whole; default: as --model.crop says")
-    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    add_segmenter(p, skip={"method", "random_state"})
 
 
 def run(options: Namespace) -> None:

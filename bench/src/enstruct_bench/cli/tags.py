@@ -1,26 +1,12 @@
-"""Taggers: compare methods on one set; learn references from little supervision."""
+"""What ``enstruct-bench tags`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.tags`."""
 
 from __future__ import annotations
 
 from jsonargparse import Namespace
 
-from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct_bench.cli import tags_compare, tags_light
 
 ACTIONS = {"compare": tags_compare, "light": tags_light}
-
-
-def parser() -> Parser:
-    return Parser(description=__doc__)
-
-
-def add_actions(p: Parser) -> None:
-    actions = p.add_subcommands(dest="action", required=True)
-    for name, module in ACTIONS.items():
-        command = shared.new_parser(module.__doc__ or "")
-        module.add_options(command)
-        actions.add_subcommand(name, command)
 
 
 def run(options: Namespace) -> None:

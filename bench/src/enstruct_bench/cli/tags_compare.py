@@ -1,8 +1,4 @@
-"""Compare methods on one tagged set: same sentences, same words, same tags, same decisions; with intervals.
-
-Methods that begin with cross-entropy all start from the tagger of the row "cross-entropy" of their seed, and go on for --epochs
-at most in each stage. With --json, finished cells are kept, and running the command again goes on.
-"""
+"""What ``enstruct-bench tags compare`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.tags_compare`."""
 
 from __future__ import annotations
 
@@ -11,10 +7,8 @@ from typing import Any
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.parser import Parser
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.cli.tags import add_tagged, add_tagger
 from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
 from enstruct.environment import environment
@@ -35,17 +29,6 @@ from enstruct_bench.comparison.tagging import (
     tables_of,
     tag_titles,
 )
-
-
-def add_options(p: Parser) -> None:
-    add_tagged(p)
-    p.add_argument("--methods", type=shared.joined, default="cross-entropy,crf,seal-nce", help="names joined by commas")
-    p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
-    p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
-    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
-    p.add_argument("--epochs", type=int, default=10, help="at most, of each stage after cross-entropy")
-    p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    add_tagger(p, skip={"method", "random_state"})
 
 
 def run(options: Namespace) -> None:

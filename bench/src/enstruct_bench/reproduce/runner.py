@@ -22,12 +22,12 @@ from enstruct.training.callbacks import Callback
 from enstruct.workplaces import claimed, locked
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
+from enstruct_bench.reproduce.defaults import SEEDS
 from enstruct_bench.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct_bench.reproduce.store import Key, Run, Store, Where, parts_of
 from enstruct_bench.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct_bench.reproduce.tables import TABLES
 
-SEEDS = 5
 Bar = Callable[[str], list[Callback]]
 
 

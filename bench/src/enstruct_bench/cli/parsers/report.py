@@ -1,0 +1,18 @@
+"""Write the results page, from the summaries in RESULTS/summaries; those of runs in RESULTS are renewed first.
+
+A summary of more runs than are at hand stays; to replace it all the same, delete it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enstruct.cli import options as shared
+from enstruct.cli.parser import Parser
+
+
+def parser() -> Parser:
+    p = shared.new_parser(__doc__ or "")
+    p.add_argument("--results", type=Path, default=Path("results"), help="folder of runs, and of their summaries")
+    p.add_argument("--out", type=Path, default=Path("docs/results.md"), help="the page; it is renewed")
+    return p

@@ -1,0 +1,33 @@
+"""Search for settings of one method or several, on validation rows only, with equal trials for each.
+
+Trials are kept in a journal file (--storage), which several processes may share: start the command twice to use two cores.
+Running it again goes on until every method has --trials. The best settings are printed and written to --json.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite
+from enstruct.cli.parser import Parser
+
+SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "repeats")
+
+
+SEARCHED_WHERE_THERE = ("negatives", "n_samples", "inference")
+
+
+def parser() -> Parser:
+    p = shared.new_parser(__doc__ or "")
+    shared.add_data(p)
+    p.add_argument("--method", type=shared.joined, default="seal-nce", help="names joined by commas")
+    p.add_argument("--trials", type=int, default=20, help="for each method")
+    p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
+    p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
+    p.add_argument("--json", type=shared.json_file, default=None, help="write the best settings to this file")
+    add_overwrite(p)
+    p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split; its test rows are not looked at")
+    p.add_argument("--seed", type=shared.Seed, default=0, help="of the networks and of the search")
+    shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED_WHERE_THERE, *SEARCHED})
+    return p

@@ -1,0 +1,3 @@
+"""What a reproduction takes where nothing is said."""
+
+SEEDS = 5

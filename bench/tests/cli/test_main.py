@@ -1,0 +1,25 @@
+"""The program of the laboratory as a process."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+ANSWERED_AT_ONCE = {
+    "help": (["--help"], 0, "usage: enstruct-bench"),
+    "help of a command": (["figure", "starts", "--help"], 0, "--model.max_iter"),
+    "a mistyped option": (["compare", "a.npz", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
+    "an unknown command": (["comapre"], 2, "comapre"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERED_AT_ONCE)
+def test_what_needs_no_torch_is_answered_at_once(case):
+    arguments, code, said = ANSWERED_AT_ONCE[case]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "enstruct_bench.cli.main", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1  # of the processor; importing torch takes two

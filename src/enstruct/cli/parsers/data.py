@@ -1,0 +1,37 @@
+"""Data sets: list the catalogue, describe one, or write a synthetic one (label sets, or pictures with masks)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite
+from enstruct.cli.parser import Parser
+
+
+def parser() -> Parser:
+    return Parser(description=__doc__)
+
+
+def add_actions(p: Parser) -> None:
+    actions = p.add_subcommands(dest="action", required=True)
+    actions.add_subcommand("list", Parser(description="Names, and whether each is at hand."))
+    described = shared.new_parser("Size, label statistics, and near-duplicates across the 60/20/20 or published split.")
+    shared.add_data(described)
+    described.add_argument("--split_seed", type=shared.Seed, default=0)
+    described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
+    add_overwrite(described)
+    actions.add_subcommand("describe", described)
+    synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
+    synthetic.add_argument("out", type=Path)
+    synthetic.add_argument("--rows", type=int, default=1500)
+    synthetic.add_argument("--seed", type=shared.Seed, default=0)
+    add_overwrite(synthetic)
+    actions.add_subcommand("synthetic", synthetic)
+    pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
+    pictures.add_argument("out", type=Path)
+    pictures.add_argument("--images", type=int, default=100)
+    pictures.add_argument("--size", type=int, default=32)
+    pictures.add_argument("--seed", type=shared.Seed, default=0)
+    add_overwrite(pictures)
+    actions.add_subcommand("pictures", pictures)

@@ -1,0 +1,48 @@
+"""What a class or a module says of itself, read from its source file: nothing of what it imports is imported for it.
+
+The options of a command and its help can so be told, and a slip refused, before torch is there.
+"""
+
+from __future__ import annotations
+
+import ast
+from pkgutil import get_data
+from typing import Any, TypeVar
+
+Node = TypeVar("Node", ast.ClassDef, ast.FunctionDef)
+
+
+def class_of(package: str, module: str, name: str) -> type:
+    """A stand-in for a class: its name, its docstring and the signature of its constructor.
+
+    ``module`` : below the package, as "estimators.tagger". LookupError if the class, or a constructor in it, is not there;
+    NameError for annotations of other than Python's own types and Any.
+    """
+    found = _named(_tree(package, module).body, ast.ClassDef, name)
+    constructor = _named(found.body, ast.FunctionDef, "__init__")
+    constructor.body = [ast.Pass()]
+    doc = [node for node in found.body[:1] if isinstance(node, ast.Expr)]
+    found.bases, found.keywords, found.decorator_list, found.body = [], [], [], [*doc, constructor]
+    stand_in = ast.fix_missing_locations(ast.Module([found], type_ignores=[]))
+    names: dict[str, Any] = {"Any": Any, "__name__": "builtins"}  # jsonargparse imports the module that it says it is of
+    exec(compile(stand_in, f"{package}.{module}", "exec", dont_inherit=True), names)  # annotations as types, not as text
+    return names[name]
+
+
+def summary_of(package: str, module: str) -> str:
+    """The first line of a module's docstring; empty where it has none."""
+    return (ast.get_docstring(_tree(package, module)) or "").split("\n", 1)[0]
+
+
+def _tree(package: str, module: str) -> ast.Module:
+    source = get_data(package, f"{module.replace('.', '/')}.py")
+    if source is None:
+        raise LookupError(f"{package}.{module} has no source file.")
+    return ast.parse(source)
+
+
+def _named(nodes: list[ast.stmt], kind: type[Node], name: str) -> Node:
+    for node in nodes:
+        if isinstance(node, kind) and node.name == name:
+            return node
+    raise LookupError(f"There is no {name} in the source.")
