@@ -249,8 +249,9 @@ def test_divergence_is_a_status(tolerance):
     energy = ModuleEnergy(Explosive())
     state = energy.prepare(torch.tensor([[1.0], [-1.0]]))
     found = minimise(energy, state, LabelSpace(2), steps=40, tolerance=tolerance)
-    assert torch.isfinite(found.y).all()
-    assert torch.isfinite(found.energy).all()
+    torch.testing.assert_close(found.energy, -found.y.sum(-1))  # of the answer it keeps: its last good iterate
+    assert 1.0 < found.y[0].sum() <= 1.5
+    assert found.y[1].sum() > 1.9
     assert "1 rows became non-finite (first: row 0)" in found.status
 
 
