@@ -97,6 +97,7 @@ def identity_like(scale: float) -> Quadratic:
         (ConjugateGradient(12, 1e-12), Quadratic.random(), 0.0),
         (ShermanMorrison(6), Quadratic.random(), 1e-9),
         (Diagonal(1), Quadratic.random(diagonal=True), 0.0),
+        (Diagonal(3), Quadratic.random(diagonal=True), 0.0),
         (Identity(3.0), identity_like(3.0), 0.0),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, float) else str(value),
