@@ -351,3 +351,19 @@ def test_a_tilted_energy_subtracts_the_logits():
     torch.testing.assert_close(tilted(state, y), by_hand)
     (expected,) = torch.autograd.grad(by_hand.sum(), y)
     torch.testing.assert_close(gradient.expand_as(y), expected)
+
+
+@pytest.mark.parametrize(
+    ("rule", "there", "back"),
+    [(MirrorDescent(0.3, 0.9), torch.logit, torch.sigmoid), (ProjectedGradient(0.3, 0.9), torch.clone, lambda y: y.clamp(0, 1))],
+    ids=["mirror", "projected"],
+)
+def test_three_steps_with_momentum_by_hand(rule, there, back):
+    """Velocity v <- m v - rate g: added to the logits without their slope, or to y, which is clamped."""
+    space, y = LabelSpace(2), torch.tensor([[[0.4, 0.9]]], dtype=torch.float64)
+    memory, at, velocity = rule.start(y, space), there(y), torch.zeros_like(y)
+    for gradient in (torch.tensor([[[0.5, -1.0]]]), torch.tensor([[[-0.2, 0.3]]]), torch.tensor([[[0.1, 0.4]]])):
+        memory, y = rule.step(memory, y, gradient.double(), space)
+        velocity = 0.9 * velocity - 0.3 * gradient.double()
+        at = at + velocity if rule.keeps_logits else back(at + velocity)
+        torch.testing.assert_close(y, back(at))

@@ -144,7 +144,6 @@ def test_the_worst_point_stays_the_worst_when_the_loss_falls_and_rises_again():
 
     levels = (0.0, 1.0, 0.0, 0.4)  # of the start and of what is visited before the last step
     worst = torch.stack([loss(level) for level in levels]).argmax(0)
-    assert {0, 1} <= set(worst.tolist())
     again = loss(0.4) > loss(0.0)
     assert (again & (worst == 1)).any()  # some rows rise again to less than they had
     found = ValueTuples(adversarial=Visits(1.0, 0.0, 0.4, 0.5), adversarial_steps=4).build(space, L).draw(at).y[:, 1]

@@ -243,14 +243,17 @@ def test_a_better_score_is_better_by_the_tolerance(early_stopping, scores, kept,
 
 def test_the_rates_are_halved_every_so_many_epochs_without_a_better_score(blocks, monkeypatch):
     monkeypatch.setattr(Loop, "_scores", lambda self, stage, losses: {"score": 0.5})
-    rates = []
+    rates, plateaus = [], set()
 
     class Watch(Callback):
         def on_epoch_end(self, loop, record):
             rates.append(loop.game.optimizer.param_groups[0]["lr"])
+            plateaus.add(loop.game.settings.plateau)
 
     fit(blocks, method="cross-entropy", max_iter=10, n_iter_no_change=10, learning_rate=1e-3, callbacks=[Watch()])
-    assert rates == [1e-3] * 4 + [5e-4] * 4 + [2.5e-4] * 2  # 4 epochs after the best, the first
+    (plateau,) = plateaus
+    assert 1 < plateau < 5
+    assert rates == [1e-3 / 2 ** (stale // plateau) for stale in range(10)]  # the first epoch is the best
 
 
 def test_the_objective_on_validation_rows_is_the_mean_over_rows(blocks):
