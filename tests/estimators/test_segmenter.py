@@ -240,12 +240,15 @@ def test_bad_settings(settings, error, what, pictures):
 
 def test_larger_validation_images_are_watched_whole(pictures):
     images, masks = ellipses(4, 40, seed=3)
-    model = EnergySegmenter("cross-entropy", crop=12, max_iter=1, **FAST).fit(*pictures, images, masks)
+    model = EnergySegmenter("cross-entropy", crop=12, max_iter=20, **FAST).fit(*pictures, images, masks)
     rows = model._rows_of([image[:, :, None] for image in images], list(masks), SHARES)
     answers = model._answers(rows.X)
     assert answers.shape == (4, 40, 40, 2)
     assert np.allclose(answers.sum(-1), 1, atol=1e-4)
-    assert model.history_[0]["score"] == pytest.approx(model.score(images, masks), abs=0.02)
+    found, truth = answers[..., 1] >= 0.5, masks > 0
+    overlap = (found & truth).sum((1, 2)) / (found | truth).sum((1, 2))
+    assert max(record["score"] for record in model.history_) == pytest.approx(overlap.mean(), abs=1e-6)
+    assert overlap.mean() > 0.1
 
 
 def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
