@@ -298,3 +298,14 @@ def test_a_checkpoint_whose_forward_pass_had_no_gradients_comes_after_others():
         plain(*given)
         torch.testing.assert_close(loss.update(), plain.update())
     torch.testing.assert_close(weights(loss), weights(plain))
+
+
+def test_cost_augmented_source_is_saved_too():
+    a, b = (criterion(negatives="cost-augmented") for _ in range(2))
+    a(*rows("labels", 4))
+    a.update()
+    kept = {name: value for name, value in a.state_dict().items() if name.startswith("source.")}
+    assert kept
+    assert not all(torch.equal(value, b.state_dict()[name]) for name, value in kept.items())
+    b.load_state_dict(a.state_dict())
+    assert all(torch.equal(value, b.state_dict()[name]) for name, value in kept.items())
