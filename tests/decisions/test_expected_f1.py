@@ -86,6 +86,21 @@ def test_poisson_tail_is_close_to_exact(monkeypatch):
     assert abs(decode(p) - whole).sum() <= 5  # at most a label a row
 
 
+def test_the_empty_set_is_as_good_as_it_is_likely():
+    """Labels of the head by their products, those of the tail by Poisson's probability of none."""
+    p, tail = np.array([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]]), np.array([0.7, 0.0])
+    found = expected_f1_by_size(p, tail, 2)[:, 0]
+    assert found == pytest.approx([0.4 * 0.7 * 0.9 * stats.poisson.pmf(0, 0.7), 0.25])
+
+
+def test_recalibration_is_sharper_about_a_half_and_then_shifted():
+    p = np.array([0.1, 0.5, 0.8])
+    odds = p / (1 - p)
+    for sharpness, shift in ((1.25, 0.0), (1.0, 0.5), (0.6, -0.5)):
+        moved = odds**sharpness * np.exp(shift)
+        assert recalibrate(p, sharpness, shift) == pytest.approx(moved / (1 + moved))
+
+
 def test_fit_mends_miscalibrated_marginals():
     rng = np.random.default_rng(0)
     p = rng.random((400, 10)) ** 3

@@ -34,7 +34,9 @@ def test_every_method_trains_and_answers(method, pictures):
     assert np.allclose(p.sum(-1), 1, atol=1e-4)
     assert set(np.unique(model.predict(pictures[0]))) <= {0, 1}
     if model.energy_ is not None:
-        assert np.isfinite(model.energy(*pictures)).all()
+        few = model.energy(pictures[0][:2], pictures[1][:2])
+        assert model.energy(*pictures)[:2] == pytest.approx(few, rel=1e-4, abs=1e-4)  # each image by itself
+        assert len(set(few)) == 2
 
 
 def test_it_learns_and_is_deterministic():
@@ -168,7 +170,10 @@ def test_inference_on_an_energy_of_one_s_own(method):
     """Whether some pixels have no truth or none: the energy is given images of the same form."""
     images, masks = ellipses(14, size=15, seed=0)
     model = EnergySegmenter(method, energy_network=OwnEnergy(), max_iter=1, **FAST).fit(images, masks)
-    assert model.predict(images, refine=None if method == "dvn" else 2).shape == masks.shape
+    refine = None if method == "dvn" else 2
+    found = model.predict(images, refine=refine)
+    assert found.shape == masks.shape
+    assert np.array_equal(model.predict(images[:2], refine=refine), found[:2])
 
 
 def test_features_of_another_form_are_explained(pictures):
@@ -235,10 +240,15 @@ def test_bad_settings(settings, error, what, pictures):
 
 def test_larger_validation_images_are_watched_whole(pictures):
     images, masks = ellipses(4, 40, seed=3)
-    model = EnergySegmenter("cross-entropy", crop=12, max_iter=1, **FAST).fit(*pictures, images, masks)
+    model = EnergySegmenter("cross-entropy", crop=12, max_iter=20, **FAST).fit(*pictures, images, masks)
     rows = model._rows_of([image[:, :, None] for image in images], list(masks), SHARES)
-    assert np.isfinite(model._answers(rows.X)).all()
-    assert np.isfinite(model.history_[0]["score"])
+    answers = model._answers(rows.X)
+    assert answers.shape == (4, 40, 40, 2)
+    assert np.allclose(answers.sum(-1), 1, atol=1e-4)
+    found, truth = answers[..., 1] >= 0.5, masks > 0
+    overlap = (found & truth).sum((1, 2)) / (found | truth).sum((1, 2))
+    assert max(record["score"] for record in model.history_) == pytest.approx(overlap.mean(), abs=1e-6)
+    assert overlap.mean() > 0.1
 
 
 def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
@@ -254,8 +264,12 @@ def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
 
 
 def test_a_size_may_be_a_list(pictures):
-    model = EnergySegmenter("cross-entropy", size=[12, 12], max_iter=1, **FAST).fit(*pictures)
-    assert model.predict(pictures[0]).shape == pictures[1].shape
+    listed, pair = (
+        EnergySegmenter("cross-entropy", size=size, max_iter=1, **FAST).fit(*pictures) for size in ([12, 12], (12, 12))
+    )
+    found = listed.predict_proba(pictures[0])
+    assert found.shape == (*pictures[1].shape, 2)
+    assert np.array_equal(found, pair.predict_proba(pictures[0]))
 
 
 def test_bad_data(pictures):

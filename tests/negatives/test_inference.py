@@ -116,3 +116,44 @@ def test_unrolled_gradient_is_the_finite_difference():
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ConfigError):
         make()
+
+
+class Visits:
+    """A rule that goes where it is told, whatever the gradient says."""
+
+    keeps_logits = False
+
+    def __init__(self, *points):
+        self.points = points
+
+    def start(self, y, space):
+        self.left = iter(self.points)
+        return ()
+
+    def step(self, memory, y, gradient, space):
+        return (), torch.full_like(y, next(self.left))
+
+
+def test_the_worst_point_stays_the_worst_when_the_loss_falls_and_rises_again():
+    space, at = situation("soft-f1")
+
+    def loss(level):
+        y = torch.full((5, 1, L), level, dtype=torch.float64)
+        value = torch.sigmoid(-at.energy(at.state, y))
+        return torch.nn.functional.binary_cross_entropy(value, 1 - space.cost(y, at.truth), reduction="none").squeeze(1)
+
+    levels = (0.0, 1.0, 0.0, 0.4)  # of the start and of what is visited before the last step
+    worst = torch.stack([loss(level) for level in levels]).argmax(0)
+    again = loss(0.4) > loss(0.0)
+    assert (again & (worst == 1)).any()  # some rows rise again to less than they had
+    found = ValueTuples(adversarial=Visits(1.0, 0.0, 0.4, 0.5), adversarial_steps=4).build(space, L).draw(at).y[:, 1]
+    torch.testing.assert_close(found, torch.tensor(levels, dtype=torch.float64)[worst].unsqueeze(1).expand(5, L))
+
+
+def test_unrolled_candidates_are_the_last_iterates():
+    space, at = situation()
+    how = Unrolled(MirrorDescent(0.4, 0.5), steps=4)
+    y = UnrolledIterates(how, keep=2).build(space, L).draw(at).y
+    every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.prepared(), space)
+    torch.testing.assert_close(y, torch.stack(every[-2:], dim=1))
+    assert not torch.allclose(every[0], every[-1])

@@ -115,3 +115,22 @@ def test_supervised_loss_weighs_positives_and_masks():
 def test_unknown_cost_names_the_nearest():
     with pytest.raises(ConfigError, match="Did you mean 'hamming-mean'"):
         LabelSpace(3, "hamming-men")
+
+
+def test_relaxed_draws_are_a_sigmoid_of_logits_divided_by_the_temperature():
+    torch.manual_seed(0)
+    logits = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    y = LabelSpace(3).concrete(logits, 4000, 0.2)
+    assert torch.allclose((y > 0.5).double().mean(1), torch.sigmoid(logits), atol=0.03)
+    (slope,) = torch.autograd.grad(y.sum(), logits)
+    torch.testing.assert_close(slope, (y * (1 - y)).sum(1) / 0.2)
+
+
+def test_the_entropy_of_logits_is_that_of_their_outputs_and_the_enumerated_one():
+    torch.manual_seed(0)
+    space, logits = LabelSpace(3), torch.randn(2, 1, 3, dtype=torch.float64)
+    every = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3)), dtype=torch.float64).expand(2, -1, -1)
+    log_p = space.log_prob(every, logits.squeeze(1))
+    y = space.relax(logits)
+    for found in (space.entropy(y), space.entropy(y, logits)):
+        torch.testing.assert_close(found.squeeze(1), -(log_p.exp() * log_p).sum(1))

@@ -220,11 +220,12 @@ def test_no_update_ever_is_noticed_once(monkeypatch):
 @pytest.mark.parametrize("many", [1, 3])
 def test_batches_move_and_are_cast_with_the_loss(outputs, many):
     """Between a forward pass and its update."""
-    loss = criterion(outputs)
+    loss, stayed = criterion(outputs), criterion(outputs)
     for seed in range(many):
-        loss(*rows(outputs, 4, seed=seed))
+        for each in (loss, stayed):
+            each(*rows(outputs, 4, seed=seed))
     loss.float()
-    assert torch.isfinite(torch.tensor(loss.update()))
+    assert loss.update() == pytest.approx(stayed.update(), rel=1e-5)
     loss.double()
     loss(*rows(outputs, 4))
     loss.update()
@@ -297,3 +298,14 @@ def test_a_checkpoint_whose_forward_pass_had_no_gradients_comes_after_others():
         plain(*given)
         torch.testing.assert_close(loss.update(), plain.update())
     torch.testing.assert_close(weights(loss), weights(plain))
+
+
+def test_cost_augmented_source_is_saved_too():
+    a, b = (criterion(negatives="cost-augmented") for _ in range(2))
+    a(*rows("labels", 4))
+    a.update()
+    kept = {name: value for name, value in a.state_dict().items() if name.startswith("source.")}
+    assert kept
+    assert not all(torch.equal(value, b.state_dict()[name]) for name, value in kept.items())
+    b.load_state_dict(a.state_dict())
+    assert all(torch.equal(value, b.state_dict()[name]) for name, value in kept.items())

@@ -11,7 +11,9 @@ from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.inference.exact import all_label_sets
 from enstruct.methods import METHODS, PredictorLoss
+from enstruct.negatives import Situation
 from enstruct.spaces import LabelSpace
+from enstruct.spaces.label_vectors import dense
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss, check_logits
 from enstruct.training.settings import Settings
@@ -102,21 +104,45 @@ def test_ablation_ranking_straight_on_the_predictor(batch):
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"),
+    ("changes", "made"),
     [
-        ("seal-regression-s", {"negatives": "samples"}),
-        ("seal-margin", {"negatives": "rounded"}),
-        ("seal-margin", {"negatives": "cost-augmented"}),
-        ("seal-margin", {"negatives": "perturbed", "n_samples": 3}),
-        ("seal-margin", {"cost": "hamming-mean"}),
-        ("seal-nce", {"n_samples": 3, "supervised_weight": 0.0}),
+        ({}, lambda p, loss, at: p.unsqueeze(1)),
+        ({"negatives": "rounded"}, lambda p, loss, at: (p >= 0.5).float().unsqueeze(1)),
+        ({"negatives": "cost-augmented"}, lambda p, loss, at: torch.sigmoid(loss.source.logits(at)).unsqueeze(1)),
+    ],
+    ids=["point", "rounded", "cost-augmented"],
+)
+@pytest.mark.parametrize("cost", ["soft-f1", "hamming-mean"])
+def test_ablations_of_the_margin_by_hand(changes, made, cost, batch):
+    """Its candidates and its cost are arguments."""
+    loss, predictor = learned("seal-margin", cost=cost, **changes)
+    logits, state = predictor(batch.x).detach(), loss.network.prepare(batch.x)
+    y = made(torch.sigmoid(logits), loss, Situation(logits, batch.y, None, batch.x, loss.network, state))
+    shared, both = (y * batch.y.unsqueeze(1)).sum(-1), y.sum(-1) + batch.y.sum(1, keepdim=True)
+    error = 1 - 2 * shared / both.clamp(min=1e-9) if cost == "soft-f1" else (y - batch.y.unsqueeze(1)).abs().mean(-1)
+    if cost == "soft-f1":
+        error = torch.where(both > 0, error, 0.0)
+    margin = error - loss.network(state, y) + loss.network(state, batch.y.unsqueeze(1))
+    torch.testing.assert_close(loss.energy_loss(batch, logits), margin.clamp(min=0).mean(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "count", "binary"),
+    [
+        ("seal-regression-s", {"negatives": "samples"}, 20, True),
+        ("seal-margin", {"negatives": "perturbed", "n_samples": 3}, 3, False),
+        ("seal-nce", {"n_samples": 7}, 7, True),
     ],
 )
-def test_ablations_are_arguments(name, changes, batch):
+def test_ablations_of_samples_are_arguments(name, changes, count, binary, batch):
     loss, predictor = learned(name, **changes)
-    logits = predictor(batch.x)
-    assert torch.isfinite(torch.tensor(loss.update(batch, logits)))
-    assert torch.isfinite(loss.predictor_loss(batch, logits, 1.0)).all()
+    logits = predictor(batch.x).detach()
+    state = loss.network.prepare(batch.x)
+    drawn = dense(loss.source.draw(Situation(logits, batch.y, None, batch.x, loss.network, state)).outputs())
+    assert drawn.shape == (10, count, 4)
+    assert bool(((drawn == 0) | (drawn == 1)).all()) == binary
+    if not binary:
+        torch.testing.assert_close(drawn[:, 0], torch.sigmoid(logits))  # the first is not perturbed
 
 
 def test_cost_augmented_net_learns_beside_the_energy(batch):

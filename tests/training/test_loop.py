@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from scipy import sparse
@@ -11,8 +12,11 @@ from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
+from enstruct.randomness import repeatable
+from enstruct.training.batches import batches
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.loop import Loop
 
 SMALL = {"hidden": 8, "layers": 1, "max_iter": 4, "random_state": 0, "decision": "threshold"}
 
@@ -212,3 +216,59 @@ def test_a_last_step_beyond_all_numbers_is_told(blocks, early_stopping):
         EnergyMultiLabelClassifier("cross-entropy", **settings | {"decision": "auto"}, early_stopping=early_stopping).fit(
             blocks.X, blocks.Y
         )
+
+
+@pytest.mark.parametrize(
+    ("early_stopping", "scores", "kept"),
+    [
+        (True, (0.5, 0.5009, 0.5018, 0.5025), 3),  # each beats the last one by less than tol, the third the best by more
+        (True, (0.5, 0.5009, 0.5008, 0.5009), 1),
+        (False, (-100.0, -99.95, -99.92, -99.91), 1),  # of a loss it is a share
+        (False, (-100.0, -99.95, -99.85, -99.8), 3),
+    ],
+)
+def test_a_better_score_is_better_by_the_tolerance(early_stopping, scores, kept, blocks, monkeypatch):
+    given = iter(scores)
+    monkeypatch.setattr(Loop, "_scores", lambda self, stage, losses: {"score": next(given)})
+    best = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            best[:] = [loop.progress.best_epoch["score"]]
+
+    settings = {"max_iter": 4, "n_iter_no_change": 4, "tol": 1e-3, "early_stopping": early_stopping, "callbacks": [Watch()]}
+    fit(blocks, method="cross-entropy", **({"decision": "fixed"} | settings))
+    assert best == [kept]
+
+
+def test_the_rates_are_halved_every_so_many_epochs_without_a_better_score(blocks, monkeypatch):
+    monkeypatch.setattr(Loop, "_scores", lambda self, stage, losses: {"score": 0.5})
+    rates, plateaus = [], set()
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            rates.append(loop.game.optimizer.param_groups[0]["lr"])
+            plateaus.add(loop.game.settings.plateau)
+
+    fit(blocks, method="cross-entropy", max_iter=10, n_iter_no_change=10, learning_rate=1e-3, callbacks=[Watch()])
+    (plateau,) = plateaus
+    assert 1 < plateau < 5
+    assert rates == [1e-3 / 2 ** (stale // plateau) for stale in range(10)]  # the first epoch is the best
+
+
+def test_the_objective_on_validation_rows_is_the_mean_over_rows(blocks):
+    """Whatever batches they are cut into, and by the rows' weights."""
+    found = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            rows = loop.train.take(np.arange(len(loop.train)).repeat(2)[:300])  # more than a batch of them
+            weight = np.linspace(0, 2, len(rows)).astype(np.float32)
+            rows = replace(rows, weight=weight)
+            game = loop.game
+            with repeatable(0, "cpu"), torch.no_grad():
+                each = [game.loss.energy_loss(b, game.predictor.eval()(b.x)) for b in batches(rows, 256)]
+            found.append((loop._energy_loss(rows), float((torch.cat(each) * torch.from_numpy(weight)).mean())))
+
+    fit(blocks, max_iter=1, callbacks=[Watch()])
+    assert found[0][0] == pytest.approx(found[0][1], rel=1e-5)

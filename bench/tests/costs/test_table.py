@@ -1,6 +1,7 @@
 """The benchmarks of cost measure what they say, and the table reads what they kept."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,6 @@ def test_the_dense_products_of_the_published_step_are_those_of_its_formula():
     predictor = 2 * (forward + backward)  # its own pass, and the energy's x-network, whose gradients nobody uses
     products = sampling + energy + predictor
     assert line["gflop"] * 1e9 == pytest.approx(2 * rows * (products + 3 * (3 + 1 + 1) * scores), rel=0.15)
-    assert line["seconds"] > 0
 
 
 def test_our_step_makes_fewer_products():
@@ -34,7 +34,9 @@ def test_lines_are_measured_in_processes_of_their_own(monkeypatch):
     monkeypatch.setattr(growth, "CHANGED", {"labels": (10, 20, 1000)})
     found = growth.lines(20)
     assert [(line["way"], line["labels"]) for line in found] == [(way, n) for n in (10, 20) for way in growth.WAYS]
-    assert all(line["gflop"] > 0 for line in found)
+    for way in growth.WAYS:
+        few, many = (line["gflop"] for line in found if line["way"] == way)
+        assert few < many < 2 * few  # the encoder's products do not grow with the labels
 
 
 @pytest.mark.parametrize("dataset", methods.SHAPES)
@@ -47,10 +49,13 @@ def test_parameters_are_those_of_the_published_networks(dataset):
 
 
 @pytest.mark.filterwarnings("ignore::enstruct.errors.ConstantLabelWarning")
-def test_seconds_of_a_method():
-    found = methods.seconds("seal-nce", 64)
-    assert found["epoch"] > 0
-    assert found["predict"] > 0
+def test_seconds_of_a_method(monkeypatch):
+    """Of a fit of two epochs from 10 to 16 on the clock, and a prediction that ends at 17.5."""
+    clock = iter((10.0, 16.0, 17.5))
+    monkeypatch.setattr(methods.EnergyMultiLabelClassifier, "fit", lambda self, X, Y: setattr(self, "n_iter_", 2))
+    monkeypatch.setattr(methods.EnergyMultiLabelClassifier, "predict_proba", lambda self, X: None)
+    monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert methods.seconds("seal-nce", 64) == {"method": "seal-nce", "epoch": 3.0, "predict": 1.5}
 
 
 def test_the_table_has_what_was_measured_here_and_names_the_rest(tmp_path, capsys):

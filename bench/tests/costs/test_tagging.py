@@ -14,9 +14,8 @@ def test_it_runs_and_its_loop_is_the_chain_energy():
         "crf, viterbi",
         "crf, marginals",
     }
-    assert all(rate > 0 for rate in figures["tokens_per_second"].values())
-    assert figures["viterbi"]["ours"] > 0
-    assert figures["viterbi"]["pytorch-crf"] > 0  # and both found the same paths, or it had not come here
+    assert figures["tokens"] == len(sentences(40).Y.tags)
+    assert {"shape", "ours"} <= set(figures["viterbi"]) <= {"shape", "ours", "pytorch-crf"}  # of the same paths, or it had raised
     term = ChainEnergy(5)
     y = torch.softmax(torch.randn(2, 3, 6, 5), -1)
     assert torch.allclose(loop_over_time(term, y), term(None, y), atol=1e-5)

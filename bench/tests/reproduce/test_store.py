@@ -87,7 +87,7 @@ def test_a_line_says_all_that_is_needed(finished_runs):
         assert line["settings"] == {"max_iter": 2, "hidden": 8}
         assert {"enstruct", "torch", "machine", "threads"} <= set(line["environment"])
         assert {"fixed", "threshold", "chosen"} <= set(line["example_f1"])
-        assert line["seconds"] > 0
+        assert 0 < line["seconds"] < 600
         assert "commit" in line
         assert {"predictor_updates", "energy_updates", "epochs", "micro_f1", "macro_f1"} <= set(line)
         assert set(line["metrics"]) >= {"fixed", "threshold", "chosen"}
