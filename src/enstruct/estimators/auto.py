@@ -34,7 +34,7 @@ from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
 from enstruct.estimators import persistence, saved_values
-from enstruct.estimators.base import DAMAGES, seed_of
+from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
@@ -52,6 +52,7 @@ from enstruct.estimators.members import (
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates, validated, weighs_counts
 from enstruct.estimators.saved_header import OfAutomatic
+from enstruct.estimators.saving import DAMAGES
 from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.methods import METHODS
 from enstruct.metrics import get_metric
