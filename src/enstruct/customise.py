@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from enstruct.checks import one_of
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
 from enstruct.inference import Solver
@@ -22,6 +21,7 @@ from enstruct.negatives import (
 )
 from enstruct.negatives.sample_gradients import SampleGradient
 from enstruct.objectives import Density
+from enstruct.validation import one_of
 
 LOSS_SETTINGS = ("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight")
 COUPLING_SETTINGS = ("energy_steps", "predictor_steps", "first", "repeats")

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
-from enstruct.checks import one_of
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling, Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Solver, Unrolled
@@ -50,6 +49,7 @@ from enstruct.objectives import (
     Density,
     Objective,
 )
+from enstruct.validation import one_of
 
 BOUNDED_COSTS = ("soft-f1", "hamming-mean", "soft-iou")
 Supervised = Literal["cross-entropy", "ranking"]
@@ -69,7 +69,7 @@ class PredictorLoss:
     and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative entropy weight softens answers: with
     ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are w KL(F(x) || exp(-E)/Z) up to a
     constant, its expectation taken at the mean. ``expectation_weight`` weighs what a person expects of words
-    (:mod:`enstruct.light.expectations`).
+    (:mod:`enstruct.weak_supervision.expectations`).
     """
 
     energy_weight: float = 0.0

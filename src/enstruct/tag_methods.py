@@ -7,7 +7,7 @@
 - ``cross-entropy-longer`` goes on like a game, but without an energy: what the further epochs alone are worth.
 - Inference starts from the predictor, or where there is none from the uniform distribution.
 - ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
-  (:mod:`enstruct.light`); the others take a reward into their cost where they are given one.
+  (:mod:`enstruct.weak_supervision`); the others take a reward into their cost where they are given one.
 - ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi.
 """
 

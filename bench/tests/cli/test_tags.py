@@ -88,7 +88,7 @@ def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
 
 def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
     """The first method's runs with few labels: its others are what is held against."""
-    from tests.light.test_rewards import references
+    from tests.weak_supervision.test_rewards import references
 
     sentences, tags = references(230)
     lines = (" ".join(f"<{t}> {w} </{t}>" for w, t in zip(s, ts, strict=True)) for s, ts in zip(sentences, tags, strict=True))
@@ -111,7 +111,7 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
 
 
 def test_light(files, capsys):
-    from tests.light.test_rewards import references
+    from tests.weak_supervision.test_rewards import references
 
     sentences, tags = references(230)
     lines = (" ".join(f"<{t}> {w} </{t}>" for w, t in zip(s, ts, strict=True)) for s, ts in zip(sentences, tags, strict=True))

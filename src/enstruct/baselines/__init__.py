@@ -1,6 +1,6 @@
 """What users would pick instead, behind the same face.
 
-A solver is ``fit(train, validation, positive_weight, seed, metric, spent)`` -> a predictor, which is trained no further.
+A solver is ``fit(train, validation, positive_weight, seed, metric, should_stop)`` -> a predictor, which is trained no further.
 """
 
 from collections.abc import Callable

@@ -34,10 +34,10 @@ def fit_one_vs_rest(
     positive_weight: NDArray[Any] | None = None,
     seed: int = 0,
     metric: str = "example-f1",
-    spent: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> LinearPredictor:
-    """``positive_weight`` (labels,) of positive rows; ``spent`` says when to try none but the untuned C any more."""
-    weights, biases = _chosen(train, validation, positive_weight, seed, metric, spent)
+    """``positive_weight`` (labels,) of positive rows; ``should_stop`` says when to try none but the untuned C any more."""
+    weights, biases = _chosen(train, validation, positive_weight, seed, metric, should_stop)
     return LinearPredictor(torch.from_numpy(weights).float(), torch.from_numpy(biases).float())
 
 
@@ -47,13 +47,13 @@ def _chosen(
     positive_weight: NDArray[Any] | None,
     seed: int,
     metric: str,
-    spent: Callable[[], bool],
+    should_stop: Callable[[], bool],
 ) -> Model:
     if validation is None:
         return _fit(train, UNTUNED, positive_weight, seed)
     found: list[tuple[float, Model]] = []
     for C in C_GRID:
-        if C != UNTUNED and spent():  # that one is tried in any case: smaller ones may be far worse
+        if C != UNTUNED and should_stop():  # that one is tried in any case: smaller ones may be far worse
             continue
         model = _fit(train, C, positive_weight, seed)
         quality = best_threshold_score(_predict(model, validation.X), validation.Y, metric, validation.weight)

@@ -36,21 +36,21 @@ def fit_extra_trees(
     positive_weight: NDArray[Any] | None = None,
     seed: int = 0,
     metric: str = "example-f1",
-    spent: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Forest:
-    """``positive_weight`` (labels,) multiplies each label's odds; ``spent`` says when to grow no more, five trees at least."""
+    """``positive_weight`` (labels,) multiplies each label's odds; ``should_stop``: when to grow no more, five trees at least."""
     X = _growable(train.X)
     best, highest = _Growth(X, train, DEFAULT_LEAF, seed), -np.inf
     if validation is not None:
         for leaf in LEAVES:
-            growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, spent)
+            growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, should_stop)
             p = _marginals(growth.forest(positive_weight), validation.X)
             quality = best_threshold_score(p, validation.Y, metric, validation.weight)
             if quality > highest:
                 best, highest = growth, quality
-            if spent():
+            if should_stop():
                 break
-    return best.until(TREES, spent).forest(positive_weight)
+    return best.until(TREES, should_stop).forest(positive_weight)
 
 
 class _Growth:
@@ -61,11 +61,11 @@ class _Growth:
         self._rng = np.random.default_rng(seed)
         self._trees: list[Tree] = []
 
-    def until(self, n_trees: int, spent: Callable[[], bool]) -> _Growth:
+    def until(self, n_trees: int, should_stop: Callable[[], bool]) -> _Growth:
         from sklearn.ensemble import ExtraTreesRegressor  # only here: networks do without
 
         in_rows = self._X.tocsr() if sparse.issparse(self._X) else self._X
-        while len(self._trees) < n_trees and not (self._trees and spent()):
+        while len(self._trees) < n_trees and not (self._trees and should_stop()):
             grown = ExtraTreesRegressor(
                 TREES_A_PROJECTION,
                 min_samples_leaf=self._leaf,

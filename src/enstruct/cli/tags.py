@@ -22,12 +22,12 @@ from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_ta
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json, write_text
-from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.methods import get_method
 from enstruct.plots.tags import probabilities_picture, transitions_picture
 from enstruct.records import fits
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS, ratio
+from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 
 
 def run(options: Namespace) -> None:

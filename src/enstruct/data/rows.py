@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from enstruct.light.expectations import Expected
-    from enstruct.light.rewards import Judged
+    from enstruct.weak_supervision.expectations import Expected
+    from enstruct.weak_supervision.rewards import Judged
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Rows:
     """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None.
 
     Or sentences and their tags (:mod:`enstruct.data.sentences`), which have a shape and are indexed by row as well; with them
-    may go a reward and a person's expectations (:mod:`enstruct.light`), for rows whose tags are not known.
+    may go a reward and a person's expectations (:mod:`enstruct.weak_supervision`), for rows whose tags are not known.
     """
 
     X: Any

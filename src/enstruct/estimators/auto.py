@@ -28,7 +28,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.checks import check_whole, is_whole, one_of, optional
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
@@ -38,31 +37,26 @@ from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.members import (
-    TRAINED,
-    WEIGHTS,
-    Budget,
-    Member,
-    Part,
-    check_automatic,
-    default_methods,
-    pace,
-    parts_of,
-)
+from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.preparation import merge_duplicates, validated, weighs_counts
+from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.saving import DAMAGES
-from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.methods import METHODS
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
+from enstruct.validation import check_whole, is_whole, one_of, optional
 
 log = logging.getLogger("enstruct")
 
 Decide = Callable[[list[NDArray[np.float64]]], list[sparse.csr_matrix]]
 """Candidates' marginals of some rows -> label sets, one or more."""
+EXCEEDED = (
+    "The budget of %g minutes was exceeded by %.1f: every method is fitted once and then the choice is made, however long that takes "
+    "with so many rows and labels. methods= may leave out dear ones."
+)
 
 
 class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
@@ -139,7 +133,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    @all_or_nothing
+    @restore_on_failure
     def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
         """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
 
@@ -164,14 +158,9 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             parts = [lambda: (rows, held)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
         self._choose(self._fit_members(parts, seed))
-        over = time.monotonic() - self._deadline
-        if over > 60 * self.minutes:
-            log.warning(
-                "The budget of %g minutes was exceeded by %.1f: every method is fitted once and then the choice is made, however "
-                "long that takes with so many rows and labels. methods= may leave out dear ones.",
-                self.minutes,
-                over / 60,
-            )
+        over = (time.monotonic() - self._deadline) / 60
+        if over > self.minutes:
+            log.warning(EXCEEDED, self.minutes, over)
         return self
 
     @property

@@ -17,7 +17,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.checks import check_whole, optional, switch
 from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
@@ -32,12 +31,13 @@ from enstruct.methods import METHODS, Method, Stage, get_method
 from enstruct.objectives import Density
 from enstruct.randomness import redirected, seeded
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.training.answers import Problem, inferred, probabilities, problem
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.loop import Judge, Loop
+from enstruct.training.loop import Loop, Monitor
+from enstruct.training.predict import Problem, predict_by_inference, probabilities, problem
 from enstruct.training.settings import Settings
+from enstruct.validation import check_whole, optional, switch
 
 log = logging.getLogger("enstruct")
 
@@ -138,7 +138,7 @@ class EnergyEstimator(SavedEstimator):
             raise ConfigError(f"device={name!r}: torch finds no such GPU here; use 'auto' or 'cpu'.")
         return device
 
-    def _train(self, train: Rows, validation: Rows | None, judge: Judge, positive_weight: Any, seed: int) -> Game | None:
+    def _train(self, train: Rows, validation: Rows | None, monitor: Monitor, positive_weight: Any, seed: int) -> Game | None:
         """Fit ``predictor_`` and ``energy_``, and record ``history_``, ``n_iter_`` and ``updates_``.
 
         Returns the game that was played, for further passes; None where a solver fitted the predictor.
@@ -146,7 +146,7 @@ class EnergyEstimator(SavedEstimator):
         method = self._method()
         if method.solver is not None:
             with seeded(seed), redirected():
-                predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._spent)
+                predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._should_stop)
             self.predictor_, self.energy_ = predictor.to(self._device()), None
             self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}
             return None
@@ -157,7 +157,7 @@ class EnergyEstimator(SavedEstimator):
                 game,
                 train,
                 validation,
-                judge,
+                monitor,
                 self._callbacks(),
                 self._before_stage,
                 self._device(),
@@ -178,10 +178,10 @@ class EnergyEstimator(SavedEstimator):
         """Where training begins."""
         return 0
 
-    def _refine_on(self, validation: Rows, game: Game, judge: Judge, seed: int) -> None:
+    def _refine_on(self, validation: Rows, game: Game, monitor: Monitor, seed: int) -> None:
         """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
         with seeded(seed):
-            loop = Loop(game, validation, None, judge, device=self._device())
+            loop = Loop(game, validation, None, monitor, device=self._device())
             for number in range(self.validation_epochs):
                 losses = loop.run_epoch(Stage(predictor=True, energy=False))
                 log.info("pass %d over the validation rows %s", number + 1, losses)
@@ -239,8 +239,8 @@ class EnergyEstimator(SavedEstimator):
     def _callbacks(self) -> list[Callback]:
         return [*([PrintEpochs()] if self.verbose else ()), *(() if self.callbacks is None else self.callbacks)]
 
-    def _spent(self) -> bool:
-        return any(callback.spent() for callback in self._callbacks() if isinstance(callback, Callback))
+    def _should_stop(self) -> bool:
+        return any(callback.should_stop() for callback in self._callbacks() if isinstance(callback, Callback))
 
     def _before_stage(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""
@@ -268,7 +268,7 @@ class EnergyEstimator(SavedEstimator):
                 energy.double()
         space = self._space()
         tilted = refine is not None and self._method().relative
-        y = inferred(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
+        y = predict_by_inference(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
         return np.asarray(space.unrelax(torch.from_numpy(y)).numpy())
 
     def _space(self) -> RelaxedSpace:

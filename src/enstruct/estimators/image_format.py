@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from enstruct.checks import check_series, check_whole
 from enstruct.errors import ConfigError, DataError
+from enstruct.validation import check_series, check_whole
 
 log = logging.getLogger("enstruct")
 Grid = NDArray[Any]

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from enstruct.checks import one_of
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
 from enstruct.decisions.masks import MASK_RULES, at_threshold, greedy
@@ -24,8 +23,9 @@ from enstruct.mask_metrics import get_mask_metric
 from enstruct.methods import Method
 from enstruct.spaces import MaskSpace
 from enstruct.tag_metrics import ratio
-from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import in_order, to_batch
+from enstruct.training.predict import predict_by_inference, probabilities
+from enstruct.validation import one_of
 
 PLACES = 33
 """Places of training crops along a side at most: every crop is a row, and rows take memory."""
@@ -102,7 +102,7 @@ class MaskPredictions(EnergyEstimator):
         if how is None:
             return probabilities(self.predictor_, X, self._device(), self._space().relax)
         tilted = refine is not None and self._method().relative
-        return inferred(self.predictor_, self._energy_network(), self._space(), how, X, self._device(), tilted=tilted)
+        return predict_by_inference(self.predictor_, self._energy_network(), self._space(), how, X, self._device(), tilted=tilted)
 
     def energy(self, images: Any, masks: Any) -> NDArray[np.float64]:
         """(images,) E(x, y) of given masks; lower is better. With ``crop``, its mean over the image's crops.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.baselines.extra_trees import fits_densely
-from enstruct.checks import one_of
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
 from enstruct.errors import ConfigError, DataError
@@ -22,6 +21,7 @@ from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_paramete
 from enstruct.estimators.preparation import weighable
 from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
+from enstruct.validation import one_of
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
@@ -118,8 +118,8 @@ class Budget(Callback):
         self.deadline = deadline
 
     def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
-        if self.spent():
+        if self.should_stop():
             loop.stop()
 
-    def spent(self) -> bool:
+    def should_stop(self) -> bool:
         return time.monotonic() > self.deadline

@@ -10,17 +10,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from enstruct.checks import optional
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.decisions import bayes_risk
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
-from enstruct.decisions.judge import LabelSetJudge
+from enstruct.decisions.monitors import LabelSetMonitor
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.choices import check_choices, check_decision
 from enstruct.estimators.constants import ConstantLabels
-from enstruct.estimators.going_on import check_goes_on, check_width, goes_on
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.parameters import are_classes
 from enstruct.estimators.predictions import LabelSetPredictions
@@ -35,12 +33,14 @@ from enstruct.estimators.preparation import (
     validated,
     with_weight,
 )
-from enstruct.estimators.whole_fits import all_or_nothing
+from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.warm_start import check_warm_start, check_width, continues
 from enstruct.methods import Method, get_method
 from enstruct.objectives import Density
 from enstruct.randomness import States, seeded, set_states, states
 from enstruct.training.game import Game
 from enstruct.training.loop import Loop
+from enstruct.validation import optional
 
 MIN_ROWS_TO_HOLD_OUT = 60
 
@@ -107,7 +107,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     batch_size, max_iter, n_iter_no_change, tol
         ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
         ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
-        weights are kept: :mod:`enstruct.decisions.judge`. "auto": 200 and 20 epochs, more on small
+        weights are kept: :mod:`enstruct.decisions.monitors`. "auto": 200 and 20 epochs, more on small
         data (at least 5000 and 500 updates; of fewer than 180 training rows less, by the square of their number)
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
@@ -214,7 +214,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
 
     # -- fitting ----------------------------------------------------------------------------------
 
-    @all_or_nothing
+    @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
         """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
 
@@ -244,8 +244,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
             )
         check_decision(self, labels, validation is not None)
         scaler = self._make_scaler(train.X)
-        check_goes_on(self, labels, constants, train.X)
-        if not goes_on(self):  # networks that go on keep their inputs
+        check_warm_start(self, labels, constants, train.X)
+        if not continues(self):  # networks that go on keep their inputs
             self.columns_ = seen_columns(train.X) if self._builds_networks() else None
         self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
         self.classes_ = labels.classes
@@ -253,15 +253,15 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         validation = None if validation is None else self._modelled(validation)
         for name in ("partial_game_", "weight_scale_", "thresholds_"):  # partial_fit goes on with what is fitted now
             self.__dict__.pop(name, None)
-        game = self._train(train, validation, self._judge(), self._label_weights(rows.Y), seed)
+        game = self._train(train, validation, self._monitor(), self._label_weights(rows.Y), seed)
         self._fit_rules(validation)
         if game is not None and validation is not None and self.validation_epochs:
-            self._refine_on(validation, game, self._judge(), seed)
+            self._refine_on(validation, game, self._monitor(), seed)
             self.updates_ = dict(game.updates)
         return self
 
     @available_if(_passes)
-    @all_or_nothing
+    @restore_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
         """One pass over these rows, by the method's first stage.
 
@@ -343,9 +343,9 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
         return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
-    def _judge(self) -> LabelSetJudge:
+    def _monitor(self) -> LabelSetMonitor:
         """What training watches, and how it chooses among the epochs it kept."""
-        return LabelSetJudge(self.metric, self.decision, self.labels_.kind == "single", self.monitor)
+        return LabelSetMonitor(self.metric, self.decision, self.labels_.kind == "single", self.monitor)
 
     def _fit_rules(self, validation: Rows | None) -> None:
         self.rules_: dict[str, Any] = {"fixed": make_rule("fixed")}
@@ -389,7 +389,7 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
                     self.partial_game_ = self._partial_game(method, rows, new=False)
             else:
                 self.partial_game_ = self._partial_game(method, rows, new)
-            losses = Loop(self.partial_game_, rows, None, self._judge(), device=self._device()).run_epoch(method.stages[0])
+            losses = Loop(self.partial_game_, rows, None, self._monitor(), device=self._device()).run_epoch(method.stages[0])
             self.generator_states_: States = states(device)
         self.updates_ = dict(self.partial_game_.updates)
         record = {"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}}

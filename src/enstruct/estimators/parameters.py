@@ -1,4 +1,4 @@
-"""What each parameter of the estimators may be: one :data:`~enstruct.checks.Check` a parameter, made before anything else.
+"""What each parameter of the estimators may be: one :data:`~enstruct.validation.Check` a parameter, made before anything else.
 
 What parameters may be together is the estimators' own to say, and what data they go with.
 """
@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from enstruct import checks
-from enstruct.checks import Check, is_whole, one_of, optional, satisfying, switch, whole, word_or
+from enstruct import validation
 from enstruct.customise import COUPLINGS, NEGATIVES
 from enstruct.data.embeddings import WordVectors
 from enstruct.data.hierarchy import Hierarchy
@@ -24,7 +23,6 @@ from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.hypergradients import Coupling
-from enstruct.light.expectations import Expectation
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS
 from enstruct.methods import METHODS, Method
@@ -35,6 +33,8 @@ from enstruct.spaces.masks import MASK_COSTS
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import TAG_METRICS
 from enstruct.training.optimizers import OPTIMIZERS
+from enstruct.validation import Check, is_whole, one_of, optional, satisfying, switch, whole, word_or
+from enstruct.weak_supervision.expectations import Expectation
 
 NETWORKS = ("unet", "fcn")
 MOST_LAYERS, MOST_LEVELS, MOST_SAMPLES, MOST_STEPS = 1000, 16, 100_000, 1_000_000
@@ -98,12 +98,12 @@ is_solver = satisfying(lambda value: hasattr(value, "solve"), "an Inference or a
 _encoder = satisfying(callable, "a module, or a function that makes one")
 
 SETTINGS_OF_METHOD: Table = {
-    "energy_weight": optional(checks.not_negative),
-    "supervised_weight": optional(checks.not_negative),
+    "energy_weight": optional(validation.not_negative),
+    "supervised_weight": optional(validation.not_negative),
     "supervised": optional(one_of("supervised loss", ("cross-entropy", "ranking"))),
-    "warmup": optional(checks.not_negative),
-    "entropy_weight": optional(checks.number),
-    "anchor_weight": optional(checks.not_negative),
+    "warmup": optional(validation.not_negative),
+    "entropy_weight": optional(validation.number),
+    "anchor_weight": optional(validation.not_negative),
     "negatives": optional(_or_object(one_of("negatives", NEGATIVES), _builds)),
     "n_samples": optional(whole(1, MOST_SAMPLES)),
     "cost": optional(one_of("cost", COSTS)),
@@ -119,23 +119,23 @@ SETTINGS_OF_METHOD: Table = {
 
 SHARED: Table = {
     **SETTINGS_OF_METHOD,
-    "dropout": checks.dropout,
+    "dropout": validation.dropout,
     "encoder": optional(_encoder),
     "energy_network": optional(
         satisfying(lambda value: isinstance(value, (EnergySpec, nn.Module)), "an EnergySpec or a module (an instance)")
     ),
-    "learning_rate": checks.positive,
-    "energy_learning_rate": optional(checks.positive),
-    "weight_decay": checks.not_negative,
-    "clip": optional(checks.positive_or_infinite),
-    "energy_clip": optional(checks.positive_or_infinite),
-    "batch_size": checks.count,
+    "learning_rate": validation.positive,
+    "energy_learning_rate": optional(validation.positive),
+    "weight_decay": validation.not_negative,
+    "clip": optional(validation.positive_or_infinite),
+    "energy_clip": optional(validation.positive_or_infinite),
+    "batch_size": validation.count,
     "optimizer": one_of("optimizer", OPTIMIZERS),
     "max_iter": _passes,
     "n_iter_no_change": _passes,
-    "tol": checks.not_negative,
-    "validation_fraction": checks.share,
-    "random_state": checks.seed,
+    "tol": validation.not_negative,
+    "validation_fraction": validation.share,
+    "random_state": validation.seed,
     "warm_start": switch(),
     "verbose": _or_object(whole(0), lambda value: isinstance(value, bool)),
     "device": satisfying(lambda value: isinstance(value, torch.device) or _is_text(value), "'auto', 'cpu' or 'cuda'"),
@@ -208,11 +208,13 @@ MASKS: Table = {
 
 LIGHT: Table = {
     "unlabelled": optional(satisfying(_is_list, "a list of sentences")),
-    "reward": optional(satisfying(lambda value: hasattr(value, "read") and hasattr(value, "score"), "a reward (enstruct.light)")),
+    "reward": optional(
+        satisfying(lambda value: hasattr(value, "read") and hasattr(value, "score"), "a reward (enstruct.weak_supervision)")
+    ),
     "expectations": optional(
         satisfying(
             lambda value: _is_list(value) and all(isinstance(each, Expectation) for each in value),
-            "a list of expectations (enstruct.light)",
+            "a list of expectations (enstruct.weak_supervision)",
         )
     ),
 }
@@ -221,11 +223,11 @@ LIGHT: Table = {
 AUTOMATIC: Table = {
     "methods": optional(satisfying(_is_list, "a list of names of methods")),
     "members": whole(1),
-    "minutes": checks.positive_or_infinite,
+    "minutes": validation.positive_or_infinite,
     "metric": LABEL_SETS["metric"],
     "settings": optional(satisfying(lambda value: isinstance(value, Mapping), "a dict of parameters of members")),
     "folds": whole(2),
-    "random_state": checks.seed,
+    "random_state": validation.seed,
     "callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
 }
 

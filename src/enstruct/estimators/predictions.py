@@ -14,7 +14,6 @@ from sklearn.base import ClassifierMixin
 from torch import nn
 
 from enstruct.baselines import SOLVED
-from enstruct.checks import check_whole, is_whole, one_of, optional, seed
 from enstruct.data.rows import Rows
 from enstruct.decisions import bayes_risk
 from enstruct.decisions.choose import RULES, check_one_rule, make_rule
@@ -25,7 +24,6 @@ from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import EnergyEstimator, seed_of
 from enstruct.estimators.choices import check_choices
 from enstruct.estimators.constants import ConstantLabels, check_places
-from enstruct.estimators.going_on import built_with
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.parameters import LABEL_SETS, Table
@@ -33,14 +31,16 @@ from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.preparation import row_weights, scaler_arrays, scaler_from_arrays, validated, weighs_counts
 from enstruct.estimators.saved_header import OfLabelSets
 from enstruct.estimators.sizes import check_bytes
+from enstruct.estimators.warm_start import built_with
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method
 from enstruct.metrics import get_metric
 from enstruct.objectives import Density
 from enstruct.randomness import redirected, seeded
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.training.answers import Problem
 from enstruct.training.batches import row_blocks, to_features
+from enstruct.training.predict import Problem
+from enstruct.validation import check_whole, is_whole, one_of, optional, seed
 
 CERTAIN = 30.0
 """Logit of a label that never varied in training."""

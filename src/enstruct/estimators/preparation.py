@@ -17,10 +17,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from enstruct.checks import not_negative
 from enstruct.data.rows import Rows
 from enstruct.errors import ConfigError, DataError, shown
 from enstruct.methods import METHODS, Method
+from enstruct.validation import not_negative
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:

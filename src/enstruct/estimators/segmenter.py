@@ -9,8 +9,8 @@ from torch import nn
 
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
-from enstruct.decisions.judge import MaskJudge
 from enstruct.decisions.masks import at_threshold, best_threshold, greedy
+from enstruct.decisions.monitors import MaskMonitor
 from enstruct.encoders import FCN, UNet
 from enstruct.energies.build import MASK_TERMS
 from enstruct.errors import ConfigError, DataError
@@ -18,8 +18,8 @@ from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images,
 from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import MASKS, Table, check_parameters
+from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.sizes import bounded
-from enstruct.estimators.whole_fits import all_or_nothing
 from enstruct.mask_methods import MASK_METHODS
 from enstruct.mask_metrics import MASK_METRICS
 from enstruct.methods import Method
@@ -154,7 +154,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     ) -> None:
         self._store(locals())
 
-    @all_or_nothing
+    @restore_on_failure
     def fit(self, images: Any, masks: Any, images_val: Any = None, masks_val: Any = None) -> EnergySegmenter:
         """Train on images and their masks: arrays (images, height, width[, channels]) and (images, height, width), or lists.
 
@@ -190,7 +190,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         watched = self._rows_of(*kept, SHARES)
         if self.crop is not None and max(watched.X.grids.shape[1:3]) <= 2 * self.crop:
             watched = self._rows_of(*kept, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
-        self._train(rows, watched, MaskJudge(self.metric), None, seed)
+        self._train(rows, watched, MaskMonitor(self.metric), None, seed)
         self._choose_decision(self._rows_of(*kept, SHARES))
         return self
 

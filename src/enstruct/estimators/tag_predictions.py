@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
-from enstruct.checks import one_of
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
@@ -26,8 +25,9 @@ from enstruct.inference import Chain, Solution, Solver
 from enstruct.methods import Method
 from enstruct.spaces import TagSpace
 from enstruct.tag_metrics import get_tag_metric, ratio
-from enstruct.training.answers import inferred
 from enstruct.training.batches import in_order, to_batch
+from enstruct.training.predict import predict_by_inference
+from enstruct.validation import one_of
 
 Holes = Sequence[Sequence[bool]]
 NOT_SAVED = ("callbacks", "embeddings", "clusters", "initial")
@@ -106,7 +106,7 @@ class TagPredictions(EnergyEstimator):
             raise ConfigError(f"The rule 'map' is the answer of exact inference, which {self._method().name!r} does not use.")
         if not len(X.tokens):
             return np.zeros((0, len(self.tags_.tags)))
-        return inferred(self.predictor_, self._energy_network(), self._space(), Chain("viterbi"), X, self._device())
+        return predict_by_inference(self.predictor_, self._energy_network(), self._space(), Chain("viterbi"), X, self._device())
 
     def predict_spans(self, sentences: Sequence[Sequence[Token]], **keywords: Any) -> list[list[Span]]:
         """For each sentence its spans (type, start, end), the end not included; keywords are :meth:`predict`'s.

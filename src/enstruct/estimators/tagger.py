@@ -16,27 +16,27 @@ from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
 from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import find_spans
-from enstruct.decisions.judge import RewardJudge, TagJudge
+from enstruct.decisions.monitors import RewardMonitor, TagMonitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
 from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.light_data import LightData
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
 from enstruct.estimators.parameters import LIGHT, TAGS, Table, check_parameters
+from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.sizes import bounded
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_predictions import TagPredictions
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs, check_tokens
-from enstruct.estimators.whole_fits import all_or_nothing
+from enstruct.estimators.weak_data import WeakData
 from enstruct.inference import Chain
-from enstruct.light.expectations import Expectation
-from enstruct.light.rewards import Reward
 from enstruct.methods import PREDICTOR_ALONE, Method, Stage
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import get_tag_metric, ratio
 from enstruct.training.batches import to_inputs
-from enstruct.training.loop import Judge
+from enstruct.training.loop import Monitor
+from enstruct.weak_supervision.expectations import Expectation
+from enstruct.weak_supervision.rewards import Reward
 
 log = logging.getLogger("enstruct")
 Sentence = Sequence[Token]
@@ -164,7 +164,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     ) -> None:
         self._store(locals())
 
-    @all_or_nothing
+    @restore_on_failure
     def fit(
         self,
         sentences: Sequence[Sentence],
@@ -182,8 +182,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         Without validation sentences a part is held out.
 
         unlabelled : sentences without tags. Methods with an energy learn from them by ``reward``
-            (:class:`~enstruct.light.Reward`), "ge" by ``expectations`` (:mod:`enstruct.light.expectations`), the others know
-            their words. Nothing is held out then: training watches the accuracy on the tagged sentences and the reward on the
+            (:class:`~enstruct.weak_supervision.Reward`), "ge" by ``expectations``
+            (:mod:`enstruct.weak_supervision.expectations`), the others know their words. Nothing is held out then: training watches the accuracy on the tagged sentences and the reward on the
             others, or without a reward its loss.
 
         Raises DataError, ConfigError, DivergenceError.
@@ -202,7 +202,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         seed = self._seed()
         self._warm = bool(self.warm_start) and hasattr(self, "predictor_")
         pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
-        light = LightData(unlabelled or [], reward, tuple(expectations or ()))
+        light = WeakData(unlabelled or [], reward, tuple(expectations or ()))
         if not pairs and not light:
             raise DataError("There is nothing to train on: no sentence has a tag.")
         if light and sentences_val is None:
@@ -218,13 +218,13 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
             held = []
         light.check(self._method(), pairs, self.tags_.given is not None)
         train, validation = self._rows(pairs), self._rows(held) if held else None
-        judge: Judge = TagJudge(self.metric_, self.tags_.names)
+        monitor: Monitor = TagMonitor(self.metric_, self.tags_.names)
         if light:
             train, watched = light.rows(self._method(), train, pairs, self.tokens_, self.tags_)
             if validation is None and watched is not None:
-                validation, judge = watched, RewardJudge(self.tags_.names)
+                validation, monitor = watched, RewardMonitor(self.tags_.names)
         self.classes_ = np.array(self.tags_.tags)
-        self._train(train, validation, judge, None, seed)
+        self._train(train, validation, monitor, None, seed)
         self._choose_decision(self._rows(held) if held else None)
         return self
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.checks import check_series
 from enstruct.data.sentences import Sentences, offsets_of
 from enstruct.errors import DataError, shown
+from enstruct.validation import check_series
 
 CASES = ("", "lower", "upper", "title", "mixed", "none")
 PREFIXES = (2, 4, 6, 8, 12, 16)

@@ -24,8 +24,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from enstruct.checks import check_whole
 from enstruct.errors import ConfigError, DivergenceError
+from enstruct.validation import check_whole
 
 Player = Literal["energy", "predictor"]
 Parameters = tuple[Tensor, ...]

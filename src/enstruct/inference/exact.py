@@ -23,12 +23,12 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 from torch import Tensor
 
-from enstruct.checks import number, one_of, optional, whole
 from enstruct.energies.base import State
 from enstruct.energies.pairwise import PairwiseEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Solution
 from enstruct.spaces.base import RelaxedSpace
+from enstruct.validation import number, one_of, optional, whole
 
 SolverName = Literal["enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field"]
 SOLVERS: tuple[SolverName, ...] = ("enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field")

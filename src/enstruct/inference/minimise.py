@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from enstruct.checks import not_negative, number, one_of, optional, positive, switch, whole
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError, DataError, shown
 from enstruct.inference.objective import GRADIENTS, Gradient, InferenceObjective, compiled
 from enstruct.inference.rules import Memory, MirrorDescent, Rule
 from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
+from enstruct.validation import not_negative, number, one_of, optional, positive, switch, whole
 
 STRIDE = 4
 """Steps in one compiled piece: calling into it is no small part of a step."""

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError
-from enstruct.light.rewards import Judged
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
+from enstruct.weak_supervision.rewards import Judged
 
 
 class Situation(NamedTuple):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from enstruct.checks import check_whole
 from enstruct.errors import ConfigError
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, straight_through
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
+from enstruct.validation import check_whole
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from enstruct.data.rows import Rows
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
-from enstruct.light.expectations import Expected
-from enstruct.light.rewards import Judged
 from enstruct.randomness import generator
+from enstruct.weak_supervision.expectations import Expected
+from enstruct.weak_supervision.rewards import Judged
 
 CHUNK = 1024
 MOST_TOKENS = 20_000

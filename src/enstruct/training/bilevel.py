@@ -79,12 +79,12 @@ def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
             try:
                 yield
             except SecondDerivativeError as error:
-                raise SecondDerivativeError(f"{error} {blame(predictor, x)}") from error
+                raise SecondDerivativeError(f"{error} {find_offending_layer(predictor, x)}") from error
     finally:
         predictor.train(mode)
 
 
-def blame(predictor: nn.Module, x: Any) -> str:
+def find_offending_layer(predictor: nn.Module, x: Any) -> str:
     """The predictor's first layer that fails a second derivative on what it is given here; else it must be the energy."""
     seen: list[tuple[str, nn.Module, tuple[Any, ...], dict[str, Any]]] = []
     hooks = [

@@ -20,7 +20,7 @@ class Callback:
 
     def on_train_end(self, loop: Loop) -> None: ...
 
-    def spent(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether the time is up: asked by solvers, whose fits have no epochs, before they try or add anything more."""
         return False
 

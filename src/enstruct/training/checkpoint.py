@@ -159,7 +159,7 @@ def _fingerprint(loop: Loop) -> str:
     of_labels = getattr(game.loss.space, "positive_weight", None)
     weights = first, None if of_labels is None else of_labels.tolist()
     rows = _digest(loop.train), None if loop.validation is None else _digest(loop.validation)
-    parts = (described(game.method), game.predictor, game.loss.energy, loop.judge, game.settings, shapes, weights, rows)
+    parts = (described(game.method), game.predictor, game.loss.energy, loop.monitor, game.settings, shapes, weights, rows)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
 
 

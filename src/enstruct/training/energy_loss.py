@@ -34,7 +34,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.checks import check_rates, check_whole
 from enstruct.customise import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
@@ -48,6 +47,7 @@ from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
 from enstruct.training.settings import Settings
+from enstruct.validation import check_rates, check_whole
 
 IGNORED = -100
 WARMUP = 500

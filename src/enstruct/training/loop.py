@@ -1,9 +1,9 @@
 """The training loop: stages, epochs, early stopping, learning-rate halving, checkpoints.
 
-It reads the method's columns and never asks for its name. Stages run one after another. What a ``Judge`` watches on the
+It reads the method's columns and never asks for its name. Stages run one after another. What a ``Monitor`` watches on the
 validation rows is the predictor's answers; in a stage that trains the energy alone the answers of inference, where the method
 answers so, else its objective there. Without validation rows the training loss is watched. For each watched score the weights
-of its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the judge chooses among them.
+of its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the monitor chooses among them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from enstruct.data.rows import Rows
 from enstruct.errors import DivergenceError
 from enstruct.methods import Stage
 from enstruct.randomness import repeatable
-from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import weighted_mean
+from enstruct.training.predict import predict_by_inference, probabilities
 
 log = logging.getLogger("enstruct")
 
@@ -34,7 +34,7 @@ Answers = NDArray[Any]
 Weights = dict[str, dict[str, torch.Tensor]]  # of each network
 
 
-class Judge(Protocol):
+class Monitor(Protocol):
     """``scores``: what is watched, higher is better; the first leads the learning rate. ``choose``: one of several answers."""
 
     def scores(self, answers: Answers, rows: Rows) -> dict[str, float]: ...
@@ -71,13 +71,13 @@ class Loop:
         game: Game,
         train: Rows,
         validation: Rows | None,
-        judge: Judge,
+        monitor: Monitor,
         callbacks: Sequence[Callback] = (),
         before_stage: Callable[[Stage], None] | None = None,
         device: torch.device | str = "cpu",
         first_stage: int = 0,
     ) -> None:
-        self.game, self.train, self.validation, self.judge = game, train, validation, judge
+        self.game, self.train, self.validation, self.monitor = game, train, validation, monitor
         self.callbacks, self.device = callbacks, device
         self.before_stage = before_stage
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
@@ -207,7 +207,7 @@ class Loop:
             for epoch in epochs:
                 self._load(progress.snapshots[epoch])
                 candidates.append(self._answers(stage, self.validation))
-            chosen = self.judge.choose(candidates, self.validation)
+            chosen = self.monitor.choose(candidates, self.validation)
         log.info("stage %d keeps epoch %d of the best ones, %s", progress.stage, epochs[chosen], progress.best_epoch)
         self._load(progress.snapshots[epochs[chosen]])
 
@@ -220,7 +220,7 @@ class Loop:
         if self.validation is None:
             return {"loss": -losses["predictor" if stage.predictor else "energy"]}
         if stage.predictor or self.game.method.inference is not None:
-            return self.judge.scores(self._answers(stage, self.validation), self.validation)
+            return self.monitor.scores(self._answers(stage, self.validation), self.validation)
         return {"objective": -self._energy_loss(self.validation)}
 
     def _answers(self, stage: Stage, rows: Rows) -> Answers:
@@ -228,7 +228,7 @@ class Loop:
         game, how = self.game, self.game.method.inference
         if stage.predictor or how is None:
             return probabilities(game.predictor, rows.X, self.device, game.loss.space.relax)
-        return inferred(game.predictor, game.loss.network, game.loss.space, how, rows.X, self.device)
+        return predict_by_inference(game.predictor, game.loss.network, game.loss.space, how, rows.X, self.device)
 
     @torch.no_grad()
     def _energy_loss(self, rows: Rows) -> float:

@@ -16,13 +16,13 @@ import numpy as np
 
 from enstruct.data.tagged import Tagged, Token
 from enstruct.estimators import EnergySequenceTagger
-from enstruct.estimators.light_data import as_words
-from enstruct.light.citations import CITATION_EXPECTATIONS, citation_reward
-from enstruct.light.rules_only import predict_by_rules
+from enstruct.estimators.weak_data import as_words
 from enstruct.methods import get_method
 from enstruct.tag_methods import TAG_METHODS
 from enstruct.tag_metrics import accuracy_counts, ratio
 from enstruct.training.callbacks import Callback
+from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
+from enstruct.weak_supervision.rules_only import predict_by_rules
 from enstruct_bench.comparison.ratios import paired_ratios
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.summary import mean_and_deviation, seeds_of

@@ -30,8 +30,8 @@ from enstruct.files import write_json
 from enstruct.inference import Chain
 from enstruct.inference.chain import Potentials, viterbi
 from enstruct.spaces import TagSpace
-from enstruct.training.answers import inferred, probabilities
 from enstruct.training.batches import to_batch
+from enstruct.training.predict import predict_by_inference, probabilities
 
 TAGS, WORDS, WIDTH = 17, 20_000, 50
 
@@ -113,9 +113,11 @@ def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:
         "energy-trained tagger, greedy": best(lambda: greedy(marginals(), holes, offsets), repetitions),
         "energy-trained tagger, legal": best(lambda: legal(marginals(), holes, offsets, names, "BIOES"), repetitions),
         "crf, viterbi": best(
-            lambda: greedy(inferred(predictor, energy, space, Chain("viterbi"), rows.X), holes, offsets), repetitions
+            lambda: greedy(predict_by_inference(predictor, energy, space, Chain("viterbi"), rows.X), holes, offsets), repetitions
         ),
-        "crf, marginals": best(lambda: greedy(inferred(predictor, energy, space, Chain(), rows.X), holes, offsets), repetitions),
+        "crf, marginals": best(
+            lambda: greedy(predict_by_inference(predictor, energy, space, Chain(), rows.X), holes, offsets), repetitions
+        ),
     }
     batch = to_batch(rows.take(np.arange(32)))
     y = torch.softmax(torch.randn(32, 20, batch.y.shape[1], TAGS), -1)

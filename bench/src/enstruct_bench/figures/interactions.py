@@ -22,7 +22,7 @@ from enstruct.data.rows import as_indicator
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.plots.labels import heat, panels, save
-from enstruct.training.answers import Problem
+from enstruct.training.predict import Problem
 
 ROWS, SHOWN, PAIRS = 500, 40, 10
 

@@ -22,7 +22,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.inference import Exact, Inference
 from enstruct.inference.exact import MOST_LABELS, pairwise_form
 from enstruct.plots.labels import panels, save
-from enstruct.training.answers import Problem
+from enstruct.training.predict import Problem
 
 RESTARTS = 10
 SLACK = 1e-5

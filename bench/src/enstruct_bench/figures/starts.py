@@ -20,8 +20,8 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import get_method
 from enstruct.plots.labels import panels, save
 from enstruct.randomness import repeatable
-from enstruct.training.answers import inferred, probabilities
 from enstruct.training.callbacks import Callback
+from enstruct.training.predict import predict_by_inference, probabilities
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
@@ -46,7 +46,9 @@ class Watch(Callback):
         for name, start in (("from predictor", "predictor"), ("from random", "random")):
             how = game.method.refinement(self.steps, start)
             with repeatable(0, loop.device):
-                y = inferred(game.predictor, energy, game.loss.space, how, X, loop.device, tilted=game.method.relative)
+                y = predict_by_inference(
+                    game.predictor, energy, game.loss.space, how, X, loop.device, tilted=game.method.relative
+                )
             scores[name] = best_threshold_score(y, truth)
         self.records.append({"stage": record["stage"], "epoch": record["epoch"], "updates": game.predictor_updates, **scores})
 

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def all_or_nothing(fit: Fit) -> Fit:
+def restore_on_failure(fit: Fit) -> Fit:
     """After an error, Ctrl-C included, the estimator has the attributes that it had before the call, and no mixture of both.
 
     What the attributes refer to must not be changed in place: a fit that goes on with networks trains copies of them. Ctrl-C may

@@ -6,13 +6,13 @@ import torch
 
 from enstruct import EnergySequenceTagger
 from enstruct.errors import ConfigError, DataError
-from enstruct.light import Rule, RuleReward
-from enstruct.light.citations import CITATION_EXPECTATIONS, CITATION_RULES, Reference, citation_reward
-from enstruct.light.expectations import Expectation, read_expectations
-from enstruct.light.rewards import Judged
-from enstruct.light.rules_only import predict_by_rules
-from enstruct.light.search import improve
 from enstruct.objectives import RANK_MARGIN, Scores
+from enstruct.weak_supervision import Rule, RuleReward
+from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, CITATION_RULES, Reference, citation_reward
+from enstruct.weak_supervision.expectations import Expectation, read_expectations
+from enstruct.weak_supervision.rewards import Judged
+from enstruct.weak_supervision.rules_only import predict_by_rules
+from enstruct.weak_supervision.search import improve
 
 TEXT = 'A. Cau and R. Kuiper, "On formal methods of proof," In Proc. 5th Workshop, pp. 12-19, Springer, Berlin, May 1992.'
 WORDS = TEXT.split()

@@ -7,7 +7,7 @@ from scipy import sparse
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import cross_validate
 from enstruct.decisions.expected_f1 import decode
-from enstruct.decisions.judge import LabelSetJudge
+from enstruct.decisions.monitors import LabelSetMonitor
 from enstruct.decisions.thresholds import GRID
 from enstruct.metrics import example_f1, get_metric
 
@@ -23,7 +23,7 @@ def some(n: int = 200, labels: int = 6, weight=None):
 def test_scores_are_what_they_say():
     p, rows = some(weight=np.linspace(0.5, 1.5, 200))
     at = [example_f1(rows.Y, p >= t, rows.weight) for t in GRID]
-    scores = LabelSetJudge().scores(p, rows)
+    scores = LabelSetMonitor().scores(p, rows)
     assert list(scores) == ["f1", "threshold", "decoded"]
     assert scores["threshold"] == pytest.approx(max(at))
     assert scores["f1"] == pytest.approx((example_f1(rows.Y, p >= 0.5, rows.weight) + max(at)) / 2)
@@ -32,7 +32,7 @@ def test_scores_are_what_they_say():
 
 def test_another_metric_is_watched_itself():
     p, rows = some()
-    scores = LabelSetJudge("hamming").scores(p, rows)
+    scores = LabelSetMonitor("hamming").scores(p, rows)
     assert scores["threshold"] == pytest.approx(max(get_metric("hamming")(rows.Y, p >= t) for t in GRID))
     assert list(scores) == ["f1", "threshold"]
 
@@ -40,14 +40,14 @@ def test_another_metric_is_watched_itself():
 def test_at_one_half_nothing_else_is_watched():
     p, rows = some(weight=np.linspace(0.5, 1.5, 200))
     for metric in ("example-f1", "micro-f1"):
-        scores = LabelSetJudge(metric, monitor="fixed").scores(p, rows)
+        scores = LabelSetMonitor(metric, monitor="fixed").scores(p, rows)
         assert scores == {"fixed": pytest.approx(get_metric(metric)(rows.Y, p >= 0.5, rows.weight))}
 
 
 def test_one_label_a_row_is_scored_by_argmax():
     p, _ = some()
     rows = Rows(np.zeros((200, 1)), sparse.csr_matrix(np.eye(6, dtype=np.uint8)[p.argmax(1)]))
-    judge = LabelSetJudge(single=True)
+    judge = LabelSetMonitor(single=True)
     assert judge.scores(p, rows) == {"accuracy": 1.0}
     assert judge.choose([1 - p, p], rows) == 0
 
@@ -57,8 +57,8 @@ def test_the_choice_is_for_the_decision_in_force():
     pushed = p * 0.45  # the same ranking, but nothing reaches one half
     noisy = np.clip(p + np.random.default_rng(1).normal(0, 0.15, p.shape), 0.01, 0.99)
     candidates = [noisy, pushed]
-    assert LabelSetJudge(decision="fixed").choose(candidates, rows) == 0
-    assert LabelSetJudge(decision="threshold").choose(candidates, rows) == 1
+    assert LabelSetMonitor(decision="fixed").choose(candidates, rows) == 0
+    assert LabelSetMonitor(decision="threshold").choose(candidates, rows) == 1
     scores = [max(cross_validate(("threshold", "expected-f1"), q, rows.Y).scores.values()) for q in candidates]
-    assert LabelSetJudge().choose(candidates, rows) == int(np.argmax(scores))
-    assert LabelSetJudge().choose([p, p], rows) == 0
+    assert LabelSetMonitor().choose(candidates, rows) == int(np.argmax(scores))
+    assert LabelSetMonitor().choose([p, p], rows) == 0

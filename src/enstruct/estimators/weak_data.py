@@ -13,8 +13,6 @@ from enstruct.data.sentences import TagSequences, offsets_of
 from enstruct.errors import ConfigError
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, as_tuple
-from enstruct.light.expectations import Expectation, read_expectations
-from enstruct.light.rewards import Judged, Reward
 from enstruct.methods import Method
 from enstruct.negatives import (
     InferencePoint,
@@ -27,6 +25,8 @@ from enstruct.negatives import (
 )
 from enstruct.objectives import END_TO_END
 from enstruct.tag_methods import TAG_METHODS
+from enstruct.weak_supervision.expectations import Expectation, read_expectations
+from enstruct.weak_supervision.rewards import Judged, Reward
 
 
 def _takes_reward(method: Method) -> bool:
@@ -45,7 +45,7 @@ WATCHED = 200
 
 
 @dataclass(frozen=True)
-class LightData:
+class WeakData:
     """What ``fit`` was given beside tagged sentences; false if nothing."""
 
     unlabelled: Sequence[Sequence[Token]]

@@ -79,7 +79,7 @@ def problem(
     return Problem(energy, state, space, space.relax(logits))
 
 
-def inferred(
+def predict_by_inference(
     predictor: nn.Module,
     energy: Any,
     space: RelaxedSpace,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from enstruct.light.expectations import Expectation
-from enstruct.light.rewards import Rule, RuleReward
+from enstruct.weak_supervision.expectations import Expectation
+from enstruct.weak_supervision.rewards import Rule, RuleReward
 
 YEAR = re.compile(r"^\(?(19|20)\d\d[a-z]?\)?[.,;:)]*$")
 RANGE = re.compile(r"^\(?\d+\s*[-–]+\s*\d+\)?[.,;:)]*$")

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enstruct.errors import ConfigError, DataError
-from enstruct.light.search import improve
 from enstruct.randomness import generator
+from enstruct.weak_supervision.search import improve
 
 
 class Reward(Protocol):

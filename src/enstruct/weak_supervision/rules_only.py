@@ -1,6 +1,7 @@
 """Tagging by the reward alone, without any training: the baseline that says what the rules know by themselves.
 
-From the best constant sequence :func:`~enstruct.light.search.improve` climbs the reward, several times; the best counts.
+From the best constant sequence :func:`~enstruct.weak_supervision.search.improve` climbs the reward, several times;
+the best counts.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enstruct.light.rewards import Reward
-from enstruct.light.search import improve
+from enstruct.weak_supervision.rewards import Reward
+from enstruct.weak_supervision.search import improve
 
 
 def predict_by_rules(

@@ -6,6 +6,6 @@ search        a better output near a given one, by the reward alone
 expectations  generalised expectation criteria: how often a tag goes with a feature
 """
 
-from enstruct.light.rewards import Reward as Reward
-from enstruct.light.rewards import Rule as Rule
-from enstruct.light.rewards import RuleReward as RuleReward
+from enstruct.weak_supervision.rewards import Reward as Reward
+from enstruct.weak_supervision.rewards import Rule as Rule
+from enstruct.weak_supervision.rewards import RuleReward as RuleReward

@@ -17,7 +17,7 @@ log = logging.getLogger("enstruct")
 ANEW = "Set warm_start=False or make a new estimator."
 
 
-def goes_on(estimator: Any) -> bool:
+def continues(estimator: Any) -> bool:
     """Whether ``fit`` trains the networks at hand further; solvers fit anew."""
     return bool(estimator.warm_start) and hasattr(estimator, "predictor_") and estimator._method().solver is None
 
@@ -31,7 +31,7 @@ def built_with(estimator: Any) -> dict[str, Any]:
 def check_width(estimator: Any, X: Any) -> None:
     """ConfigError for another number of features; a sparse layer would take fewer without a word."""
     width: tuple[int, ...] = tuple(getattr(X, "shape", ()))[1:]
-    if goes_on(estimator) and width not in ((), (estimator.n_features_in_,)):
+    if continues(estimator) and width not in ((), (estimator.n_features_in_,)):
         raise ConfigError(
             f"warm_start=True goes on with networks fitted to {estimator.n_features_in_} features; X has {width[0]}. {ANEW}"
         )
@@ -43,9 +43,9 @@ def _same_labels(then: LabelFormat, now: LabelFormat) -> bool:
     return then.n_labels == now.n_labels if half_named else np.array_equal(then.classes, now.classes)
 
 
-def check_goes_on(estimator: Any, labels: LabelFormat, constants: ConstantLabels, X: Any) -> None:
+def check_warm_start(estimator: Any, labels: LabelFormat, constants: ConstantLabels, X: Any) -> None:
     """ConfigError for other labels, whose places the outputs would take."""
-    if not goes_on(estimator):
+    if not continues(estimator):
         return
     then, now = estimator.labels_, estimator.constants_
     if not _same_labels(then, labels) or not np.array_equal(now.varying, constants.varying):

@@ -35,7 +35,7 @@ from enstruct.tag_metrics import get_tag_metric, ratio
 
 
 @dataclass(frozen=True)
-class LabelSetJudge:
+class LabelSetMonitor:
     """``decision``: the rule that will decide, or "auto". ``single``: one label a row, decided by argmax.
 
     ``monitor="fixed"``: the metric at 0.5 alone, which stays at 0 while no marginal has come that far.
@@ -76,7 +76,7 @@ class LabelSetJudge:
 
 
 @dataclass(frozen=True)
-class RewardJudge:
+class RewardMonitor:
     """For sentences most of which have no tags: the accuracy on those that have, plus the mean reward of the others."""
 
     names: Callable[[TagSequences], list[list[str]]]
@@ -84,7 +84,7 @@ class RewardJudge:
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         """p (tokens, tags)."""
         if rows.reward is None:
-            raise RuntimeError("a reward judge is given rows with a reward")
+            raise RuntimeError("a reward monitor is given rows with a reward")
         found = self.names(greedy(p, np.zeros(len(p), dtype=bool), rows.Y.offsets))
         known = rows.reward.labelled
         truth, judged = rows.Y.split(), rows.reward
@@ -102,7 +102,7 @@ class RewardJudge:
 
 
 @dataclass(frozen=True)
-class TagJudge:
+class TagMonitor:
     """``metric``: a key of :data:`~enstruct.tag_metrics.TAG_METRICS`; ``names(tags)`` gives the tags of numbers."""
 
     metric: str
@@ -118,7 +118,7 @@ class TagJudge:
 
 
 @dataclass(frozen=True)
-class MaskJudge:
+class MaskMonitor:
     """``metric``: a key of :data:`~enstruct.mask_metrics.MASK_METRICS`, of the whole images that rows are patches of."""
 
     metric: str
