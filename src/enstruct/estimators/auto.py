@@ -54,8 +54,8 @@ log = logging.getLogger("enstruct")
 Decide = Callable[[list[NDArray[np.float64]]], list[sparse.csr_matrix]]
 """Candidates' marginals of some rows -> label sets, one or more."""
 EXCEEDED = (
-    "The budget of %g minutes was exceeded by %.1f: every method is fitted once and then the choice is made, however long that takes "
-    "with so many rows and labels. methods= may leave out dear ones."
+    "The budget of %g minutes was exceeded by %.1f: every method is fitted once and then the choice is made, however long that "
+    "takes with so many rows and labels. methods= may leave out dear ones."
 )
 
 

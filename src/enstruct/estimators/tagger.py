@@ -183,8 +183,8 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
 
         unlabelled : sentences without tags. Methods with an energy learn from them by ``reward``
             (:class:`~enstruct.weak_supervision.Reward`), "ge" by ``expectations``
-            (:mod:`enstruct.weak_supervision.expectations`), the others know their words. Nothing is held out then: training watches the accuracy on the tagged sentences and the reward on the
-            others, or without a reward its loss.
+            (:mod:`enstruct.weak_supervision.expectations`), the others know their words. Nothing is held out then: training
+            watches the accuracy on the tagged sentences and the reward on the others, or without a reward its loss.
 
         Raises DataError, ConfigError, DivergenceError.
         """
