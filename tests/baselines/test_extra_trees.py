@@ -71,8 +71,8 @@ def test_leaves_are_those_that_score_best(blocks):
 
 def test_growing_ends_with_the_time(blocks):
     train = Rows(blocks.X, blocks.Y)
-    assert len(fit_extra_trees(train, None, spent=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
-    assert len(fit_extra_trees(train, train, spent=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
+    assert len(fit_extra_trees(train, None, should_stop=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
+    assert len(fit_extra_trees(train, train, should_stop=lambda: True).roots) == extra_trees.TREES_A_PROJECTION
     assert len(fit_extra_trees(train, None).roots) == extra_trees.TREES
 
 

@@ -78,6 +78,7 @@ def marginals(model, X):
     return [np.asarray(p) for p in model.predict_proba(X)]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Ctrl-C within somebody's callback is lost there
 @pytest.mark.parametrize("name", MAKERS)
 def test_an_interrupted_fit_leaves_no_mixture(name, blocks):
     model, given, X = MAKERS[name](blocks)
