@@ -23,3 +23,13 @@ def test_what_needs_no_torch_is_answered_at_once(case):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1  # of the processor; importing torch takes two
+
+
+@pytest.mark.parametrize(
+    "words", [["enstruct", "evaluate"], ["enstruct-bench", "compare"], ["enstruct-bench", "tags", "compare"]]
+)
+def test_help_names_types_in_words(words):
+    program = {"enstruct": "enstruct.cli.main", "enstruct-bench": "enstruct_bench.cli.main"}[words[0]]
+    done = subprocess.run([sys.executable, "-m", program, *words[1:], "--help"], capture_output=True, text=True, check=True)
+    assert "--json" in done.stdout
+    assert "<function" not in done.stdout

@@ -27,6 +27,19 @@ NOT_ON_THE_COMMAND_LINE = {
 }
 
 
+class Reader:
+    """A type of options by the function that reads it; help shows its name."""
+
+    def __init__(self, name: str, read: Callable[[Any], Any]) -> None:
+        self.name, self.read = name, read
+
+    def __call__(self, value: Any) -> Any:
+        return self.read(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 def new_parser(description: str) -> Parser:
     parser = Parser(description=description)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file with any of these options")
@@ -51,16 +64,22 @@ def add_model(parser: Parser, skip: set[str]) -> None:
     parser.add_class_arguments(classifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
 
 
-def joined(names: Any) -> str:
+def _joined(names: Any) -> str:
     """Names joined by commas, as they are typed, or a list of them, as YAML has it."""
     return ",".join(map(str, names)) if isinstance(names, list) else str(names)
 
 
-def json_file(name: str) -> Path:
+joined = Reader("names", _joined)
+
+
+def _json_file(name: str) -> Path:
     """Of files that are written over: a slip may not name one of the user's data."""
     if Path(name).suffix != ".json":
         raise ArgumentTypeError(f"{name!r}: results are written as JSON, so name it FILE.json")
     return Path(name)
+
+
+json_file = Reader("FILE.json", _json_file)
 
 
 def label_argument(value: str | None) -> Any:
