@@ -123,7 +123,10 @@ def apart(device: torch.device | str) -> Iterator[None]:
 
 
 class Redirecting(TorchDispatchMode):
-    """Every operation that would draw from a global generator draws from this thread's source."""
+    """Every operation that would draw from a global generator draws from this thread's source.
+
+    Those of which torch has no variant that takes a generator, as attention with dropout fused on an accelerator, draw as ever.
+    """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})

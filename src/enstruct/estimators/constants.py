@@ -26,7 +26,7 @@ class ConstantLabels:
 
     def check(self, n_labels: int) -> None:
         """ValueError unless these are numbers of so many labels, each of which varies or has a value."""
-        check_places("varying", self.varying, n_labels)
+        check_increasing("varying", self.varying, n_labels)
         if self.values.shape != (n_labels,) or not np.isnan(self.values[self.varying]).all():
             raise ValueError(f"constants are not those of {n_labels} labels")
         if not np.isin(np.delete(self.values, self.varying), (0, 1)).all():
@@ -88,7 +88,7 @@ class ConstantLabels:
         return (placed + ones).tocsr()
 
 
-def check_places(name: str, places: NDArray[Any], n: int) -> None:
+def check_increasing(name: str, places: NDArray[Any], n: int) -> None:
     """ValueError unless these are different numbers from 0 to below ``n``, in order."""
     if places.dtype.kind != "i" or places.ndim != 1 or not np.isin(places, np.arange(n)).all() or (np.diff(places) <= 0).any():
         raise ValueError(f"{name} are not numbers of {n}, in order")

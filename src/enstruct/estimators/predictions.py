@@ -23,7 +23,7 @@ from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import EnergyEstimator, seed_of
 from enstruct.estimators.choices import check_choices
-from enstruct.estimators.constants import ConstantLabels, check_places
+from enstruct.estimators.constants import ConstantLabels, check_increasing
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.parameters import LABEL_SETS, Table
@@ -332,7 +332,7 @@ class LabelSetPredictions(ClassifierMixin, EnergyEstimator):
         self.constants_.check(self.labels_.n_labels)
         self.scaler_ = scaler_from_arrays({k: v.numpy() for k, v in persistence.under(tensors, "scaler/").items()})
         self.columns_ = tensors["columns"].numpy() if "columns" in tensors else None
-        check_places("columns", np.arange(0) if self.columns_ is None else self.columns_, self.n_features_in_)
+        check_increasing("columns", np.arange(0) if self.columns_ is None else self.columns_, self.n_features_in_)
         self._load_record(header)
         rules = header["rules"]
         self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
