@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from enstruct import EnergyLoss
 from enstruct.data.synthetic import ellipses
-from enstruct.mask_metrics import iou_counts
+from enstruct.metrics.masks import iou_counts
 
 WIDTH, CLASSES = 16, 2
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from enstruct.customise import customise, idle_settings
+from enstruct.methods.columns import customise, idle_settings
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -13,7 +13,7 @@ from enstruct.methods import METHODS
 
 
 def test_customise():
-    row = customise(METHODS["seal-nce"], n_samples=7, energy_weight=0.3, energy_steps=2, first="predictor")
+    row = customise(METHODS["seal-nce"], n_samples=7, energy_weight=0.3, energy_steps=2, update_first="predictor")
     assert (row.negatives.n, row.predictor_loss.energy_weight) == (7, 0.3)
     assert (row.coupling.energy_steps, row.coupling.first) == (2, "predictor")
     assert customise(METHODS["seal-nce"]) == METHODS["seal-nce"]
@@ -43,9 +43,9 @@ def test_a_named_coupling_keeps_the_rows_numbers_of_steps():
 
 OTHER = {
     **{"energy_weight": 0.7, "warmup": 3, "anchor_weight": 0.5, "energy_learning_rate": 0.3, "energy_clip": 0.01, "n_samples": 3},
-    **{"energy_steps": 2, "first": "predictor", "negatives": "samples", "cost": "squared", "hypergradient": "unrolled"},
+    **{"energy_steps": 2, "update_first": "predictor", "negatives": "samples", "cost": "squared", "hypergradient": "unrolled"},
     **{"sample_gradient": "concrete", "energy_network": EnergySpec(units=3), "bayes_risk_samples": 2, "hidden": 3},
-    **{"supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1, "predictor_steps": 2, "repeats": 2, "layers": 1},
+    **{"supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1, "predictor_steps": 2, "rounds_per_batch": 2, "layers": 1},
     **{
         "nonlinearity": "relu",
         "encoder": torch.nn.Linear(1, 1),
@@ -54,10 +54,10 @@ OTHER = {
         "weight_decay": 0.1,
         "clip": 0.01,
     },
-    **{"batch_size": 7, "optimizer": "sgd", "max_iter": 1, "n_iter_no_change": 1, "tol": 0.1, "monitor": "fixed"},
+    **{"batch_size": 7, "optimizer": "sgd", "max_epochs": 1, "n_iter_no_change": 1, "tol": 0.1, "monitor": "fixed"},
     "learn_constant": True,
 }
-USED = ("energy_weight", "warmup", "energy_learning_rate", "energy_clip", "n_samples", "energy_steps", "first", "energy_network")
+USED = ("energy_weight", "warmup", "energy_learning_rate", "energy_clip", "n_samples", "energy_steps", "update_first", "energy_network")
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance", "extra-trees", "dvn", "spen", "mlp", "crf"])
@@ -65,7 +65,7 @@ def test_idle_settings_change_nothing(method, blocks):
     few = blocks.X[:80], blocks.Y[:80]
 
     def answers(**changes):
-        model = EnergyMultiLabelClassifier(method, **{"max_iter": 2, "hidden": 8, "random_state": 0, **changes})
+        model = EnergyMultiLabelClassifier(method, **{"max_epochs": 2, "hidden": 8, "random_state": 0, **changes})
         return model.fit(*few).predict_proba(few[0])
 
     as_it_is = answers()
@@ -84,7 +84,7 @@ def test_what_an_energy_method_uses_is_not_idle(blocks):
     few = blocks.X[:80], blocks.Y[:80]
 
     def answers(**changes):
-        model = EnergyMultiLabelClassifier("seal-nce", **{"max_iter": 3, "hidden": 8, "random_state": 0, **changes})
+        model = EnergyMultiLabelClassifier("seal-nce", **{"max_epochs": 3, "hidden": 8, "random_state": 0, **changes})
         return model.fit(*few).predict_proba(few[0])
 
     as_it_is = answers()

@@ -20,7 +20,7 @@ from enstruct.spaces import LabelSpace
 ROOT = Path(__file__).parents[1]
 FROM_SCRATCH = ROOT / "examples" / "seal_from_scratch.py"
 LIBRARY_F1 = 82.5
-"""Of EnergyMultiLabelClassifier("seal-nce", hidden=200, max_iter=60, n_iter_no_change=60, decision="fixed", monitor="fixed",
+"""Of EnergyMultiLabelClassifier("seal-nce", hidden=200, max_epochs=60, n_iter_no_change=60, decision="fixed", monitor="fixed",
 random_state=0) on the rows of FROM_SCRATCH, with block_exclusive(200, seed=3) as validation rows."""
 
 
@@ -90,7 +90,7 @@ def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     assert len(lines) == 5
     for line in lines:
         arguments = shlex.split(line, comments=True)[1:]
-        shorten = ["--model.max_iter", "2"] if arguments[0] == "train" else []
+        shorten = ["--model.max_epochs", "2"] if arguments[0] == "train" else []
         assert main(arguments + shorten) == 0, capsys.readouterr().err
 
 

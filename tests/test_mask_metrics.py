@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import jaccard_score
 
 from enstruct.errors import ConfigError, DataError
-from enstruct.mask_metrics import MASK_METRICS, class_iou, get_mask_metric
-from enstruct.tag_metrics import ratio
+from enstruct.metrics.masks import MASK_METRICS, class_iou, get_mask_metric
+from enstruct.metrics.base import ratio
 
 
 @pytest.fixture

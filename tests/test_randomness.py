@@ -13,7 +13,7 @@ from torch import nn
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger, EnergySpec
 from enstruct.data.synthetic import ellipses
-from enstruct.mask_methods import MASK_METHODS
+from enstruct.methods.masks import MASK_METHODS
 from enstruct.randomness import (
     Dropout,
     drawn_like,
@@ -26,7 +26,7 @@ from enstruct.randomness import (
     set_states,
     states,
 )
-from enstruct.tag_methods import TAG_METHODS
+from enstruct.methods.tags import TAG_METHODS
 
 half = torch.full((40,), 0.5)
 DRAWS = {
@@ -158,7 +158,7 @@ def make_sentences():
 def fits(blocks):
     """Name -> a small fit of every method of every task, with somebody's own encoder too."""
     X = np.abs(blocks.X[:60])
-    small = {"hidden": 4, "layers": 1, "max_iter": 1, "random_state": 0}
+    small = {"hidden": 4, "layers": 1, "max_epochs": 1, "random_state": 0}
     for name, row in METHODS.items():
         spec = EnergySpec(**{**row.energy, "units": 3}) if row.has_energy else None
         yield (
@@ -168,12 +168,12 @@ def fits(blocks):
     yield "own encoder", lambda: EnergyMultiLabelClassifier("infnet+", **small, encoder=Noisy).fit(X, blocks.Y[:60])
     for name in TAG_METHODS:
         if name not in ("ge", "sg-spen", "cross-entropy-longer"):  # which need more than sentences and tags
-            tagger = {"embedding_dim": 4, "hidden": 4, "max_iter": 1, "random_state": 0}
+            tagger = {"embedding_dim": 4, "hidden": 4, "max_epochs": 1, "random_state": 0}
             yield f"tags {name}", lambda name=name, tagger=tagger: EnergySequenceTagger(name, **tagger).fit(*make_sentences())
     for name in MASK_METHODS:
         yield (
             f"masks {name}",
-            lambda name=name: EnergySegmenter(name, width=2, levels=1, max_iter=1, random_state=0).fit(*ellipses(6, 8, seed=0)),
+            lambda name=name: EnergySegmenter(name, width=2, levels=1, max_epochs=1, random_state=0).fit(*ellipses(6, 8, seed=0)),
         )
 
 
@@ -196,7 +196,7 @@ def noise(stop: threading.Event) -> None:
 @pytest.mark.parametrize("settings", [{"method": "seal-nce"}, {"method": "implicit-cd"}, {"encoder": Noisy}])
 def test_three_threads_give_one_answer_whoever_draws_beside_them(blocks, settings):
     def answer(_=None):
-        model = EnergyMultiLabelClassifier(**settings, hidden=8, max_iter=3, random_state=0).fit(blocks.X[:90], blocks.Y[:90])
+        model = EnergyMultiLabelClassifier(**settings, hidden=8, max_epochs=3, random_state=0).fit(blocks.X[:90], blocks.Y[:90])
         return model.predict_proba(blocks.X), model.sample(blocks.X[:9], 5, random_state=1)
 
     alone, stop = answer(), threading.Event()
@@ -215,7 +215,7 @@ def test_three_threads_give_one_answer_whoever_draws_beside_them(blocks, setting
 
 def test_a_search_in_threads_finds_what_one_after_the_other_finds(blocks):
     def scores(n_jobs):
-        model = EnergyMultiLabelClassifier(hidden=6, max_iter=2, random_state=0)
+        model = EnergyMultiLabelClassifier(hidden=6, max_epochs=2, random_state=0)
         search = GridSearchCV(model, {"energy_weight": [0.5, 2.0]}, cv=2, n_jobs=n_jobs)
         from joblib import parallel_backend
 

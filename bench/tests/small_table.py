@@ -9,7 +9,7 @@ SMALL = LabelTable(
     "nowhere",
     ("synthetic-90",),
     {"seal-nce": {"synthetic-90": 50.0}},
-    settings={"": {"max_iter": 2, "hidden": 8}},
+    settings={"": {"max_epochs": 2, "hidden": 8}},
 )
 
 

@@ -18,8 +18,8 @@ GUIDE = [
     *(DOCS / f"{name}.md" for name in re.findall(r"^guide/\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"), re.M)),
 ]
 """In the order of the table of contents, which is that in which files are made and used."""
-SHORT = ["--model.max_iter", "2"]
-SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_iter", "1"]
+SHORT = ["--model.max_epochs", "2"]
+SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_epochs", "1"]
 
 
 def blocks(pages, *languages):

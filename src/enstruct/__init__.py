@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from enstruct.metrics import macro_f1_scorer as macro_f1_scorer
     from enstruct.metrics import micro_f1 as micro_f1
     from enstruct.metrics import micro_f1_scorer as micro_f1_scorer
-    from enstruct.training.energy_loss import EnergyLoss as EnergyLoss
+    from enstruct.nn import EnergyLoss as EnergyLoss
 
     __version__: str
 

@@ -140,6 +140,11 @@ def word_or(word: str, check: Check) -> Check:
     return lambda name, value: None if isinstance(value, str) and value == word else check(name, value)
 
 
+def or_object(check: Check, accepts: Callable[[Any], bool]) -> Check:
+    """A name that passes the check, or the object that it stands for."""
+    return lambda name, value: None if accepts(value) else check(name, value)
+
+
 # -- data ---------------------------------------------------------------------------------------------
 
 
@@ -162,3 +167,11 @@ def check_whole(least: int, **given: Any) -> None:
     """ConfigError for one that is no whole number from ``least`` on."""
     for name, value in given.items():
         whole(least)(name, value)
+
+
+def both_or_neither(**given: Any) -> bool:
+    """Whether two parameters are given. ConfigError for one without the other."""
+    there = [value is not None for value in given.values()]
+    if any(there) and not all(there):
+        raise ConfigError(f"Pass both {' and '.join(given)}, or neither.")
+    return all(there)

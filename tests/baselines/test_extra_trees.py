@@ -141,6 +141,6 @@ def test_ahead_of_one_vs_rest_on_genes(real_data):
     for method in ("extra-trees", "binary-relevance"):
         model = EnergyMultiLabelClassifier(method, random_state=0)
         with pytest.warns(UserWarning, match="never vary"):
-            model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+            model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
         scores[method] = model.score(splits.test.X, splits.test.Y)
     assert scores["extra-trees"] > scores["binary-relevance"] + 0.01

@@ -20,7 +20,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import calibration_error
 from enstruct.training.callbacks import Callback
 
-FAST = ["--model.max_iter", "3", "--model.hidden", "8", "--model.layers", "1"]
+FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
 
 
 @pytest.fixture
@@ -135,10 +135,10 @@ def test_data_describe_and_list(files, capsys):
 
 
 def test_yaml_config_and_command_line_win(files):
-    (files / "config.yaml").write_text("data: train.npz\nout: model\nmodel:\n  max_iter: 2\n  hidden: 8\n  layers: 1\n")
-    assert main(["train", "--config", "config.yaml", "--model.max_iter", "1"]) == 0
+    (files / "config.yaml").write_text("data: train.npz\nout: model\nmodel:\n  max_epochs: 2\n  hidden: 8\n  layers: 1\n")
+    assert main(["train", "--config", "config.yaml", "--model.max_epochs", "1"]) == 0
     model = EnergyMultiLabelClassifier.load("model")
-    assert (model.max_iter, model.hidden) == (1, 8)
+    assert (model.max_epochs, model.hidden) == (1, 8)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
     [
         (["train", "train.npz", "--out", "m", "--seed", "-1"], "seed"),
         (["train", "train.npz"], "these are required: --out\n"),
-        (["train", "train.npz", "--out", "m", "--model.max_itr=3"], "Did you mean --model.max_iter?\n"),
+        (["train", "train.npz", "--out", "m", "--model.max_itr=3"], "Did you mean --model.max_epochs?\n"),
         (["train", "train.npz", "--out", "m", "--model.hidden", "many"], "--model.hidden: Expected"),
         (["train", "train.npz", "--out", "m", "--bogus"], "unrecognized arguments: --bogus.\n"),
         (["tags"], "ACTION is one of train, "),
@@ -222,7 +222,7 @@ def test_demo_draws_and_reports(files, monkeypatch):
     from enstruct.cli import demo
 
     for settings in demo.METHODS.values():
-        monkeypatch.setitem(settings, "max_iter", 2)
+        monkeypatch.setitem(settings, "max_epochs", 2)
     assert main(["demo", "--out", "d", "--rows", "200"]) == 0
     results = json.loads((files / "d" / "results.json").read_text())
     assert [row["method"] for row in results["results"]] == ["binary-relevance", "mlp", "seal-nce"]

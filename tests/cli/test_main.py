@@ -14,7 +14,7 @@ from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 
 ENDS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
-TRAIN = ["train", "mine.npz", "--out", "model", "--model.method", "mlp", "--model.hidden", "8", "--model.max_iter", "9000"]
+TRAIN = ["train", "mine.npz", "--out", "model", "--model.method", "mlp", "--model.hidden", "8", "--model.max_epochs", "9000"]
 TRAIN += ["--model.n_iter_no_change", "9000"]
 
 
@@ -71,7 +71,7 @@ def test_the_package_itself_imports_nothing_heavy():
 
 ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct"),
-    "help of a command": (["train", "--help"], 0, "--model.max_iter"),
+    "help of a command": (["train", "--help"], 0, "--model.max_epochs"),
     "help of a task": (["tags", "train", "--help"], 0, "--model.scheme"),
     "a mistyped option": (["train", "a.npz", "--out", "m", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
     "a value of the wrong kind": (["masks", "train", "p", "--out", "m", "--model.width", "wide"], 2, "--model.width"),

@@ -11,7 +11,7 @@ from enstruct.data.image_folders import NAMED, has_parts, read_mask, read_pictur
 from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter
 
-FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_iter", "2"]
+FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_epochs", "2"]
 
 
 def write_set(folder, n, seed):

@@ -11,7 +11,7 @@ from enstruct.estimators import EnergySequenceTagger
 
 TRAIN = ["train", "mine.npz", "--out", "model"]
 
-SMALL = "max_iter: 1\nhidden: 8\n"
+SMALL = "max_epochs: 1\nhidden: 8\n"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ DAMAGED = {
 def test_parameters_of_a_tagger_from_a_file(files):
     (files / "a.conll").write_text("a X\nb Y\n\n" * 12)
     assert main(["tags", "train", "a.conll", "--out", "t", "--model", "sub/m.yaml"]) == 0
-    assert EnergySequenceTagger.load("t").max_iter == 1
+    assert EnergySequenceTagger.load("t").max_epochs == 1
 
 
 @pytest.mark.parametrize("kind", DAMAGED)
@@ -69,7 +69,7 @@ def test_files_of_options_that_are_none(kind, files, capsys):
 
 
 def test_references_within_a_file_of_options_are_yaml(files):
-    (files / "c.yaml").write_text("model: {max_iter: &n 1, n_iter_no_change: *n, hidden: 8}\n")
+    (files / "c.yaml").write_text("model: {max_epochs: &n 1, n_iter_no_change: *n, hidden: 8}\n")
     assert main([*TRAIN, "--config", "c.yaml"]) == 0
 
 

@@ -23,7 +23,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_train_predict_evaluate_picture(files, capsys):
-    assert main(["tags", "train", "train.conll", "--out", "model", "--model.max_iter", "6", *FAST]) == 0
+    assert main(["tags", "train", "train.conll", "--out", "model", "--model.max_epochs", "6", *FAST]) == 0
     assert sorted(p.name for p in files.iterdir()) == ["model", "test.conll", "train.conll"]
     assert main(["tags", "predict", "model", "test.conll", "--out", "found.conll"]) == 0
     words, truth = read_conll("test.conll")
@@ -49,7 +49,7 @@ def test_train_predict_evaluate_picture(files, capsys):
 def test_unseen_tags_and_unknown_models_are_said(files, capsys):
     (files / "plain.conll").write_text("".join(f"w{i}\t{'AB'[i % 2]}\n\n" for i in range(40)))
     (files / "more.conll").write_text("w1\tC\n\nw2\tA\n")
-    assert main(["tags", "train", "plain.conll", "--out", "m", "--model.max_iter", "1", *FAST]) == 0
+    assert main(["tags", "train", "plain.conll", "--out", "m", "--model.max_epochs", "1", *FAST]) == 0
     assert main(["tags", "evaluate", "m", "more.conll"]) == 0
     assert "has not seen, and no prediction can match: C" in capsys.readouterr().out
     assert main(["tags", "picture", "m", "more.conll", "--sentence", "9"]) == 2

@@ -20,7 +20,7 @@ from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods, pace
 from enstruct.estimators.preparation import merge_duplicates
 
-FAST = {"hidden": 16, "layers": 1, "max_iter": 4, "learning_rate": 0.01}
+FAST = {"hidden": 16, "layers": 1, "max_epochs": 4, "learning_rate": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_members_are_what_one_would_fit_alone(fitted, rows):
     assert [name for name, _ in again.members_] == [*CONSIDERED, *TRAINED]
     assert again.judged_rows_ == 80
     assert again.n_features_in_ == rows.X.shape[1]
-    alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], Y_val=rows.Y[160:])
+    alone.fit(rows.X[:160], rows.Y[:160], X_val=rows.X[160:], y_val=rows.Y[160:])
     assert np.array_equal(again.members_[5][1].predict_proba(rows.X), alone.predict_proba(rows.X))
 
 
@@ -53,7 +53,7 @@ def test_rounds_hold_out_one_fold_after_another(fitted, rows):
     held = distinct.take(folds[1])
     kept = distinct.take(np.setdiff1d(np.arange(len(distinct)), folds[1]))
     alone = EnergyMultiLabelClassifier("cross-entropy", **pace(len(kept)) | FAST, random_state=4)
-    alone.fit(kept.X, kept.Y, X_val=held.X, Y_val=held.Y)
+    alone.fit(kept.X, kept.Y, X_val=held.X, y_val=held.Y)
     assert np.array_equal(fitted.members_[6][1].predict_proba(rows.X), alone.predict_proba(rows.X))
     judged = distinct.take(np.concatenate(folds[:2]))
     blind = [fitted.members_[i][1].predict_proba(distinct.X[fold]) for i, fold in ((0, folds[0]), (4, folds[1]))]
@@ -113,7 +113,7 @@ def test_answers_of_candidates_by_their_own_rules(fitted, rows):
 
 
 def test_a_baseline_wins_where_it_is_best(rows):
-    untrained = {**FAST, "max_iter": 1, "learning_rate": 1e-6}
+    untrained = {**FAST, "max_epochs": 1, "learning_rate": 1e-6}
     model = AutoMultiLabelClassifier(members=1, settings=untrained, random_state=0).fit(rows.X, rows.Y)
     assert model.chosen_ in ("binary-relevance", "extra-trees")
 
@@ -183,7 +183,7 @@ def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
 
 def test_the_budget_is_kept(rows):
     begin = time.monotonic()
-    slow = {**FAST, "max_iter": 100_000, "n_iter_no_change": 100_000}
+    slow = {**FAST, "max_epochs": 100_000, "n_iter_no_change": 100_000}
     model = AutoMultiLabelClassifier(("cross-entropy", "seal-nce"), members=5, minutes=0.05, settings=slow, random_state=0)
     model.fit(rows.X, rows.Y)
     assert time.monotonic() - begin < 30

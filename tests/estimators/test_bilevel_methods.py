@@ -30,7 +30,7 @@ from enstruct.training.bilevel import batch_problem, differentiating
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings
 
-SMALL = {"hidden": 12, "layers": 1, "max_iter": 3, "random_state": 0, "warmup": 1}
+SMALL = {"hidden": 12, "layers": 1, "max_epochs": 3, "random_state": 0, "warmup": 1}
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +74,20 @@ def test_methods_train_and_their_implicit_part_is_not_zero(data, method, kind):
 )
 @pytest.mark.parametrize("method", ["seal-nce", "seal-margin"])
 def test_any_objective_goes_with_any_hypergradient(data, method, coupling):
-    model = fitted(data, method, hypergradient=coupling, max_iter=1)
+    model = fitted(data, method, hypergradient=coupling, max_epochs=1)
     assert 0 < model.history_[-1]["implicit_ratio"] < np.inf
 
 
 @pytest.mark.parametrize("gradient", ["score-function", "straight-through", "concrete"])
 def test_every_sample_gradient_moves_the_energy(data, gradient):
-    model = fitted(data, sample_gradient=gradient, max_iter=1)
+    model = fitted(data, sample_gradient=gradient, max_epochs=1)
     assert model.history_[-1]["implicit_ratio"] > 1e-4
 
 
 def test_alternating_and_implicit_without_terms_take_the_same_steps(data):
     """The implicit term dropped, what is left is alternating training on the same batches, with the predictor first."""
-    still = {"method": "implicit-ssvm", "dropout": 0.0, "max_iter": 1}  # one order of batches, no draws of samples
-    plain = fitted(data, hypergradient=Alternating(first="predictor"), **still)
+    still = {"method": "implicit-ssvm", "dropout": 0.0, "max_epochs": 1}  # one order of batches, no draws of samples
+    plain = fitted(data, hypergradient=Alternating(update_first="predictor"), **still)
     none = fitted(data, hypergradient=Implicit(Neumann(0)), **still)
     full = fitted(data, **still)
     torch.testing.assert_close(list(plain.energy_.parameters()), list(none.energy_.parameters()), rtol=1e-3, atol=1e-5)
@@ -108,7 +108,7 @@ def test_same_seed_same_model_and_saved_with_its_hypergradient(data, tmp_path):
 
 
 def test_inner_steps_are_taken_before_the_energy_moves(data):
-    model = fitted(data, predictor_steps=3, max_iter=1)
+    model = fitted(data, predictor_steps=3, max_epochs=1)
     assert model.updates_["predictor"] == 3 * model.updates_["energy"]
 
 
@@ -131,7 +131,7 @@ def test_memory_does_not_grow_with_the_inner_steps(data):
 
         gc.collect()
         with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
-            fitted(data, predictor_steps=predictor_steps, max_iter=1, early_stopping=False)
+            fitted(data, predictor_steps=predictor_steps, max_epochs=1, early_stopping=False)
         return most
 
     assert peak(8) <= 1.05 * peak(1)
@@ -167,7 +167,7 @@ class WithBatchNorm(torch.nn.Module):
 
 def test_batch_norm_is_still_in_the_inner_problem(data):
     """Its statistics move with the predictor's own steps only."""
-    model = fitted(data, encoder=WithBatchNorm, max_iter=1)
+    model = fitted(data, encoder=WithBatchNorm, max_epochs=1)
     norm = model.predictor_.encoder.net[1]
     assert int(norm.num_batches_tracked) == model.updates_["predictor"]
 
@@ -234,8 +234,8 @@ def test_a_static_row_has_no_stage_to_differentiate_through(data):
 
 def test_a_layer_without_second_derivative_is_named(data):
     with pytest.raises(SecondDerivativeError, match=r"finite-difference.*'encoder.table' \(EmbeddingBag\)"):
-        fitted(data, encoder=Bag, max_iter=1)
-    model = fitted(data, encoder=Bag, max_iter=1, hypergradient=Implicit(Neumann(2), hvp="finite-difference"))
+        fitted(data, encoder=Bag, max_epochs=1)
+    model = fitted(data, encoder=Bag, max_epochs=1, hypergradient=Implicit(Neumann(2), hvp="finite-difference"))
     assert model.history_[-1]["implicit_ratio"] > 0
 
 

@@ -10,7 +10,7 @@ from enstruct.data.synthetic import block_exclusive
 from enstruct.estimators import auto, predictions
 from enstruct.training import batches
 
-FAST = {"hidden": 16, "layers": 1, "max_iter": 3, "learning_rate": 0.01}
+FAST = {"hidden": 16, "layers": 1, "max_epochs": 3, "learning_rate": 0.01}
 
 
 @pytest.fixture(scope="module")

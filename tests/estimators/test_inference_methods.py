@@ -24,7 +24,7 @@ def separable(n: int = 300) -> Dataset:
 
 DATA = separable()
 EVERYTHING = example_f1(DATA.Y, np.ones(DATA.Y.shape))
-SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_iter": 15, "random_state": 0}
+SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_epochs": 15, "random_state": 0}
 NEW = ["spen", "spen-entropy", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
 NEW += ["deep-mean-field", "deep-mean-field-scratch", "crf", "crf-lp", "crf-lbp", "crf-mean-field"]
 
@@ -35,7 +35,7 @@ def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
 
 @pytest.mark.parametrize("method", NEW)
 def test_every_method_learns_and_survives_saving(method, tmp_path):
-    quick = {"learning_rate": 0.05, "max_iter": 8} if method.startswith("crf") else {"max_iter": 40}
+    quick = {"learning_rate": 0.05, "max_epochs": 8} if method.startswith("crf") else {"max_epochs": 40}
     model = fitted(method, **quick)
     X, Y = DATA.X[:60], DATA.Y[:60]
     assert example_f1(Y, model.predict(X)) > EVERYTHING + 0.1
@@ -61,7 +61,7 @@ def test_spen_clamps_and_transplants():
 
 
 def test_refinement_moves_marginals_towards_lower_free_energy():
-    model = fitted("seal-nce", max_iter=30)
+    model = fitted("seal-nce", max_epochs=30)
     plain, refined = model.predict_proba(DATA.X), model.predict_proba(DATA.X, refine=20)
 
     def free_energy(p):
@@ -81,7 +81,7 @@ def test_refinement_moves_marginals_towards_lower_free_energy():
 
 @pytest.mark.parametrize("method", ["seal-ranking", "seal-margin", "seal-regression"])
 def test_refinement_of_every_kind_of_energy(method):
-    model = fitted(method, max_iter=30)
+    model = fitted(method, max_epochs=30)
     p = model.predict_proba(DATA.X, refine=5)
     assert ((p >= 0) & (p <= 1)).all()
     assert np.abs(p - model.predict_proba(DATA.X)).max() > 1e-3
@@ -90,9 +90,9 @@ def test_refinement_of_every_kind_of_energy(method):
 
 def test_refining_without_an_energy_is_refused():
     with pytest.raises(ConfigError, match="no energy"):
-        fitted("cross-entropy", max_iter=2).predict(DATA.X, refine=5)
+        fitted("cross-entropy", max_epochs=2).predict(DATA.X, refine=5)
     with pytest.raises(ConfigError, match="refine must be a whole number from 1 on"):
-        fitted("seal-nce", max_iter=2).predict(DATA.X, refine=0)
+        fitted("seal-nce", max_epochs=2).predict(DATA.X, refine=0)
 
 
 def test_a_module_energy_cannot_be_pretrained():
@@ -108,12 +108,12 @@ def test_a_module_energy_cannot_be_pretrained():
             return y @ self.weight
 
     with pytest.raises(ConfigError, match="module of your own"):
-        fitted("spen", energy_network=Bare(), max_iter=1)
+        fitted("spen", energy_network=Bare(), max_epochs=1)
 
 
 def test_the_entropy_term_at_test_time_softens_the_same_energy():
     """Both rows train alike up to the choice of epochs; without early stopping their energies are the same."""
-    hard, soft = (fitted(method, early_stopping=False, max_iter=5) for method in ("spen", "spen-entropy"))
+    hard, soft = (fitted(method, early_stopping=False, max_epochs=5) for method in ("spen", "spen-entropy"))
     for a, b in zip(hard.energy_.parameters(), soft.energy_.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -128,7 +128,7 @@ def test_the_anchor_holds_an_inference_network_to_its_start():
     """With a huge anchor the game cannot move the network from the cross-entropy solution; without one it does."""
     moved = {}
     for anchor in (0.0, 1e4):
-        settings = {"anchor_weight": anchor, "early_stopping": False, "max_iter": 5}
+        settings = {"anchor_weight": anchor, "early_stopping": False, "max_epochs": 5}
         alone = fitted(replace(METHODS["infnet"], stages=METHODS["infnet"].stages[:1]), **settings)
         game = fitted("infnet", **settings)
         moved[anchor] = (game.predictor_.head.weight - alone.predictor_.head.weight).norm().item()
@@ -143,7 +143,7 @@ def test_the_anchor_is_where_each_stage_with_the_energy_began():
         def on_epoch_end(self, loop, record):
             held[record["stage"]] = bool(loop.game.anchor)
 
-    fitted("seal-static-nce", anchor_weight=1e4, early_stopping=False, max_iter=2, callbacks=[Watch()])
+    fitted("seal-static-nce", anchor_weight=1e4, early_stopping=False, max_epochs=2, callbacks=[Watch()])
     assert held == {0: False, 1: False, 2: True}
 
 

@@ -13,7 +13,7 @@ from enstruct.encoders import Forest
 from enstruct.errors import ModelFileError
 from enstruct.estimators.persistence import check_place
 
-SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from enstruct.methods import Method
 from enstruct.negatives import PredictorSamples
 from enstruct.training.callbacks import Callback
 
-SMALL = {"hidden": 16, "layers": 1, "max_iter": 3, "random_state": 0}
+SMALL = {"hidden": 16, "layers": 1, "max_epochs": 3, "random_state": 0}
 
 
 def small(*args, **changes):
@@ -27,7 +27,7 @@ def small(*args, **changes):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
     X = np.exp(blocks.X) if METHODS[method].scaling == "tfidf" else blocks.X
-    model = small(method, max_iter=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(X, blocks.Y)
+    model = small(method, max_epochs=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(X, blocks.Y)
     predicted = model.predict(X)
     assert sparse.issparse(predicted)
     assert example_f1(blocks.Y, predicted) > 0.5  # every label on gives 0.4
@@ -38,7 +38,7 @@ def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
 @pytest.mark.parametrize("terms", [("local",), ("global",), ("conditional",), ("pairwise",), ("local", "global", "pairwise")])
 def test_energy_terms_train(terms, blocks):
     """A label set that is wrong costs more than the true one, on average over rows."""
-    settings = {"warmup": 0, "max_iter": 8, "energy_learning_rate": 1e-2}
+    settings = {"warmup": 0, "max_epochs": 8, "energy_learning_rate": 1e-2}
     model = small(energy_network=EnergySpec(terms, units=8), **settings).fit(blocks.X, blocks.Y)
     wrong = np.roll(blocks.Y.toarray(), 1, axis=1)  # the next label of each: of another block, or no choice that is allowed
     assert (model.energy(blocks.X, wrong) - model.energy(blocks.X, blocks.Y)).mean() > 0.1
@@ -69,7 +69,7 @@ def test_energy_features_train(features, blocks):
 
 
 def test_the_energy_prefers_the_truth_after_training(blocks):
-    model = small(max_iter=60, warmup=0, hidden=32, learning_rate=3e-3).fit(blocks.X, blocks.Y)
+    model = small(max_epochs=60, warmup=0, hidden=32, learning_rate=3e-3).fit(blocks.X, blocks.Y)
     wrong = np.roll(blocks.Y.toarray(), 1, axis=0)
     assert (model.energy(blocks.X, blocks.Y) < model.energy(blocks.X, wrong)).mean() > 0.9
 
@@ -79,7 +79,7 @@ def test_dense_csr_and_float32_inputs_agree(blocks):
     assert np.abs(dense.predict_proba(blocks.X) - dense.predict_proba(blocks.X.astype(np.float32))).max() < 1e-5
     assert dense.predict_proba(blocks.X.astype(np.float32)).shape == (300, 16)
     binary = (blocks.X > 0.5).astype(float)
-    validation = {"X_val": binary[:100], "Y_val": blocks.Y[:100]}  # rows are ordered by content, so a held-out part would differ
+    validation = {"X_val": binary[:100], "y_val": blocks.Y[:100]}  # rows are ordered by content, so a held-out part would differ
     a = small("binary-relevance").fit(binary, blocks.Y, **validation).predict_proba(binary)
     validation["X_val"] = sparse.csr_matrix(binary[:100])
     b = small("binary-relevance").fit(sparse.csr_matrix(binary), blocks.Y, **validation).predict_proba(sparse.csr_matrix(binary))
@@ -90,10 +90,10 @@ def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
     counts = sparse.csr_matrix(np.abs(np.rint(3 * blocks.X)))
     weighting = TfidfTransformer().fit(counts[100:])
     own = EnergyMultiLabelClassifier("binary-relevance-tfidf").fit(
-        counts[100:], blocks.Y[100:], X_val=counts[:100], Y_val=blocks.Y[:100]
+        counts[100:], blocks.Y[100:], X_val=counts[:100], y_val=blocks.Y[:100]
     )
     plain = EnergyMultiLabelClassifier("binary-relevance", standardize=False)
-    plain.fit(weighting.transform(counts[100:]), blocks.Y[100:], X_val=weighting.transform(counts[:100]), Y_val=blocks.Y[:100])
+    plain.fit(weighting.transform(counts[100:]), blocks.Y[100:], X_val=weighting.transform(counts[:100]), y_val=blocks.Y[:100])
     np.testing.assert_allclose(own.predict_proba(counts), plain.predict_proba(weighting.transform(counts)), atol=1e-4)
     own.save(tmp_path / "m")
     assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(counts), own.predict_proba(counts))
@@ -144,10 +144,10 @@ def test_binary_and_multiclass_targets():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
     y = np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)]
-    model = small(max_iter=60, learning_rate=5e-3, dropout=0.1).fit(X, y)
+    model = small(max_epochs=60, learning_rate=5e-3, dropout=0.1).fit(X, y)
     assert model.score(X, y) > 0.85
     np.testing.assert_allclose(model.predict_proba(X).sum(1), 1)
-    binary = small(max_iter=20).fit(X, y == "a")
+    binary = small(max_epochs=20).fit(X, y == "a")
     assert binary.decision_function(X).shape == (200,)
     assert ((binary.decision_function(X) > 0) == binary.predict(X)).all()
 
@@ -159,7 +159,7 @@ def test_probabilities_of_a_rare_class_are_its_rate_and_weights_count_once(metho
     X, y = rng.normal(size=(1500, 2)), rng.random(1500) < 0.08
     for class_weight in (None, "balanced", {True: 11.5}):
         theirs = LogisticRegression(class_weight=class_weight).fit(X, y).predict_proba(X)[:, 1].mean()
-        model = small(method, max_iter=25, early_stopping=False, class_weight=class_weight).fit(X, y)
+        model = small(method, max_epochs=25, early_stopping=False, class_weight=class_weight).fit(X, y)
         assert model.predict_proba(X)[:, 1].mean() == pytest.approx(theirs, abs=0.06 if theirs > 0.3 else 0.02)
 
 
@@ -167,7 +167,7 @@ def test_a_class_whose_rows_weigh_nothing_has_its_column():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 4)), np.repeat(["a", "b", "c"], 30)
     with pytest.warns(ConstantLabelWarning):
-        model = small(max_iter=3).fit(X, y, sample_weight=(y != "c").astype(float))
+        model = small(max_epochs=3).fit(X, y, sample_weight=(y != "c").astype(float))
     p = model.predict_proba(X)
     assert p.shape == (90, 3)
     np.testing.assert_allclose(p.sum(1), 1)
@@ -175,7 +175,7 @@ def test_a_class_whose_rows_weigh_nothing_has_its_column():
 
 
 def test_decisions_are_switchable_without_retraining(blocks):
-    model = small(max_iter=10).fit(blocks.X, blocks.Y)
+    model = small(max_epochs=10).fit(blocks.X, blocks.Y)
     assert set(model.rules_) == {"fixed", "threshold", "top-k", "expected-f1", "bayes-risk", "per-label"}
     assert set(model.decision_scores_) == set(model.rules_)
     by_argument = model.predict(blocks.X, decision="top-k")
@@ -188,11 +188,11 @@ def test_decisions_are_switchable_without_retraining(blocks):
 
 def test_samples_are_tried_by_themselves_up_to_so_many_labels(blocks, monkeypatch):
     monkeypatch.setattr(bayes_risk, "MOST_LABELS", 15)
-    few = small(max_iter=1).fit(blocks.X, blocks.Y)
+    few = small(max_epochs=1).fit(blocks.X, blocks.Y)
     assert "bayes-risk" not in few.rules_
     with pytest.raises(ConfigError, match="beyond 15 labels, decision='bayes-risk' before fit"):
         few.predict(blocks.X, decision="bayes-risk")
-    assert small(max_iter=1, decision="bayes-risk").fit(blocks.X, blocks.Y).decision_ == "bayes-risk"
+    assert small(max_epochs=1, decision="bayes-risk").fit(blocks.X, blocks.Y).decision_ == "bayes-risk"
 
 
 def test_margin_and_regression_energies_refuse_bayes_risk(blocks):
@@ -204,7 +204,7 @@ def test_margin_and_regression_energies_refuse_bayes_risk(blocks):
 
 
 def test_samples_have_the_models_marginals(blocks):
-    model = small(max_iter=5).fit(blocks.X, blocks.Y)
+    model = small(max_epochs=5).fit(blocks.X, blocks.Y)
     drawn = model.sample(blocks.X[:3], 4000, random_state=1)
     assert drawn.shape == (3, 4000, 16)
     np.testing.assert_allclose(drawn.mean(1), model.predict_proba(blocks.X[:3]), atol=0.05)
@@ -228,7 +228,7 @@ def test_constant_labels_are_predicted_with_one_warning(blocks):
 
 def test_constant_labels_may_be_learnt_and_judged(blocks):
     Y = np.hstack([blocks.Y.toarray(), np.zeros((300, 1)), np.ones((300, 1))]).astype(int)
-    model = small(learn_constant=True, max_iter=30).fit(blocks.X, Y)
+    model = small(learn_constant=True, max_epochs=30).fit(blocks.X, Y)
     p = model.predict_proba(blocks.X)
     assert model.predictor_.head.out_features == 18
     assert ((p > 0) & (p < 1)).all()
@@ -251,7 +251,7 @@ def test_empty_rows_and_empty_label_sets_are_valid(blocks):
 
 def test_own_validation_rows(blocks):
     validation = block_exclusive(100, seed=9)
-    model = small().fit(blocks.X, blocks.Y, X_val=validation.X, Y_val=validation.Y)
+    model = small().fit(blocks.X, blocks.Y, X_val=validation.X, y_val=validation.Y)
     assert model.updates_["predictor"] == 3 * -(-300 // 32)
     with pytest.raises(ConfigError, match="both"):
         small().fit(blocks.X, blocks.Y, X_val=validation.X)
@@ -259,7 +259,7 @@ def test_own_validation_rows(blocks):
 
 def test_standardisation_sees_training_rows_only(blocks):
     validation = block_exclusive(100, seed=9)
-    model = small().fit(blocks.X, blocks.Y, X_val=validation.X + 1000, Y_val=validation.Y)
+    model = small().fit(blocks.X, blocks.Y, X_val=validation.X + 1000, y_val=validation.Y)
     np.testing.assert_allclose(model.scaler_.mean_, blocks.X.mean(0))
 
 
@@ -271,7 +271,7 @@ def test_weights_equal_repetitions_and_no_copy_is_a_validation_row(blocks):
 
 
 def test_class_weight_raises_the_weighted_labels(blocks):
-    settings = {"max_iter": 15, "learning_rate": 5e-3}
+    settings = {"max_epochs": 15, "learning_rate": 5e-3}
     plain = small(**settings).fit(blocks.X, blocks.Y).predict_proba(blocks.X)
     heavy = small(**settings, class_weight={3: 20.0}).fit(blocks.X, blocks.Y).predict_proba(blocks.X)
     assert heavy[:, 3].mean() > plain[:, 3].mean() + 0.2
@@ -290,7 +290,7 @@ def test_partial_fit_learns_and_continues(blocks):
 
 
 def test_partial_fit_goes_on_with_what_was_fitted(blocks, tmp_path):
-    model = small("cross-entropy", max_iter=20, learning_rate=5e-3, dropout=0.1).fit(blocks.X, blocks.Y)
+    model = small("cross-entropy", max_epochs=20, learning_rate=5e-3, dropout=0.1).fit(blocks.X, blocks.Y)
     fitted, epochs = model.score(blocks.X, blocks.Y), model.n_iter_
     model.save(tmp_path / "m")
     loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
@@ -304,7 +304,7 @@ def test_partial_fit_goes_on_with_what_was_fitted(blocks, tmp_path):
 
 
 def test_partial_fit_after_a_second_fit_trains_the_new_networks(blocks):
-    model = small("cross-entropy", max_iter=3).partial_fit(blocks.X, blocks.Y)
+    model = small("cross-entropy", max_epochs=3).partial_fit(blocks.X, blocks.Y)
     model.fit(blocks.X, blocks.Y)
     before = model.predict_proba(blocks.X)
     model.partial_fit(blocks.X, blocks.Y)
@@ -321,7 +321,7 @@ def test_partial_fit_counts_on_after_a_save(blocks, tmp_path):
 
 
 def test_partial_fit_keeps_the_energy_s_weight_where_it_rose_to(blocks):
-    model = small("seal-nce", warmup=20, max_iter=4).fit(blocks.X, blocks.Y)
+    model = small("seal-nce", warmup=20, max_epochs=4).fit(blocks.X, blocks.Y)
     updates = model.updates_["predictor"]
     assert updates > 20
     model.partial_fit(blocks.X[:50], blocks.Y[:50])
@@ -344,7 +344,7 @@ def test_partial_fit_of_another_kind_of_method_or_labels_says_so(blocks):
 
 
 def test_one_validation_row_chooses_no_rule(blocks):
-    one = {"X_val": blocks.X[:1], "Y_val": blocks.Y[:1]}
+    one = {"X_val": blocks.X[:1], "y_val": blocks.Y[:1]}
     with pytest.raises(DataError, match="One validation row"):
         small().fit(blocks.X, blocks.Y, **one)
     assert small(decision="fixed").fit(blocks.X, blocks.Y, **one).decision_ == "fixed"
@@ -361,7 +361,7 @@ def test_partial_fit_weighs_labels(blocks):
 
 
 def test_warm_start_goes_on(blocks):
-    model = small("cross-entropy", max_iter=8, learning_rate=3e-3, warm_start=True)
+    model = small("cross-entropy", max_epochs=8, learning_rate=3e-3, warm_start=True)
     first = model.fit(blocks.X, blocks.Y).history_[0]["predictor_loss"]
     assert model.fit(blocks.X, blocks.Y).history_[0]["predictor_loss"] < 0.9 * first
 
@@ -428,22 +428,22 @@ def test_encoders_of_one_s_own_keep_to_single_precision(blocks):
 
     X = (blocks.X.toarray() if hasattr(blocks.X, "toarray") else np.asarray(blocks.X)).astype(np.float64)
     for encoder in (Recurrent, Half):
-        model = small("cross-entropy", encoder=encoder, max_iter=1).fit(X, blocks.Y)
+        model = small("cross-entropy", encoder=encoder, max_epochs=1).fit(X, blocks.Y)
         assert model.predict(X).shape == blocks.Y.shape
-    plain = small("cross-entropy", encoder=torch.nn.Linear(64, 8), max_iter=1).fit(X, blocks.Y)
+    plain = small("cross-entropy", encoder=torch.nn.Linear(64, 8), max_epochs=1).fit(X, blocks.Y)
     assert plain.decision_function(X[:1]).dtype == np.float64
     np.testing.assert_allclose(plain.decision_function(X[:1]), plain.decision_function(X)[:1], atol=1e-13)  # double all through
-    model = small("seal-nce", energy_network=Energy(), max_iter=1).fit(X, blocks.Y)
+    model = small("seal-nce", energy_network=Energy(), max_epochs=1).fit(X, blocks.Y)
     assert model.predict(X, refine=2).shape == blocks.Y.shape
     with pytest.raises(ConfigError, match=r"encoder\.float\(\)"):
-        small("cross-entropy", encoder=torch.nn.Linear(64, 8).double(), max_iter=1).fit(X, blocks.Y)
+        small("cross-entropy", encoder=torch.nn.Linear(64, 8).double(), max_epochs=1).fit(X, blocks.Y)
 
 
 def test_a_last_batch_of_one_row_trains_batch_normalisation():
     data = block_exclusive(33, seed=1)
     encoder = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.BatchNorm1d(8))
-    model = small("cross-entropy", encoder=encoder, max_iter=1, batch_size=16, decision="fixed")
-    model.fit(data.X, data.Y, X_val=data.X, Y_val=data.Y)
+    model = small("cross-entropy", encoder=encoder, max_epochs=1, batch_size=16, decision="fixed")
+    model.fit(data.X, data.Y, X_val=data.X, y_val=data.Y)
     assert model.history_[-1]["predictor_updates"] == 2  # 16 and 17 rows
 
 
@@ -454,7 +454,7 @@ def test_hierarchical_predictions_are_closed():
     X = rng.normal(size=(200, 6))
     hierarchy = Hierarchy(4, ((0, 1), (1, 2)))
     Y = hierarchy.close((X[:, :4] > 0.7).astype(int)).toarray()
-    model = small(max_iter=20, hierarchy=hierarchy).fit(X, Y)
+    model = small(max_epochs=20, hierarchy=hierarchy).fit(X, Y)
     for decision in model.rules_:
         predicted = model.predict(X, decision=decision)
         assert (predicted[:, 0] >= predicted[:, 1]).all()
@@ -474,7 +474,7 @@ def test_hierarchical_predictions_are_closed():
 def test_columns_that_are_no_numbers_are_named(column, message, blocks):
     frame = pd.DataFrame(blocks.X[:300]).add_prefix("x").assign(when=column)
     with pytest.raises(DataError, match=message):
-        small(max_iter=1).fit(frame, blocks.Y[:300])
+        small(max_epochs=1).fit(frame, blocks.Y[:300])
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_wrong_width_and_unknown_names_at_prediction(blocks):
         ({"decision": "treshold"}, "Did you mean 'threshold'"),
         ({"metric": "f1"}, "Unknown metric"),
         ({"learning_rate": 0}, "learning_rate must be positive"),
-        ({"max_iter": 0}, "max_iter"),
+        ({"max_epochs": 0}, "max_epochs"),
         ({"batch_size": -1}, "batch_size"),
         ({"early_stopping": "maybe"}, "early_stopping"),
         ({"validation_fraction": 1.5}, "validation_fraction"),
@@ -536,7 +536,7 @@ def test_a_diverging_fit_says_what_to_try(blocks):
 @pytest.mark.parametrize("change", ["width", "labels", "method"])
 def test_warm_start_on_another_task_says_so(change: str) -> None:
     data = block_exclusive(60, seed=0)
-    model = EnergyMultiLabelClassifier(max_iter=1, warm_start=True, random_state=0).fit(data.X, data.Y)
+    model = EnergyMultiLabelClassifier(max_epochs=1, warm_start=True, random_state=0).fit(data.X, data.Y)
     X, Y = (data.X[:, :-1] if change == "width" else data.X), (data.Y[:, :-1] if change == "labels" else data.Y)
     if change == "method":
         model.set_params(method="cross-entropy")
@@ -550,7 +550,7 @@ def test_a_sparse_matrix_with_an_entry_twice_counts_it_once_or_says_so(blocks):
     with pytest.raises(DataError, match="only 0 and 1"):
         small().fit(blocks.X, twice)
     for form in ("lil", "dok", "coo"):
-        model = small(max_iter=1).fit(blocks.X, blocks.Y.asformat(form))
+        model = small(max_epochs=1).fit(blocks.X, blocks.Y.asformat(form))
         assert model.predict(blocks.X).shape == blocks.Y.shape
 
 
@@ -558,9 +558,9 @@ def test_label_sets_as_pandas_and_numpy_hold_them(blocks):
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y]
     column = np.empty(len(names), dtype=object)
     column[:] = names
-    expected = small(max_iter=2).fit(blocks.X, names).predict(blocks.X)
+    expected = small(max_epochs=2).fit(blocks.X, names).predict(blocks.X)
     for given in (column, pd.Series(names), [np.array(row) for row in names]):
-        found = small(max_iter=2).fit(blocks.X, given).predict(blocks.X)
+        found = small(max_epochs=2).fit(blocks.X, given).predict(blocks.X)
         assert found == expected
     assert type(next(row[0] for row in expected if row)) is str
     with pytest.raises(DataError, match="of one kind"):
@@ -571,12 +571,12 @@ def test_label_sets_as_pandas_and_numpy_hold_them(blocks):
 
 
 def test_rows_in_another_form_than_those_of_fit(blocks):
-    model = small(max_iter=2).fit(blocks.X, blocks.Y)
+    model = small(max_epochs=2).fit(blocks.X, blocks.Y)
     np.testing.assert_allclose(model.predict_proba(sparse.csr_matrix(blocks.X)), model.predict_proba(blocks.X), atol=1e-6)
 
 
 def test_energies_of_other_rows_are_refused(blocks):
-    model = small(max_iter=1).fit(blocks.X, blocks.Y)
+    model = small(max_epochs=1).fit(blocks.X, blocks.Y)
     with pytest.raises(DataError, match="5 rows and y 3"):
         model.energy(blocks.X[:5], blocks.Y[:3])
 
@@ -628,7 +628,7 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"n_samples": "a"}, "n_samples must be a whole number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),
         ({"energy_steps": "2"}, "energy_steps must be a whole number from 1"),
-        ({"repeats": 2.5}, "repeats must be a whole number from 1"),
+        ({"rounds_per_batch": 2.5}, "rounds_per_batch must be a whole number from 1"),
         ({"n_samples": 2.5}, "n_samples must be a whole number from 1"),
         ({"bayes_risk_samples": 2.5}, "bayes_risk_samples must be a whole number from 1"),
         ({"validation_epochs": True}, "validation_epochs must be a whole number from 0"),
@@ -711,7 +711,7 @@ def test_small_data_take_fewer_updates_and_others_as_many_as_ever(batch_size):
     updates = [e * -(-n // batch_size) for e, n in zip(epochs, sizes, strict=True)]
     assert updates == sorted(updates)
     assert epochs[1] == 112
-    assert EnergyMultiLabelClassifier(max_iter=7, n_iter_no_change=3)._settings(5).max_epochs == 7
+    assert EnergyMultiLabelClassifier(max_epochs=7, n_iter_no_change=3)._settings(5).max_epochs == 7
 
 
 def test_rules_of_an_earlier_fit_are_forgotten(blocks):
@@ -725,8 +725,8 @@ def test_rows_without_weight_judge_nothing(blocks):
     y = np.arange(300) % 3
     model = small("cross-entropy", class_weight={2: 0.0})
     with pytest.raises(DataError, match="No validation row has a weight"):
-        model.fit(blocks.X, y, X_val=blocks.X[2:9:3], Y_val=y[2:9:3])
-    model.fit(blocks.X, y, X_val=blocks.X[:30], Y_val=y[:30])
+        model.fit(blocks.X, y, X_val=blocks.X[2:9:3], y_val=y[2:9:3])
+    model.fit(blocks.X, y, X_val=blocks.X[:30], y_val=y[:30])
     with pytest.raises(DataError, match=r"Every sample weight is zero|at least one non-zero"):
         model.score(blocks.X, y, sample_weight=np.zeros(300))
 

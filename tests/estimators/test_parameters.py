@@ -91,7 +91,7 @@ def test_what_was_taken_before_is_taken_still():
         "early_stopping": [np.bool_(True)],
         "random_state": [np.random.RandomState(0), np.int64(3)],
         "verbose": [True, 2],
-        "max_iter": [np.int64(3), "auto"],
+        "max_epochs": [np.int64(3), "auto"],
         "energy_weight": [np.float32(0.5), 2],
     }
     for name, values in good.items():
@@ -101,7 +101,7 @@ def test_what_was_taken_before_is_taken_still():
 
 @pytest.fixture(scope="module")
 def fitted():
-    quick = {"max_iter": 1, "random_state": 0}
+    quick = {"max_epochs": 1, "random_state": 0}
     return {
         "sets": EnergyMultiLabelClassifier(hidden=4, early_stopping=True, **quick).fit(*ROWS),
         "single": EnergyMultiLabelClassifier(hidden=4, **quick).fit(ROWS[0], ROWS[1][:, 0]),
@@ -149,14 +149,14 @@ def test_data_that_is_no_list(fitted):
             lambda v: fitted["tags"].score(WORDS[0], v),
             lambda v: fitted["tags"].score(WORDS[0], [v] * 10),
             lambda v: fitted["tags"].predict(WORDS[0], holes=v or 1),
-            lambda v: EnergySequenceTagger(max_iter=1).fit(v, WORDS[1]),
-            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, unlabelled=v or 1),
-            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, unlabelled=(v,)),
-            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, reward=v or 1),
-            lambda v: EnergySequenceTagger(max_iter=1).fit(*WORDS, expectations=[v]),
+            lambda v: EnergySequenceTagger(max_epochs=1).fit(v, WORDS[1]),
+            lambda v: EnergySequenceTagger(max_epochs=1).fit(*WORDS, unlabelled=v or 1),
+            lambda v: EnergySequenceTagger(max_epochs=1).fit(*WORDS, unlabelled=(v,)),
+            lambda v: EnergySequenceTagger(max_epochs=1).fit(*WORDS, reward=v or 1),
+            lambda v: EnergySequenceTagger(max_epochs=1).fit(*WORDS, expectations=[v]),
             lambda v: fitted["masks"].predict(v),
             lambda v: fitted["masks"].score(IMAGES[0], v),
-            lambda v: EnergySegmenter(max_iter=1).fit(v, IMAGES[1]),
+            lambda v: EnergySegmenter(max_epochs=1).fit(v, IMAGES[1]),
         ):
             with pytest.raises((DataError, ConfigError)):
                 call(value)

@@ -16,7 +16,7 @@ from enstruct.hypergradients import Alternating
 from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
 from enstruct.negatives import InferencePoint, PerturbedSamples, UnrolledIterates, ValueTuples
 
-SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -20,23 +20,23 @@ TIMES = 6
 
 
 def labels(blocks, **settings):
-    model = EnergyMultiLabelClassifier(hidden=6, layers=1, max_iter=3, random_state=0, **settings)
+    model = EnergyMultiLabelClassifier(hidden=6, layers=1, max_epochs=3, random_state=0, **settings)
     return model, (blocks.X[:120], blocks.Y[:120]), blocks.X
 
 
 def auto(blocks):
-    model = AutoMultiLabelClassifier(minutes=0.05, members=1, folds=2, random_state=0, settings={"hidden": 6, "max_iter": 2})
+    model = AutoMultiLabelClassifier(minutes=0.05, members=1, folds=2, random_state=0, settings={"hidden": 6, "max_epochs": 2})
     return model, (blocks.X[:120], blocks.Y[:120]), blocks.X
 
 
 def tagger(blocks, **settings):
-    model = EnergySequenceTagger("seal-margin", hidden=4, embedding_dim=4, max_iter=3, random_state=0, **settings)
+    model = EnergySequenceTagger("seal-margin", hidden=4, embedding_dim=4, max_epochs=3, random_state=0, **settings)
     return model, (WORDS, TAGS), WORDS
 
 
 def segmenter(blocks):
     pictures = ellipses(12, 8, seed=0)
-    return EnergySegmenter("seal-margin", width=2, levels=1, max_iter=3, random_state=0), pictures, pictures[0]
+    return EnergySegmenter("seal-margin", width=2, levels=1, max_epochs=3, random_state=0), pictures, pictures[0]
 
 
 MAKERS = {
@@ -136,8 +136,8 @@ def test_an_interruption_after_training_leaves_the_former_rules_and_networks(blo
 
     monkeypatch.setattr(choose.Comparison, "best", stop)
     with pytest.raises(KeyboardInterrupt):
-        model.set_params(max_iter=1).fit(*given)
-    assert vars(model) == before | {"max_iter": 1}
+        model.set_params(max_epochs=1).fit(*given)
+    assert vars(model) == before | {"max_epochs": 1}
     np.testing.assert_array_equal(model.predict_proba(X), p)
 
 

@@ -21,13 +21,13 @@ DELETED = object()
 def label_sets(blocks):
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y[:90]]
     n = len({name for row in names for name in row})
-    settings = {"hierarchy": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_iter": 1, "hidden": 4}
+    settings = {"hierarchy": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_epochs": 1, "hidden": 4}
     return EnergyMultiLabelClassifier(random_state=0, **settings).fit(blocks.X[:90], names), (blocks.X[:5],)
 
 
 def by_inference(blocks):
     how = Inference(MirrorDescent(), ("predictor",), steps=2)
-    model = EnergyMultiLabelClassifier("nce", inference=how, hidden=4, max_iter=1, random_state=0)
+    model = EnergyMultiLabelClassifier("nce", inference=how, hidden=4, max_epochs=1, random_state=0)
     return model.fit(blocks.X[:90], blocks.Y[:90]), (blocks.X[:5],)
 
 
@@ -37,18 +37,18 @@ def trees(blocks):
 
 def automatic(blocks):
     model = AutoMultiLabelClassifier(minutes=0.05, members=1, folds=2, random_state=0, methods=("cross-entropy",))
-    return model.set_params(settings={"max_iter": 1, "hidden": 4}).fit(blocks.X[:90], blocks.Y[:90]), (blocks.X[:5],)
+    return model.set_params(settings={"max_epochs": 1, "hidden": 4}).fit(blocks.X[:90], blocks.Y[:90]), (blocks.X[:5],)
 
 
 def tagger(blocks):
-    return EnergySequenceTagger("seal-margin", hidden=4, embedding_dim=4, max_iter=1, random_state=0).fit(WORDS, TAGS), (
+    return EnergySequenceTagger("seal-margin", hidden=4, embedding_dim=4, max_epochs=1, random_state=0).fit(WORDS, TAGS), (
         WORDS[:2],
     )
 
 
 def segmenter(blocks):
     pictures = ellipses(8, 8, seed=0)
-    model = EnergySegmenter("seal-margin", width=2, levels=1, max_iter=1, random_state=0, size=(8, 8))
+    model = EnergySegmenter("seal-margin", width=2, levels=1, max_epochs=1, random_state=0, size=(8, 8))
     return model.fit(*pictures), (pictures[0][:2],)
 
 

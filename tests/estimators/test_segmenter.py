@@ -9,7 +9,7 @@ from enstruct.data.synthetic import ellipses
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.mask_predictions import SHARES
-from enstruct.mask_methods import MASK_METHODS
+from enstruct.methods.masks import MASK_METHODS
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
 
@@ -23,12 +23,12 @@ def pictures():
 
 @pytest.fixture(scope="module")
 def fitted(pictures):
-    return EnergySegmenter("seal-margin", max_iter=3, **FAST).fit(*pictures)
+    return EnergySegmenter("seal-margin", max_epochs=3, **FAST).fit(*pictures)
 
 
 @pytest.mark.parametrize("method", MASK_METHODS)
 def test_every_method_trains_and_answers(method, pictures):
-    model = EnergySegmenter(method, max_iter=1, **FAST).fit(*pictures)
+    model = EnergySegmenter(method, max_epochs=1, **FAST).fit(*pictures)
     p = model.predict_proba(pictures[0][:3])
     assert p.shape == (3, 16, 16, 2)
     assert np.allclose(p.sum(-1), 1, atol=1e-4)
@@ -41,13 +41,13 @@ def test_every_method_trains_and_answers(method, pictures):
 
 def test_it_learns_and_is_deterministic():
     train, test = ellipses(60, 16, noise=0.2, seed=1), ellipses(30, 16, noise=0.2, seed=2)
-    models = [EnergySegmenter("cross-entropy", max_iter=25, **FAST).fit(*train) for _ in range(2)]
+    models = [EnergySegmenter("cross-entropy", max_epochs=25, **FAST).fit(*train) for _ in range(2)]
     assert models[0].score(*test) > 0.7
     assert np.array_equal(*(model.predict_proba(test[0]) for model in models))
 
 
 def test_the_crop_protocol(pictures):
-    model = EnergySegmenter("seal-regression-s", crop=12, max_iter=2, **FAST).fit(*pictures)
+    model = EnergySegmenter("seal-regression-s", crop=12, max_epochs=2, **FAST).fit(*pictures)
     steps = -(-19 // FAST["batch_size"])  # 24 images, 5 of them held out; each once an epoch
     assert model.updates_["predictor"] == 2 * steps
     assert model.predict(pictures[0]).shape == pictures[1].shape
@@ -69,7 +69,7 @@ def test_images_of_other_sizes_are_answered_in_their_own(fitted):
 
 def test_images_are_resized_where_asked():
     images, masks = ellipses(20, 30, seed=0)
-    model = EnergySegmenter("cross-entropy", size=(10, 10), max_iter=2, **FAST).fit(images, masks)
+    model = EnergySegmenter("cross-entropy", size=(10, 10), max_epochs=2, **FAST).fit(images, masks)
     assert model.predict(images).shape == (20, 30, 30)
     assert 0 <= model.score(images, masks) <= 1
 
@@ -80,7 +80,7 @@ def test_several_classes_ignored_pixels_and_colour():
     three = np.where(masks == 1, 7, 3)
     three[:, :5] = 9
     three[:, -1] = 200
-    model = EnergySegmenter("seal-margin", ignore=200, max_iter=2, **FAST).fit(colour, three)
+    model = EnergySegmenter("seal-margin", ignore=200, max_epochs=2, **FAST).fit(colour, three)
     assert model.classes_.tolist() == [3, 7, 9]
     assert model.threshold_ is None
     assert set(np.unique(model.predict(colour))) <= {3, 7, 9}
@@ -89,7 +89,7 @@ def test_several_classes_ignored_pixels_and_colour():
     assert model.score(colour, three) == model.score(colour, hidden)
     with pytest.raises(ConfigError, match="two classes"):
         model.predict(colour, decision="threshold")
-    begin = EnergySegmenter("cross-entropy", ignore=200, decision="threshold", max_iter=1, **FAST)
+    begin = EnergySegmenter("cross-entropy", ignore=200, decision="threshold", max_epochs=1, **FAST)
     with pytest.raises(ConfigError, match="needs two classes"):
         begin.fit(colour, three)
     assert not hasattr(begin, "predictor_")  # before any training
@@ -99,7 +99,7 @@ def test_ignored_pixels_teach_nothing(pictures):
     images, masks = pictures
     hidden = masks.copy()
     hidden[:, :4] = 5
-    model = EnergySegmenter("seal-margin", ignore=5, max_iter=2, **FAST).fit(images, hidden)
+    model = EnergySegmenter("seal-margin", ignore=5, max_epochs=2, **FAST).fit(images, hidden)
     numbers = model.masks_.encode(list(hidden))
     assert (numbers[:, :4] == -1).all()
     rows = model._rows_of([image[:, :, None] for image in images], list(hidden), None)
@@ -129,7 +129,7 @@ def test_refinement_and_inference(fitted, pictures):
     assert not np.allclose(refined, fitted.predict_proba(images))
     found = fitted.infer(images)
     assert found.y.shape == (4, 16, 16, 2)
-    plain = EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(*pictures)
+    plain = EnergySegmenter("cross-entropy", max_epochs=1, **FAST).fit(*pictures)
     with pytest.raises(ConfigError, match="no energy"):
         plain.predict(images, refine=1)
     with pytest.raises(ConfigError, match="no energy"):
@@ -148,7 +148,7 @@ def test_one_s_own_encoder_and_energy(pictures):
             return self.linear(x)
 
     spec = EnergySpec(("local", "potts"), features="copied")
-    model = EnergySegmenter("seal-margin", encoder=Pixels, energy_network=spec, max_iter=2, **FAST).fit(*pictures)
+    model = EnergySegmenter("seal-margin", encoder=Pixels, energy_network=spec, max_epochs=2, **FAST).fit(*pictures)
     assert model.predict(pictures[0]).shape == pictures[1].shape
     with pytest.raises(ConfigError, match="out_features"):
         EnergySegmenter("cross-entropy", encoder=torch.nn.Identity(), **FAST).fit(*pictures)
@@ -169,7 +169,7 @@ class OwnEnergy(torch.nn.Module):
 def test_inference_on_an_energy_of_one_s_own(method):
     """Whether some pixels have no truth or none: the energy is given images of the same form."""
     images, masks = ellipses(14, size=15, seed=0)
-    model = EnergySegmenter(method, energy_network=OwnEnergy(), max_iter=1, **FAST).fit(images, masks)
+    model = EnergySegmenter(method, energy_network=OwnEnergy(), max_epochs=1, **FAST).fit(images, masks)
     refine = None if method == "dvn" else 2
     found = model.predict(images, refine=refine)
     assert found.shape == masks.shape
@@ -201,7 +201,7 @@ def test_saving(fitted, pictures, tmp_path):
     assert np.array_equal(again.predict(pictures[0]), fitted.predict(pictures[0]))
     assert again.notes_ == {"note": 1}
     assert again.history_ == fitted.history_
-    sized = EnergySegmenter("cross-entropy", size=(8, 8), ignore=9, max_iter=1, **FAST).fit(*pictures)
+    sized = EnergySegmenter("cross-entropy", size=(8, 8), ignore=9, max_epochs=1, **FAST).fit(*pictures)
     sized.save(tmp_path / "s")
     assert EnergySegmenter.load(tmp_path / "s").images_.size == (8, 8)
     (tmp_path / "m" / "weights.safetensors").write_bytes(b"")
@@ -235,12 +235,12 @@ def test_saving(fitted, pictures, tmp_path):
 )
 def test_bad_settings(settings, error, what, pictures):
     with pytest.raises(error, match=what):
-        EnergySegmenter(**{"method": "seal-margin", "max_iter": 1, **FAST, **settings}).fit(*pictures)
+        EnergySegmenter(**{"method": "seal-margin", "max_epochs": 1, **FAST, **settings}).fit(*pictures)
 
 
 def test_larger_validation_images_are_watched_whole(pictures):
     images, masks = ellipses(4, 40, seed=3)
-    model = EnergySegmenter("cross-entropy", crop=12, max_iter=20, **FAST).fit(*pictures, images, masks)
+    model = EnergySegmenter("cross-entropy", crop=12, max_epochs=20, **FAST).fit(*pictures, images, masks)
     rows = model._rows_of([image[:, :, None] for image in images], list(masks), SHARES)
     answers = model._answers(rows.X)
     assert answers.shape == (4, 40, 40, 2)
@@ -253,7 +253,7 @@ def test_larger_validation_images_are_watched_whole(pictures):
 
 def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
     images, masks = pictures
-    made = EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(images, masks)
+    made = EnergySegmenter("cross-entropy", max_epochs=1, **FAST).fit(images, masks)
     before = made.predict(images[:2])
     with pytest.raises(ConfigError):
         made.set_params(learning_rate=-1).fit(images, [mask * 7 + 3 for mask in masks])
@@ -265,7 +265,7 @@ def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
 
 def test_a_size_may_be_a_list(pictures):
     listed, pair = (
-        EnergySegmenter("cross-entropy", size=size, max_iter=1, **FAST).fit(*pictures) for size in ([12, 12], (12, 12))
+        EnergySegmenter("cross-entropy", size=size, max_epochs=1, **FAST).fit(*pictures) for size in ([12, 12], (12, 12))
     )
     found = listed.predict_proba(pictures[0])
     assert found.shape == (*pictures[1].shape, 2)
@@ -275,7 +275,7 @@ def test_a_size_may_be_a_list(pictures):
 def test_bad_data(pictures):
     images, masks = pictures
     with pytest.raises(DataError, match=r"one image goes in a list"):
-        EnergySegmenter("cross-entropy", max_iter=1, **FAST).fit(images, masks).predict(np.zeros((16, 20, 3)))
+        EnergySegmenter("cross-entropy", max_epochs=1, **FAST).fit(images, masks).predict(np.zeros((16, 20, 3)))
     with pytest.raises(DataError, match="24 images and 23 masks"):
         EnergySegmenter().fit(images, masks[:-1])
     with pytest.raises(DataError, match="0 everywhere"):
@@ -290,14 +290,14 @@ def test_some_masks_may_be_all_background(pictures):
     images, masks = pictures
     some = masks.copy()
     some[:10] = 0
-    model = EnergySegmenter("seal-regression", max_iter=1, **FAST).fit(images, some, images[:4], some[:4])
+    model = EnergySegmenter("seal-regression", max_epochs=1, **FAST).fit(images, some, images[:4], some[:4])
     assert np.isfinite(model.history_[-1]["energy_loss"])
     assert 0 <= model.score(images[:4], some[:4]) <= 1
 
 
 def test_classes_as_an_array_and_validation_without_a_pixel(pictures):
     images, masks = pictures
-    model = EnergySegmenter("cross-entropy", max_iter=1, classes=np.arange(3), **FAST).fit(images, masks)
+    model = EnergySegmenter("cross-entropy", max_epochs=1, classes=np.arange(3), **FAST).fit(images, masks)
     assert model.predict_proba(images[:1]).shape[-1] == 3
     with pytest.raises(DataError, match="Every pixel of the validation masks is ignored"):
         model.set_params(ignore=255).fit(images, masks, images[:2], np.full_like(masks[:2], 255))

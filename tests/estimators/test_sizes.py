@@ -52,7 +52,7 @@ def test_what_would_fill_the_memory_is_refused(made, data, settings):
 
 
 def test_draws_are_counted():
-    model = EnergyMultiLabelClassifier("cross-entropy", hidden=4, max_iter=1).fit(*ROWS)
+    model = EnergyMultiLabelClassifier("cross-entropy", hidden=4, max_epochs=1).fit(*ROWS)
     with pytest.raises(ConfigError, match="make n="):
         model.sample(ROWS[0], HUGE)
     assert model.sample(ROWS[0], 2).shape == (30, 2, 3)
@@ -95,7 +95,7 @@ def test_counting_draws_no_random_numbers():
 
 def test_a_network_of_ones_own_is_not_counted(monkeypatch):
     monkeypatch.setattr(sizes, "MOST_BYTES", 2000 * BYTES)
-    own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_iter=1)
+    own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_epochs=1)
     assert own.fit(*ROWS).predict(ROWS[0]).shape == (30, 3)
     with pytest.raises(ConfigError, match="hidden="):
         EnergyMultiLabelClassifier("cross-entropy", hidden=600, layers=1).fit(*ROWS)

@@ -28,14 +28,14 @@ from enstruct import (
 from enstruct.inference import Inference
 from enstruct.negatives import InferencePoint
 
-QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_iter": 6, "tol": 0.05}
+QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "tol": 0.05}
 FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
     EnergyMultiLabelClassifier(n_samples=4, **QUICK),
     EnergyMultiLabelClassifier("cross-entropy", **QUICK),
-    EnergyMultiLabelClassifier("implicit-cd", n_samples=2, **QUICK | {"max_iter": 3}),
+    EnergyMultiLabelClassifier("implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3}),
     EnergyMultiLabelClassifier(
-        "spen", inference=FEW_STEPS, negatives=InferencePoint(FEW_STEPS, augmented=True), **QUICK | {"max_iter": 4}
+        "spen", inference=FEW_STEPS, negatives=InferencePoint(FEW_STEPS, augmented=True), **QUICK | {"max_epochs": 4}
     ),
     EnergyMultiLabelClassifier("extra-trees"),
     EnergyMultiLabelClassifier("binary-relevance"),
@@ -113,7 +113,7 @@ def test_nothing_is_skipped_that_mlpclassifier_does_not_skip():
 
 @pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
 def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
-    model = EnergyMultiLabelClassifier(max_iter=3, hidden=8, layers=1, decision="threshold", random_state=0)
+    model = EnergyMultiLabelClassifier(max_epochs=3, hidden=8, layers=1, decision="threshold", random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
     grid = {"energymultilabelclassifier__energy_weight": [0.5, 2.0]}
     search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2, n_jobs=2)

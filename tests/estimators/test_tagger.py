@@ -17,8 +17,8 @@ from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain
 from enstruct.negatives import InferencePoint
 from enstruct.objectives import MARGIN
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import span_f1
+from enstruct.methods.tags import TAG_METHODS
+from enstruct.metrics.tags import span_f1
 
 SMALL = {
     "hidden": 12,
@@ -26,7 +26,7 @@ SMALL = {
     "dropout": 0.1,
     "learning_rate": 0.02,
     "random_state": 0,
-    "max_iter": 10,
+    "max_epochs": 10,
     "batch_size": 8,
 }
 
@@ -81,7 +81,7 @@ def test_it_learns_from_its_neighbours(baseline, test_sentences):
 def test_every_method_goes_on_from_the_baseline(method, baseline, sentences, test_sentences):
     """One epoch more, from a trained tagger: it must not fall apart, and its energy must prefer the truth to noise."""
     new_local = "local" not in TAG_METHODS[method].stages[1].clamped and not TAG_METHODS[method].stages[1].transplant
-    settings = {"learning_rate": 0.02, "max_iter": 6} if new_local else {"learning_rate": 0.002, "max_iter": 2}
+    settings = {"learning_rate": 0.02, "max_epochs": 6} if new_local else {"learning_rate": 0.002, "max_epochs": 2}
     made = EnergySequenceTagger(method, **{**SMALL, **settings}, initial=baseline).fit(*sentences)
     words, tags = test_sentences
     assert made.score(words, tags) > 0.75
@@ -97,7 +97,7 @@ def test_every_method_goes_on_from_the_baseline(method, baseline, sentences, tes
 @pytest.mark.parametrize("method", ["dvn", "seal-regression", "seal-regression-s", "implicit-dvn"])
 def test_values_do_not_sit_at_their_ends(method, baseline, sentences):
     """A value sigma(-E) near 0 or 1 would pass no gradient, to inference or to the predictor."""
-    made = EnergySequenceTagger(method, **{**SMALL, "max_iter": 1}, initial=baseline).fit(*sentences)
+    made = EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, initial=baseline).fit(*sentences)
     words, tags = sentences
     wrong = [["O" if i % 2 else tag for i, tag in enumerate(row)] for row in tags]
     value = 1 / (1 + np.exp(made.energy(words, wrong)))
@@ -107,14 +107,14 @@ def test_values_do_not_sit_at_their_ends(method, baseline, sentences):
 
 
 def test_further_epochs_without_an_energy(baseline, sentences):
-    made = EnergySequenceTagger("cross-entropy-longer", **{**SMALL, "max_iter": 2}, initial=baseline).fit(*sentences)
+    made = EnergySequenceTagger("cross-entropy-longer", **{**SMALL, "max_epochs": 2}, initial=baseline).fit(*sentences)
     assert made.energy_ is None
     assert made.updates_["predictor"] == 2 * -(-108 // 8)
     assert made.score(*sentences) > 0.9
 
 
 def test_a_warm_start_goes_on_with_its_energy(sentences):
-    made = EnergySequenceTagger("seal-margin", **{**SMALL, "max_iter": 1}, warm_start=True).fit(*sentences)
+    made = EnergySequenceTagger("seal-margin", **{**SMALL, "max_epochs": 1}, warm_start=True).fit(*sentences)
     local = made.energy_.part("local").scores.weight.detach().clone()
     chain = made.energy_.part("chain").transitions.detach().clone()
     made.set_params(learning_rate=1e-9).fit(*sentences)
@@ -127,12 +127,12 @@ def test_a_warm_start_goes_on_with_its_energy(sentences):
 
 def test_every_method_by_itself_is_reproducible(sentences):
     for method in ("crf", "seal-nce"):
-        a, b = (EnergySequenceTagger(method, **{**SMALL, "max_iter": 1}).fit(*sentences) for _ in range(2))
+        a, b = (EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}).fit(*sentences) for _ in range(2))
         assert np.array_equal(np.concatenate(a.predict_proba(sentences[0])), np.concatenate(b.predict_proba(sentences[0])))
 
 
 def test_the_crf(sentences, test_sentences):
-    made = EnergySequenceTagger("crf", **{**SMALL, "max_iter": 12}).fit(*sentences)
+    made = EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 12}).fit(*sentences)
     words, tags = test_sentences
     assert made.score(words, tags) > 0.9
     assert set(made.decision_scores_) == {"greedy", "legal", "map"}
@@ -150,7 +150,7 @@ def test_a_row_nobody_published(baseline, sentences):
     made = EnergySequenceTagger(row, **SMALL).fit(*sentences)
     assert made.score(*sentences) > 0.8
     coupled = EnergySequenceTagger(
-        "seal-margin", **{**SMALL, "max_iter": 1}, initial=baseline, hypergradient=Implicit(Neumann(2))
+        "seal-margin", **{**SMALL, "max_epochs": 1}, initial=baseline, hypergradient=Implicit(Neumann(2))
     )
     assert coupled.fit(*sentences).history_[-1]["implicit_ratio"] > 0
 
@@ -187,7 +187,7 @@ def test_holes_are_read_but_not_tagged(sentences):
 def test_plain_tags_and_other_schemes(sentences):
     words, tags = sentences
     plain = [["B" if t[0] == "B" else "x" for t in row] for row in tags]
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}).fit(words, plain)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 2}).fit(words, plain)
     assert made.metric_ == "accuracy"
     with pytest.raises(ConfigError, match="plain"):
         made.predict_spans(words)
@@ -195,14 +195,14 @@ def test_plain_tags_and_other_schemes(sentences):
         EnergySequenceTagger(metric="span-f1").fit(words, plain)
     with pytest.raises(ConfigError, match="do not spell out spans"):
         EnergySequenceTagger(scheme="IOB2").fit(words, plain)
-    as_they_are = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, scheme=None).fit(words, tags)
+    as_they_are = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, scheme=None).fit(words, tags)
     assert list(as_they_are.classes_) == sorted({t for row in tags for t in row})
 
 
 def test_illegal_tags_are_read_and_reported(sentences, caplog):
     words, tags = sentences
     with caplog.at_level(logging.WARNING, logger="enstruct"):
-        EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, scheme="IOB2").fit(
+        EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, scheme="IOB2").fit(
             [*words, ["x1"] * 2], [*tags, ["O", "I-PER"]]
         )
     assert "1 of 121 sentences" in caplog.text
@@ -210,7 +210,7 @@ def test_illegal_tags_are_read_and_reported(sentences, caplog):
 
 def test_saving(tmp_path, sentences, test_sentences):
     vectors = WordVectors(["mr", "in", "mr", "the", "."], np.random.default_rng(0).random((5, 8), dtype=np.float32))
-    settings = {**SMALL, "max_iter": 1, "characters": 4, "embeddings": vectors}  # a word stands in the file twice
+    settings = {**SMALL, "max_epochs": 1, "characters": 4, "embeddings": vectors}  # a word stands in the file twice
     made = EnergySequenceTagger("seal-nce", **settings).fit(*sentences)
     made.save(tmp_path / "m")
     again = EnergySequenceTagger.load(tmp_path / "m")
@@ -229,7 +229,7 @@ def test_saving(tmp_path, sentences, test_sentences):
 
 
 def test_refinement_and_inference(baseline, sentences, test_sentences):
-    made = EnergySequenceTagger("seal-nce", **{**SMALL, "max_iter": 1}, initial=baseline).fit(*sentences)
+    made = EnergySequenceTagger("seal-nce", **{**SMALL, "max_epochs": 1}, initial=baseline).fit(*sentences)
     words, tags = test_sentences
     assert span_f1(tags, made.predict(words, refine=5)) > 0.75
     solution = made.infer(words[:5])
@@ -256,7 +256,7 @@ def test_odd_sentences(baseline):
 
 
 def test_words_without_letters_are_spelt(sentences):
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, characters=5).fit(*sentences)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, characters=5).fit(*sentences)
     assert len(made.predict([["…"]])[0]) == 1
     with pytest.raises(DataError, match="Token 0 of sentence 0 is an empty word"):
         made.predict([[""]])
@@ -270,13 +270,13 @@ def test_numbers_that_cannot_be_meant(settings, sentences):
 
 def test_tags_that_are_nearly_spans_are_said(sentences, caplog):
     words, tags = sentences
-    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}).fit([*words, ["Ada"]], [*tags, ["PER"]])
+    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}).fit([*words, ["Ada"]], [*tags, ["PER"]])
     assert "not as spans, for the sake of PER" in caplog.text
 
 
 def test_a_tagger_of_spans_takes_no_other_tags(sentences):
     words, tags = sentences
-    made = EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags)
+    made = EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}).fit(words, tags)
     with pytest.raises(DataError, match="'N', which is no tag of a span"):
         made.energy(words[:1], [["N"] * len(words[0])])
 
@@ -306,13 +306,13 @@ def test_bad_input(baseline, sentences):
     ]:
         with pytest.raises(DataError, match=what):
             EnergySequenceTagger(**SMALL).fit(*arguments)
-    for call in (baseline.score, EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).energy):
+    for call in (baseline.score, EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}).fit(words, tags).energy):
         with pytest.raises(DataError, match="119 sequences of tags"):
             call(words, tags[:-1])
     with pytest.raises(ConfigError, match="trains no predictor"):
-        EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).predict(words, refine=2)
+        EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}).fit(words, tags).predict(words, refine=2)
     with pytest.raises(DataError, match="has the tag 'B-ORG'"):
-        EnergySequenceTagger("crf", **{**SMALL, "max_iter": 1}).fit(words, tags).energy([["a"]], [["B-ORG"]])
+        EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}).fit(words, tags).energy([["a"]], [["B-ORG"]])
     for settings, what in [
         ({"method": "seal-nec"}, "seal-nce"),
         ({"metric": "f1"}, "span-f1"),
@@ -324,7 +324,7 @@ def test_bad_input(baseline, sentences):
         ({"method": "dvn", "cost": "hamming-sum"}, "hamming-mean"),
         ({"initial": EnergySequenceTagger()}, "fitted"),
         ({"validation_fraction": 1.5}, "between 0 and 1"),
-        ({"max_iter": 0}, "max_iter"),
+        ({"max_epochs": 0}, "max_epochs"),
     ]:
         with pytest.raises(ConfigError, match=what):
             EnergySequenceTagger(**{**SMALL, **settings}).fit(words, tags)
@@ -359,7 +359,7 @@ def test_training_is_resumed_where_it_stopped(tmp_path, sentences):
             if len(loop.progress.history) == 2:
                 raise KeyboardInterrupt
 
-    settings = {**SMALL, "max_iter": 2}
+    settings = {**SMALL, "max_epochs": 2}
     whole = EnergySequenceTagger("seal-margin", **settings).fit(*sentences)
     path = tmp_path / "c"
     with pytest.raises(KeyboardInterrupt):
@@ -377,12 +377,12 @@ def test_validation_sentences_without_a_span(sentences, caplog):
         tagger = EnergySequenceTagger("cross-entropy", **SMALL).fit(words, tags, plain, [["O"] * 3] * 3)
     assert "no validation sentence has a span" in caplog.text
     assert tagger.decision_scores_ == {}
-    assert tagger.n_iter_ == SMALL["max_iter"]
+    assert tagger.n_iter_ == SMALL["max_epochs"]
     assert span_f1(tags, tagger.predict(words)) > 0.9
 
 
 def test_a_fit_that_fails_leaves_the_tagger_as_it_was(sentences):
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}).fit(*sentences)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 2}).fit(*sentences)
     before = made.predict(sentences[0][:5])
     with pytest.raises(ConfigError):
         made.set_params(learning_rate=-1).fit([["zz", "yy"]] * 20, [["A", "B"]] * 20)
@@ -397,7 +397,7 @@ def test_few_sentences_take_fewer_updates_and_others_as_many_as_ever():
 
 
 def test_networks_of_other_settings_are_neither_saved_nor_gone_on_with(sentences, tmp_path):
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}).fit(*sentences)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}).fit(*sentences)
     made.set_params(hidden=9)
     with pytest.raises(ConfigError, match="save: the networks were made with other settings"):
         made.save(tmp_path / "m")
@@ -421,7 +421,7 @@ class Looked(torch.nn.Module):
 
 
 def test_encoders_of_another_form_are_explained(sentences):
-    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, encoder=Looked).fit(*sentences)
+    EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, encoder=Looked).fit(*sentences)
     for wrong in ({"said": 7}, {"turned": True}):
         with pytest.raises(ConfigError, match="An encoder of tokens as a TokenBatch gives features at every place"):
             EnergySequenceTagger("cross-entropy", **SMALL, encoder=lambda t, wrong=wrong: Looked(t, **wrong)).fit(*sentences)
@@ -429,13 +429,13 @@ def test_encoders_of_another_form_are_explained(sentences):
 
 def test_accuracy_is_of_tags_not_of_their_spelling(sentences):
     words, tags = sentences
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 2}, metric="accuracy").fit(words, tags)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 2}, metric="accuracy").fit(words, tags)
     assert made.score(words, tags) == made.score(words, [convert(row, "BIOES") for row in tags])
 
 
 def test_classes_and_holes_in_other_forms(baseline, sentences):
     words, tags = sentences
-    more = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_iter": 1}, classes=np.append(baseline.classes_, "B-NEW"))
+    more = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, classes=np.append(baseline.classes_, "B-NEW"))
     assert "S-NEW" in more.fit(words, tags).classes_
     with pytest.raises(DataError, match="no sentence has a tag"):
         EnergySequenceTagger("cross-entropy", **SMALL).fit([["a"]], [[None]], words, tags)

@@ -12,7 +12,7 @@ from enstruct.errors import ConfigError, ModelFileError
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 
-SMALL = {"hidden": 8, "layers": 1, "max_iter": 2, "random_state": 0}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 
 def small(*args, **changes):
@@ -105,8 +105,8 @@ def test_a_checkpoint_belongs_to_one_run(changed, blocks, tmp_path):
         other = {"seed": {"random_state": 1}, "class_weight": {"class_weight": {3: 5.0}}}.get(changed, {})
         weight = np.linspace(1, 2, 200) if changed == "sample_weight" else None
         part = slice(210, 300) if changed == "validation" else slice(200, 290)
-        model = small("cross-entropy", **{"max_iter": 4, **other}, callbacks=callbacks)
-        return model.fit(blocks.X[:200], blocks.Y[:200], weight, X_val=blocks.X[part], Y_val=blocks.Y[part])
+        model = small("cross-entropy", **{"max_epochs": 4, **other}, callbacks=callbacks)
+        return model.fit(blocks.X[:200], blocks.Y[:200], weight, X_val=blocks.X[part], y_val=blocks.Y[part])
 
     path = tmp_path / "checkpoint"
     with pytest.raises(KeyboardInterrupt):

@@ -12,9 +12,9 @@ def test_schedules():
         return "".join(player[0] for player in coupling(**changes).schedule())
 
     assert moves() == "ep"
-    assert moves(first="predictor") == "pe"
+    assert moves(update_first="predictor") == "pe"
     assert moves(energy_steps=3, predictor_steps=2) == "eeepp"
-    assert moves(energy_steps=2, repeats=3) == "eepeepeep"  # the published (nE, nF) = (2, 3)
+    assert moves(energy_steps=2, rounds_per_batch=3) == "eepeepeep"  # the published (nE, nF) = (2, 3)
     assert moves(Implicit, predictor_steps=3) == "pppe"  # T_inner steps, then the energy (the implicit paper's Algorithm 1)
 
 
@@ -31,7 +31,7 @@ def test_gradient_is_the_explicit_one():
     assert none is None
 
 
-@pytest.mark.parametrize("change", [{"energy_steps": 0}, {"repeats": -1}, {"first": "both"}])
+@pytest.mark.parametrize("change", [{"energy_steps": 0}, {"rounds_per_batch": -1}, {"update_first": "both"}])
 def test_impossible_schedules_are_refused(change):
     with pytest.raises(ConfigError):
         Alternating(**change)

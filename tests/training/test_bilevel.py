@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Implicit, Neumann

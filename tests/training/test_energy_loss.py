@@ -8,7 +8,7 @@ import torch
 
 from enstruct import EnergyLoss, EnergySpec
 from enstruct.errors import ConfigError, DataError, DivergenceError
-from enstruct.tag_methods import TAG_METHODS
+from enstruct.methods.tags import TAG_METHODS
 
 
 class Sum(torch.nn.Module):
@@ -395,6 +395,6 @@ def test_slips_are_explained():
         EnergyLoss(5, 3, energy_weight=float("nan"))
     with pytest.raises(ConfigError, match="must not be negative"):
         EnergyLoss(5, 3, warmup=float("nan"))
-    for name in ("predictor_steps", "repeats", "first"):
+    for name in ("predictor_steps", "rounds_per_batch", "update_first"):
         with pytest.raises(ConfigError, match=f"takes no {name}"):
             EnergyLoss(5, 3, **{name: 2})

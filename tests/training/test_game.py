@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Identity, Implicit
@@ -32,7 +32,7 @@ def a_game(method="seal-margin", **changes):
 
 def reaction(stage=TOGETHER, updates=0, **changes):
     """How large the predictor's part is in the gradient of an energy that moves first: linear in its weight in the inner loss."""
-    coupling = Implicit(Identity(), first="energy")
+    coupling = Implicit(Identity(), update_first="energy")
     game, batch = a_game("implicit-ssvm", hypergradient=coupling, **changes)
     game.predictor_updates = updates
     game.play(batch, stage)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DivergenceError

@@ -18,7 +18,7 @@ from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 from enstruct.training.loop import Loop
 
-SMALL = {"hidden": 8, "layers": 1, "max_iter": 4, "random_state": 0, "decision": "threshold"}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 4, "random_state": 0, "decision": "threshold"}
 
 
 class Interrupt(Callback):
@@ -41,7 +41,7 @@ def weights(model):
 
 
 def test_updates_follow_the_coupling(blocks):
-    model = fit(blocks, max_iter=1, energy_steps=3, predictor_steps=2, repeats=2)
+    model = fit(blocks, max_epochs=1, energy_steps=3, predictor_steps=2, rounds_per_batch=2)
     batches = -(-240 // 32)
     assert model.updates_ == {"energy": batches * 6, "predictor": batches * 4}
 
@@ -64,7 +64,7 @@ def test_order_of_the_rows_does_not_matter(blocks):
 
 
 def test_best_epoch_is_kept_and_training_stops_early(blocks):
-    model = fit(blocks, max_iter=60, n_iter_no_change=3)
+    model = fit(blocks, max_epochs=60, n_iter_no_change=3)
     scores = [record["score"] for record in model.history_]
     assert len(scores) < 60
     assert max(scores[-3:]) <= max(scores[:-3]) + 1e-4
@@ -95,7 +95,7 @@ def test_the_best_epoch_of_every_score_is_kept_and_the_judge_chooses(blocks, mon
             assert len(loop.progress.snapshots) <= 2
 
     monkeypatch.setattr(EnergyMultiLabelClassifier, "_monitor", lambda self: judge)
-    model = fit(blocks, max_iter=20, n_iter_no_change=3, callbacks=[Watch()])
+    model = fit(blocks, max_epochs=20, n_iter_no_change=3, callbacks=[Watch()])
     assert len(seen) == 7  # three epochs after the later peak
     assert len(judge.candidates) == 2
     kept = [*model.predictor_.parameters(), *model.energy_.parameters()]
@@ -110,7 +110,7 @@ def test_static_stages_freeze_what_they_say(blocks):
             snapshot = [p.detach().clone() for p in (*loop.game.predictor.parameters(), *loop.game.loss.network.parameters())]
             seen.append((record["stage"], len(list(loop.game.predictor.parameters())), snapshot))
 
-    model = fit(blocks, method="seal-static-nce", max_iter=2, callbacks=[Watch()])
+    model = fit(blocks, method="seal-static-nce", max_epochs=2, callbacks=[Watch()])
     assert [stage for stage, _, _ in seen] == [0, 0, 1, 1, 2, 2]
     for (stage, n, before), (after_stage, _, after) in itertools.pairwise(seen):
         if stage == after_stage:
@@ -140,20 +140,20 @@ def test_interrupted_and_resumed_equals_uninterrupted(blocks, tmp_path, method, 
 
 def test_a_checkpoint_of_another_run_is_refused(blocks, tmp_path):
     path = tmp_path / "run.safetensors"
-    fit(blocks, max_iter=1, callbacks=[Checkpoint(path)])
+    fit(blocks, max_epochs=1, callbacks=[Checkpoint(path)])
     with pytest.raises(ModelFileError, match="other settings"):
-        fit(blocks, max_iter=1, learning_rate=0.1, callbacks=[Checkpoint(path, resume=True)])
+        fit(blocks, max_epochs=1, learning_rate=0.1, callbacks=[Checkpoint(path, resume=True)])
     for changes in ({"cost": "hamming-sum"}, {"dropout": 0.1}, {"metric": "macro-f1"}, {"hidden": 9}):
         with pytest.raises(ModelFileError, match="other settings"):
-            fit(blocks, max_iter=1, **changes, callbacks=[Checkpoint(path, resume=True)])
-    fit(blocks, max_iter=1, callbacks=[Checkpoint(path, resume=True)])  # this one is its own
+            fit(blocks, max_epochs=1, **changes, callbacks=[Checkpoint(path, resume=True)])
+    fit(blocks, max_epochs=1, callbacks=[Checkpoint(path, resume=True)])  # this one is its own
     other = replace(blocks, Y=blocks.Y[:, ::-1])
     with pytest.raises(ModelFileError, match="other settings or data"):
-        fit(other, max_iter=1, callbacks=[Checkpoint(path, resume=True)])
+        fit(other, max_epochs=1, callbacks=[Checkpoint(path, resume=True)])
     turned = replace(blocks, X=-blocks.X)
     for X in (turned.X, sparse.csr_matrix(turned.X)):
         with pytest.raises(ModelFileError, match="other settings or data"):
-            fit(replace(turned, X=X), max_iter=1, callbacks=[Checkpoint(path, resume=True)])
+            fit(replace(turned, X=X), max_epochs=1, callbacks=[Checkpoint(path, resume=True)])
     path.write_bytes(b"garbage")
     with pytest.raises(ModelFileError, match="not a readable"):
         fit(blocks, callbacks=[Checkpoint(path, resume=True)])
@@ -176,7 +176,7 @@ def test_a_fresh_predictor_is_wholly_fresh_and_the_waiting_energy_keeps_its_rate
                 rates.append(loop.game.optimizers["energy"].param_groups[0]["lr"])
 
     X = sparse.csr_matrix(blocks.X.clip(min=0)) if sparse_input else blocks.X
-    settings = {**SMALL, "method": "seal-static-nce", "max_iter": 8, "n_iter_no_change": 3, "tol": 10.0, "learning_rate": 1e-3}
+    settings = {**SMALL, "method": "seal-static-nce", "max_epochs": 8, "n_iter_no_change": 3, "tol": 10.0, "learning_rate": 1e-3}
     EnergyMultiLabelClassifier(**settings, callbacks=[Watch()]).fit(X, blocks.Y)
     for a, b in zip(first, later, strict=True):
         assert (a - b).abs().max() < 1.5e-3  # one AdamW step from the first weights
@@ -198,7 +198,7 @@ def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_f
     encoder = torch.nn.Sequential(torch.nn.Linear(blocks.X.shape[1], 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5))
     encoder.out_features = 8
     negatives = replace(METHODS[method].negatives, dropout=dropout)
-    settings = {"encoder": encoder, "energy_network": EnergySpec(features="separate"), "max_iter": 1, "random_state": 0}
+    settings = {"encoder": encoder, "energy_network": EnergySpec(features="separate"), "max_epochs": 1, "random_state": 0}
     clf = EnergyMultiLabelClassifier(method, negatives=negatives, callbacks=[Watch()], **settings)
     clf.fit(blocks.X, blocks.Y)
     later = range(1, len(METHODS[method].stages))
@@ -211,7 +211,7 @@ def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_f
 @pytest.mark.parametrize("early_stopping", [True, False])
 def test_a_last_step_beyond_all_numbers_is_told(blocks, early_stopping):
     """One step an epoch: its loss is taken before the weights have become infinite."""
-    settings = SMALL | {"max_iter": 1, "batch_size": 1000, "learning_rate": 1e38, "weight_decay": 1e5}
+    settings = SMALL | {"max_epochs": 1, "batch_size": 1000, "learning_rate": 1e38, "weight_decay": 1e5}
     with pytest.raises(DivergenceError, match=r"predictor's weights became infinite.*smaller learning rate"):
         EnergyMultiLabelClassifier("cross-entropy", **settings | {"decision": "auto"}, early_stopping=early_stopping).fit(
             blocks.X, blocks.Y
@@ -236,7 +236,7 @@ def test_a_better_score_is_better_by_the_tolerance(early_stopping, scores, kept,
         def on_epoch_end(self, loop, record):
             best[:] = [loop.progress.best_epoch["score"]]
 
-    settings = {"max_iter": 4, "n_iter_no_change": 4, "tol": 1e-3, "early_stopping": early_stopping, "callbacks": [Watch()]}
+    settings = {"max_epochs": 4, "n_iter_no_change": 4, "tol": 1e-3, "early_stopping": early_stopping, "callbacks": [Watch()]}
     fit(blocks, method="cross-entropy", **({"decision": "fixed"} | settings))
     assert best == [kept]
 
@@ -250,7 +250,7 @@ def test_the_rates_are_halved_every_so_many_epochs_without_a_better_score(blocks
             rates.append(loop.game.optimizer.param_groups[0]["lr"])
             plateaus.add(loop.game.settings.plateau)
 
-    fit(blocks, method="cross-entropy", max_iter=10, n_iter_no_change=10, learning_rate=1e-3, callbacks=[Watch()])
+    fit(blocks, method="cross-entropy", max_epochs=10, n_iter_no_change=10, learning_rate=1e-3, callbacks=[Watch()])
     (plateau,) = plateaus
     assert 1 < plateau < 5
     assert rates == [1e-3 / 2 ** (stale // plateau) for stale in range(10)]  # the first epoch is the best
@@ -270,5 +270,5 @@ def test_the_objective_on_validation_rows_is_the_mean_over_rows(blocks):
                 each = [game.loss.energy_loss(b, game.predictor.eval()(b.x)) for b in batches(rows, 256)]
             found.append((loop._energy_loss(rows), float((torch.cat(each) * torch.from_numpy(weight)).mean())))
 
-    fit(blocks, max_iter=1, callbacks=[Watch()])
+    fit(blocks, max_epochs=1, callbacks=[Watch()])
     assert found[0][0] == pytest.approx(found[0][1], rel=1e-5)

@@ -203,14 +203,14 @@ def light():
 @pytest.fixture(scope="module")
 def start(light):
     sentences, tags, unlabelled = light
-    return EnergySequenceTagger("cross-entropy", **SMALL, max_iter=15).fit(sentences, tags, unlabelled=unlabelled)
+    return EnergySequenceTagger("cross-entropy", **SMALL, max_epochs=15).fit(sentences, tags, unlabelled=unlabelled)
 
 
 @pytest.mark.parametrize("method", ["r-spen", "sg-spen", "dvn", "implicit-cd", "seal-margin"])
 def test_rewards_teach_what_three_labels_cannot(method, light, start):
     sentences, tags, unlabelled = light
     words, truth = references(40, seed=2)
-    made = EnergySequenceTagger(method, **SMALL, max_iter=4, initial=start)
+    made = EnergySequenceTagger(method, **SMALL, max_epochs=4, initial=start)
     made.fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward())
     reward = citation_reward()
 
@@ -226,7 +226,7 @@ def test_rewards_teach_what_three_labels_cannot(method, light, start):
 def test_expectations_teach(light, start):
     sentences, tags, unlabelled = light
     words, truth = references(40, seed=2)
-    made = EnergySequenceTagger("ge", **SMALL, max_iter=10, initial=start)
+    made = EnergySequenceTagger("ge", **SMALL, max_epochs=10, initial=start)
     made.fit(sentences, tags, unlabelled=unlabelled, expectations=CITATION_EXPECTATIONS)
     assert made.score(words, truth) > start.score(words, truth)
 
@@ -235,7 +235,7 @@ def test_spans_are_judged_by_the_users_own_tags():
     seen = set()
     reward = RuleReward((Rule("see", lambda x, tags: seen.update(tags) or 1.0),), tuple)
     sentences, tags = [["a", "b", "c"]] * 4, [["B-X", "I-X", "O"]] * 4
-    EnergySequenceTagger("seal-margin", **SMALL, max_iter=1).fit(sentences, tags, unlabelled=sentences, reward=reward)
+    EnergySequenceTagger("seal-margin", **SMALL, max_epochs=1).fit(sentences, tags, unlabelled=sentences, reward=reward)
     assert seen <= {"B-X", "I-X", "O"}
     with pytest.raises(ConfigError, match="plain tags"):
         EnergySequenceTagger("ge", **SMALL).fit(sentences, tags, unlabelled=sentences, expectations=CITATION_EXPECTATIONS)
@@ -244,9 +244,9 @@ def test_spans_are_judged_by_the_users_own_tags():
 def test_what_is_missing_is_asked_for(light):
     sentences, tags, unlabelled = light
     with pytest.raises(ConfigError, match="expectations="):
-        EnergySequenceTagger("ge", **SMALL, max_iter=1).fit(sentences, tags, unlabelled=unlabelled)
+        EnergySequenceTagger("ge", **SMALL, max_epochs=1).fit(sentences, tags, unlabelled=unlabelled)
     with pytest.raises(ConfigError, match="reward="):
-        EnergySequenceTagger("sg-spen", **SMALL, max_iter=1).fit(sentences * 5, tags * 5)
+        EnergySequenceTagger("sg-spen", **SMALL, max_epochs=1).fit(sentences * 5, tags * 5)
     for method in ("crf", "infnet", "infnet+", "spen-e2e", "cross-entropy", "ge"):
         more = {"expectations": CITATION_EXPECTATIONS} if method == "ge" else {}
         with pytest.raises(ConfigError, match=r"cannot learn from a reward.*seal-regression-s"):

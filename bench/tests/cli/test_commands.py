@@ -13,7 +13,7 @@ from enstruct.errors import DivergenceError
 from enstruct_bench.cli import compare
 from enstruct_bench.comparison.run import run_cell
 
-FAST = ["--model.max_iter", "3", "--model.hidden", "8", "--model.layers", "1"]
+FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, argument
 
 
 def test_lists_in_yaml_are_names_joined_by_commas(files, capsys):
-    (files / "c.yaml").write_text("methods: [cross-entropy, binary-relevance]\nseeds: 1\nmodel:\n  max_iter: 1\n")
+    (files / "c.yaml").write_text("methods: [cross-entropy, binary-relevance]\nseeds: 1\nmodel:\n  max_epochs: 1\n")
     assert main(["compare", "train.npz", "--config", "c.yaml"]) == 0
     assert "binary-relevance" in capsys.readouterr().out
 
@@ -121,7 +121,7 @@ def test_a_file_of_the_same_name_with_other_rows_is_not_mixed_in(files, capsys):
 def test_training_automatically(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "mine.npz", "--rows", "150"]) == 0
-    small = ["--model.max_iter", "2", "--model.hidden", "8"]
+    small = ["--model.max_epochs", "2", "--model.hidden", "8"]
     assert main(["train", "mine.npz", "--out", "m", "--auto", "1", *small]) == 0
     assert "members, answer:" in capsys.readouterr().out.replace("\n", " ")
     assert main(["evaluate", "m", "mine.npz"]) == 0

@@ -8,7 +8,7 @@ from bench.tests.either import main
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 
-FAST = ["--model.max_iter", "2", "--model.hidden", "8", "--model.layers", "1"]
+FAST = ["--model.max_epochs", "2", "--model.hidden", "8", "--model.layers", "1"]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct-bench"),
-    "help of a command": (["figure", "starts", "--help"], 0, "--model.max_iter"),
+    "help of a command": (["figure", "starts", "--help"], 0, "--model.max_epochs"),
     "a mistyped option": (["compare", "a.npz", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
     "an unknown command": (["comapre"], 2, "comapre"),
 }

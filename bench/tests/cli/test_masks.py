@@ -12,7 +12,7 @@ from enstruct_bench.comparison.ratios import summarise_ratios
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.reports.masks import mask_section
 
-FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_iter", "2"]
+FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_epochs", "2"]
 
 
 def write_set(folder, n, seed):

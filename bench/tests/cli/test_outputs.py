@@ -15,7 +15,7 @@ def folder(tmp_path_factory):
     data = block_exclusive(60, seed=1)
     write_npz(path / "mine.npz", data)
     (path / "a.conll").write_text("a X\nb Y\n\n" * 12)
-    fast = ["--model.max_iter", "1"]
+    fast = ["--model.max_epochs", "1"]
     assert main(["train", str(path / "mine.npz"), "--out", str(path / "m"), "--model.method", "spen", *fast]) == 0
     assert main(["tags", "train", str(path / "a.conll"), "--out", str(path / "t"), *fast]) == 0
     assert main(["data", "pictures", str(path / "p"), "--images", "8", "--size", "16"]) == 0
@@ -27,7 +27,7 @@ COMMANDS = {
     "an/singular.json": ["figure", "singular", "--out", "an"],
     "an2/singular.png": ["figure", "singular", "--out", "an2"],
     "an/measurements.png": ["figure", "measurements", "m", "mine.npz", "--out", "an"],
-    "best.json": ["tune", "mine.npz", "--method", "mlp", "--trials", "1", "--json", "best.json", "--model.max_iter", "1"],
+    "best.json": ["tune", "mine.npz", "--method", "mlp", "--trials", "1", "--json", "best.json", "--model.max_epochs", "1"],
     "c.json": ["compare", "mine.npz", "--json", "c.json"],
     "c.rows.npz": ["compare", "mine.npz", "--json", "c.json"],
 }

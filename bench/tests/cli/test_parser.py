@@ -12,7 +12,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 
 TRAIN = ["train", "mine.npz", "--out", "model"]
 
-SMALL = "max_iter: 1\nhidden: 8\n"
+SMALL = "max_epochs: 1\nhidden: 8\n"
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def refused(arguments, capsys):
 def test_parameters_of_the_model_from_a_file(files, capsys):
     assert main([*TRAIN, "--model", "sub/m.yaml", "--model.layers", "1"]) == 0
     model = EnergyMultiLabelClassifier.load("model")
-    assert (model.max_iter, model.hidden, model.layers) == (1, 8, 1)
+    assert (model.max_epochs, model.hidden, model.layers) == (1, 8, 1)
     (files / "sub" / "c.yaml").write_text("data: mine.npz\nout: other\nmodel: m.yaml\n")  # beside it
     assert main(["train", "--config", "sub/c.yaml"]) == 0
     assert EnergyMultiLabelClassifier.load("other").hidden == 8
     compared = ["compare", "mine.npz", "--methods", "mlp", "--seeds", "1", "--json", "c.json"]
     assert main([*compared, "--model", "sub/m.yaml"]) == 0
-    assert main([*compared, "--model.max_iter", "1", "--model.hidden", "8"]) == 0, capsys.readouterr().err
+    assert main([*compared, "--model.max_epochs", "1", "--model.hidden", "8"]) == 0, capsys.readouterr().err
     assert "__path__" not in json.loads((files / "c.json").read_text())["setting"]["model"]
 
 

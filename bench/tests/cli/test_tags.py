@@ -34,7 +34,7 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
         "1",
         "--json",
         "tags-x.json",
-        "--model.max_iter",
+        "--model.max_epochs",
         "4",
         "--epochs",
         "1",
@@ -59,7 +59,7 @@ def test_cells_of_other_word_vectors_are_not_mixed_in(files, capsys):
     vectors = files / "v.txt"
     vectors.write_text("mr 1 0\nin 0 1\n")
     command = ["tags", "compare", "train.conll", "--methods", "cross-entropy", "--seeds", "1", "--json", "v.json"]
-    command += ["--model.embeddings", "v.txt", "--model.max_iter", "1", "--epochs", "1", *FAST]
+    command += ["--model.embeddings", "v.txt", "--model.max_epochs", "1", "--epochs", "1", *FAST]
     assert main(command) == 0
     assert main(command) == 0
     vectors.write_text("mr 1 0\nin 1 1\n")
@@ -74,7 +74,7 @@ def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
         return run_tag_cell(method, *rest)
 
     monkeypatch.setattr(tags_compare, "run_tag_cell", work)
-    command = ["tags", "compare", "train.conll", "--seeds", "1", "--model.max_iter", "1", "--epochs", "1", *FAST, "--methods"]
+    command = ["tags", "compare", "train.conll", "--seeds", "1", "--model.max_epochs", "1", "--epochs", "1", *FAST, "--methods"]
     lost = {"crf"}
     assert main([*command, "cross-entropy,crf,seal-margin", "--json", "out.json"]) == 0
     assert "crf seed 0 diverged: the loss became nan" in capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
 
     monkeypatch.setattr(tags_light, "run_light_cell", work)
     command = ["tags", "light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
-    command += ["--model.max_iter", "1", *FAST]
+    command += ["--model.max_epochs", "1", *FAST]
     assert main([*command, "--methods", "cross-entropy,ge"]) == 0
     out = capsys.readouterr().out
     assert "cross-entropy @5 draw 0 diverged" in out
@@ -133,7 +133,7 @@ def test_light(files, capsys):
     assert main([*arguments[:-2], "--labelled", "[50]"]) == 2
     assert "too few" in capsys.readouterr().err
     train = ["tags", "train", "refs.tagged", "--out", "m", "--unlabelled", "more.txt", "--reward", "citations"]
-    assert main([*train, "--model.method", "seal-margin", "--model.max_iter", "1", *FAST]) == 0
+    assert main([*train, "--model.method", "seal-margin", "--model.max_epochs", "1", *FAST]) == 0
     assert main(["tags", "evaluate", "m", "refs.tagged", "--json", "figures.json"]) == 0
     assert set(json.loads((files / "figures.json").read_text())["rules"]) == {"greedy", "legal"}
     assert main(["tags", "predict", "m", "more.txt", "--unlabelled", "--out", "found.tagged"]) == 0

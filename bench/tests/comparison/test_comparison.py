@@ -21,7 +21,7 @@ from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.comparison.summary import spread, summarise, titles
 
-SMALL = {"hidden": 8, "layers": 1, "max_iter": 2}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2}
 DEFAULTS = EnergyMultiLabelClassifier().get_params()
 
 
@@ -274,9 +274,9 @@ def test_a_file_from_before_processors_were_recorded_goes_on(tmp_path):
 
 def test_a_cell_records_the_metrics_of_its_answers():
     splits = split_60_20_20(block_exclusive(150, seed=0), 0)
-    record = run_cell("cross-entropy", splits, 3, {**SMALL, "max_iter": 5}).record
-    model = EnergyMultiLabelClassifier("cross-entropy", random_state=3, **{**SMALL, "max_iter": 5})
-    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    record = run_cell("cross-entropy", splits, 3, {**SMALL, "max_epochs": 5}).record
+    model = EnergyMultiLabelClassifier("cross-entropy", random_state=3, **{**SMALL, "max_epochs": 5})
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     truth, answers = splits.test.Y, {**model.predict_by_rule(splits.test.X), "chosen": model.predict(splits.test.X)}
     p = model.predict_proba(splits.test.X)
     assert record["metrics"].keys() == answers.keys()

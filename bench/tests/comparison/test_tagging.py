@@ -5,7 +5,8 @@ import pytest
 
 from enstruct.data.tagged import Tagged
 from enstruct.errors import DataError
-from enstruct.tag_metrics import accuracy_counts, ratio, span_counts, span_f1, token_accuracy
+from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import accuracy_counts, span_counts, span_f1, token_accuracy
 from enstruct_bench.comparison.bootstrap import paired_difference, paired_ratio_difference
 from enstruct_bench.comparison.light import MOST_UNLABELLED, TEST, draw_references, needs_baseline
 from enstruct_bench.comparison.tagging import starts_from_baseline

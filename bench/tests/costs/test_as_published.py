@@ -2,7 +2,7 @@
 
 import torch
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor

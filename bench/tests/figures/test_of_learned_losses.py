@@ -8,7 +8,7 @@ from enstruct import EnergyMultiLabelClassifier, EnergySpec
 from enstruct.errors import ConfigError
 from enstruct_bench.figures import couplings, interactions, line, sample_gradients, singular
 
-SMALL = {"hidden": 16, "layers": 1, "dropout": 0.0, "max_iter": 3, "random_state": 0}
+SMALL = {"hidden": 16, "layers": 1, "dropout": 0.0, "max_epochs": 3, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Exact
 from enstruct_bench.figures import answers, convergence, objectives, refinement, search_error, starts
 
-SMALL = {"hidden": 16, "layers": 1, "dropout": 0.0, "max_iter": 4, "random_state": 0}
+SMALL = {"hidden": 16, "layers": 1, "dropout": 0.0, "max_epochs": 4, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_starts(blocks, test_rows, tmp_path):
     model = EnergyMultiLabelClassifier("seal-nce", **SMALL)
     figures = starts.measure(model, blocks.X, blocks.Y, test_rows.X, test_rows.Y, every=2, steps=5)
     assert [record["epoch"] for record in figures["curve"]] == [1, 3]
-    plain = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y, X_val=test_rows.X, Y_val=test_rows.Y)
+    plain = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y, X_val=test_rows.X, y_val=test_rows.Y)
     for a, b in zip(plain.predictor_.parameters(), model.predictor_.parameters(), strict=True):
         assert torch.equal(a, b)  # watching does not disturb training
     assert figures["curve"][0]["predictor"] == pytest.approx(plain.history_[0]["threshold_score"])
@@ -141,7 +141,7 @@ def test_no_energy_no_analysis(blocks, test_rows):
 def test_objectives(blocks, test_rows, tmp_path):
     splits = Splits(blocks, test_rows, block_exclusive(40, seed=10))
     settings = {key: value for key, value in SMALL.items() if key != "random_state"}
-    figures = objectives.measure(splits, 2, {**settings, "max_iter": 2})
+    figures = objectives.measure(splits, 2, {**settings, "max_epochs": 2})
     assert set(figures["f1"]) == {"cross-entropy", "spen", "seal-margin", "dvn", "seal-regression", "nce", "seal-nce"}
     assert all(len(scores) == 2 and 0 <= min(scores) <= max(scores) <= 1 for scores in figures["f1"].values())
     objectives.draw(figures, tmp_path / "a.png")

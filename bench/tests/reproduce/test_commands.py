@@ -18,7 +18,7 @@ TABLE = CommandTable(
     "nowhere",
     {
         "curve": ("figure", "convergence", "net", "rows.npz"),
-        "rows": ("compare", "rows.npz", "--model.max_iter", "2"),
+        "rows": ("compare", "rows.npz", "--model.max_epochs", "2"),
         "speed": ("benchmark",),
     },
     made={
@@ -65,7 +65,7 @@ def test_what_a_part_needs_is_made_first_and_once(tmp_path):
         ["data", "synthetic", rows, "--rows", "150"],
         ["train", rows, "--out", net, "--model.method", "spen"],
         ["figure", "convergence", net, rows, "--out", str(tmp_path / ".curve.part")],
-        ["compare", rows, "--model.max_iter", "2", "--json", str(tmp_path / "rows.json")],
+        ["compare", rows, "--model.max_epochs", "2", "--json", str(tmp_path / "rows.json")],
     ]
 
 
@@ -149,7 +149,7 @@ def test_the_page_says_where_figures_lie(tmp_path):
 def test_options_in_the_place_of_the_table_s_own(tmp_path):
     enstruct = Recorder()
     run_parts(TABLE, ["rows"], tmp_path, enstruct, print, {"--seeds": "5"})
-    assert enstruct.commands[-1][2:6] == ["--model.max_iter", "2", "--seeds", "5"]
+    assert enstruct.commands[-1][2:6] == ["--model.max_epochs", "2", "--seeds", "5"]
     again = replace(TABLE, parts={"rows": ("compare", "x", "--seeds", "1", "--methods", "dvn")})
     run_parts(again, [], tmp_path, enstruct, print, {"--seeds": "5", "--methods": "spen"})
     assert enstruct.commands[-1][:6] == ["compare", "x", "--seeds", "5", "--methods", "spen"]

@@ -39,19 +39,19 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
         assert given["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
             steps = row.coupling
-            assert steps.repeats * steps.energy_steps <= MOST_UPDATES[0]
-            assert steps.repeats * steps.predictor_steps <= MOST_UPDATES[1]
+            assert steps.rounds_per_batch * steps.energy_steps <= MOST_UPDATES[0]
+            assert steps.rounds_per_batch * steps.predictor_steps <= MOST_UPDATES[1]
 
 
 def test_the_caps():
-    assert capped("bibtex", "seal-nce", 12, 5) == {"repeats": 5, "energy_steps": 2}
-    assert capped("bibtex", "seal-ranking", 9, 10) == {"repeats": 5, "energy_steps": 2}
-    assert capped("bibtex", "seal-regression", 9, 1) == {"repeats": 1, "energy_steps": 9}
-    assert capped("bibtex", "seal-margin", 1, 6) == {"first": "predictor", "predictor_steps": 5, "energy_steps": 1}
+    assert capped("bibtex", "seal-nce", 12, 5) == {"rounds_per_batch": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-ranking", 9, 10) == {"rounds_per_batch": 5, "energy_steps": 2}
+    assert capped("bibtex", "seal-regression", 9, 1) == {"rounds_per_batch": 1, "energy_steps": 9}
+    assert capped("bibtex", "seal-margin", 1, 6) == {"update_first": "predictor", "predictor_steps": 5, "energy_steps": 1}
     assert capped("bibtex", "dvn", 1, 0) == {}
-    assert capped("genbase", "seal-nce", 9, 10) == {"repeats": 10, "energy_steps": 9}
-    assert capped("cal500", "seal-margin", 1, 10) == {"first": "predictor", "predictor_steps": 10, "energy_steps": 1}
-    assert capped("delicious", "seal-ranking", 3, 10) == {"repeats": 5, "energy_steps": 2}
+    assert capped("genbase", "seal-nce", 9, 10) == {"rounds_per_batch": 10, "energy_steps": 9}
+    assert capped("cal500", "seal-margin", 1, 10) == {"update_first": "predictor", "predictor_steps": 10, "energy_steps": 1}
+    assert capped("delicious", "seal-ranking", 3, 10) == {"rounds_per_batch": 5, "energy_steps": 2}
 
 
 def test_reduced_updates_are_named():

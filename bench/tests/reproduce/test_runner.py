@@ -93,13 +93,13 @@ def test_a_run_that_diverges_does_not_stop_the_table(tmp_path, monkeypatch):
     alone = tmp_path / "alone"
     assert run(SMALL, Store(alone, "small"), keys[:1], None, lambda title: []) == 0
     monkeypatch.setattr(runner, "run_cell", real)
-    slower = replace(SMALL, settings={"": {"max_iter": 1, "hidden": 8}})
+    slower = replace(SMALL, settings={"": {"max_epochs": 1, "hidden": 8}})
     assert run(slower, Store(alone, "small"), keys[:1], None, lambda title: []) == 1  # other settings may not diverge
     assert not Store(alone, "small").diverged
 
 
 def test_runs_of_other_settings_are_not_mixed_in(copied_runs):
-    changed = replace(SMALL, settings={"": {"max_iter": 3, "hidden": 8}})
+    changed = replace(SMALL, settings={"": {"max_epochs": 3, "hidden": 8}})
     with pytest.raises(DataError, match="other settings"):
         make(Store(copied_runs, "small"), seeds=3, table=changed)
     assert len(Store(copied_runs, "small").runs) == 6
@@ -107,10 +107,10 @@ def test_runs_of_other_settings_are_not_mixed_in(copied_runs):
 
 def test_rows_of_other_settings_are_passed_over_beside_others(copied_runs):
     """A table that has some is not closed to the rest."""
-    table = replace(SMALL, rows={**SMALL.rows, "often": {}}, variants={"often": ("cross-entropy", {"repeats": 2})})
+    table = replace(SMALL, rows={**SMALL.rows, "often": {}}, variants={"often": ("cross-entropy", {"rounds_per_batch": 2})})
     first, second = (Key("synthetic-90", "fair", name, 0) for name in ("often", "cross-entropy"))
     assert run(table, Store(copied_runs, "small"), [first], None, lambda title: []) == 1
-    changed, said = replace(table, variants={"often": ("cross-entropy", {"repeats": 3})}), []
+    changed, said = replace(table, variants={"often": ("cross-entropy", {"rounds_per_batch": 3})}), []
     both = [first._replace(seed=2), second._replace(seed=2)]
     assert run(changed, Store(copied_runs, "small"), both, None, lambda title: [], said.append) == 1
     assert said == ["synthetic-90 fair often is passed over: its runs have other settings than small declares by now (--again)"]
@@ -118,7 +118,7 @@ def test_rows_of_other_settings_are_passed_over_beside_others(copied_runs):
 
 
 def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
-    changed, store = replace(SMALL, settings={"": {"max_iter": 3, "hidden": 8}}), Store(copied_runs, "small")
+    changed, store = replace(SMALL, settings={"": {"max_epochs": 3, "hidden": 8}}), Store(copied_runs, "small")
     first = Key("synthetic-90", "fair", "cross-entropy", 0)
     assert " ²" not in reproduced_section(SMALL, store)
     assert reproduced_section(changed, store).count(" ²") == 9  # three cells of three rows
@@ -138,7 +138,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
     assert run(changed, store, both, None, lambda title: [], again=True) == 2
     runner._drop_former(changed, other, first)
     assert set(both) <= set(Store(copied_runs, "small").runs)  # what has been made meanwhile stays
-    assert store.runs[first].line["settings"]["max_iter"] == 3
+    assert store.runs[first].line["settings"]["max_epochs"] == 3
     kept = {(key.method, key.seed) for key in Store(copied_runs, "small").runs}
     assert kept == {(method, seed) for method in ("binary-relevance", "cross-entropy", "seal-nce") for seed in (0, 1)}
     assert run(SMALL, store, [Key("synthetic-90", "fair", "seal-nce", 2)], None, lambda title: []) == 1
@@ -146,7 +146,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
 
 def test_a_stale_copy_of_another_table_s_run_is_taken_anew(finished_runs, copied_runs, monkeypatch):
     """Of two tables with one cell, the second has it by other settings than both declare by now."""
-    twin = replace(SMALL, name="twin", settings={"": {"max_iter": 1, "hidden": 8}})
+    twin = replace(SMALL, name="twin", settings={"": {"max_epochs": 1, "hidden": 8}})
     key = Key("synthetic-90", "fair", "cross-entropy", 0)
     assert run(twin, Store(copied_runs, "twin"), [key], None, lambda title: []) == 1
     twin = replace(SMALL, name="twin")
@@ -250,7 +250,7 @@ def test_a_set_that_is_not_there_is_an_error_only_if_asked_for(tmp_path, monkeyp
 def test_a_cell_that_another_table_has_is_not_run_again(finished_runs, tmp_path, monkeypatch):
     for path in finished_runs.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    kin, other = replace(SMALL, name="kin"), replace(SMALL, name="other", settings={"": {"max_iter": 1, "hidden": 8}})
+    kin, other = replace(SMALL, name="kin"), replace(SMALL, name="other", settings={"": {"max_epochs": 1, "hidden": 8}})
     again = replace(SMALL, name="again")
     monkeypatch.setattr(runner, "TABLES", {table.name: table for table in (SMALL, again, kin, other)})
     for path in finished_runs.glob("small.*"):  # a third table has the same cells
@@ -273,7 +273,7 @@ def test_a_cell_that_another_table_has_is_not_run_again(finished_runs, tmp_path,
 
 
 def test_a_variant_is_its_method_with_other_parameters(tmp_path):
-    table = replace(SMALL, variants={"often": ("cross-entropy", {"repeats": 3})})
+    table = replace(SMALL, variants={"often": ("cross-entropy", {"rounds_per_batch": 3})})
     key = next(iter(plan(table, ["synthetic-90"], ["fair"], ["often"], 1)))
     store = Store(tmp_path, "small")
     assert run(table, store, [key, Key("synthetic-90", "fair", "cross-entropy", 0)], None, lambda title: []) == 2
@@ -282,7 +282,7 @@ def test_a_variant_is_its_method_with_other_parameters(tmp_path):
     assert often["predictor_updates"] == 3 * once["predictor_updates"] * often["epochs"] / once["epochs"]
     assert not runner.outdated(table, store.runs[key])
     given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
-    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"repeats": 5}
+    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"rounds_per_batch": 5}
 
 
 def test_a_variant_may_be_a_method_of_its_own(tmp_path):
@@ -305,7 +305,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "synthetic-90.npz", "--rows", "150"]) == 0
     compare = ["compare", "synthetic-90.npz", "--methods", "binary-relevance,cross-entropy", "--seeds", "1", "--json", "c.json"]
-    assert main([*compare, "--model.max_iter", "2", "--model.hidden", "8"]) == 0
+    assert main([*compare, "--model.max_epochs", "2", "--model.hidden", "8"]) == 0
     store = Store(tmp_path, "small")
     assert adopt(SMALL, store, tmp_path / "c.json") == 2
     assert adopt(SMALL, store, tmp_path / "c.json") == 0
@@ -313,7 +313,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     run(SMALL, made, list(store.runs), None, lambda title: [])
     for key, taken in store.runs.items():
         assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
-    assert all(found.line["parameters"]["max_iter"] == 2 for found in store.runs.values())
+    assert all(found.line["parameters"]["max_epochs"] == 2 for found in store.runs.values())
     assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
     runner.check_settings(SMALL, store, list(store.runs))
     others = json.loads((tmp_path / "c.json").read_text())
@@ -331,4 +331,4 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="tuned settings"):
         adopt(SMALL, Store(tmp_path / "new", "small"), tmp_path / "t.json")
     with pytest.raises(DataError, match="another hidden"):
-        adopt(replace(SMALL, settings={"": {"max_iter": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json")
+        adopt(replace(SMALL, settings={"": {"max_epochs": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json")

@@ -84,7 +84,7 @@ def test_a_line_says_all_that_is_needed(finished_runs):
     lines = [json.loads(text) for text in (finished_runs / "small.jsonl").read_text().splitlines()]
     assert len(lines) == 6
     for line in lines:
-        assert line["settings"] == {"max_iter": 2, "hidden": 8}
+        assert line["settings"] == {"max_epochs": 2, "hidden": 8}
         assert {"enstruct", "torch", "machine", "threads"} <= set(line["environment"])
         assert {"fixed", "threshold", "chosen"} <= set(line["example_f1"])
         assert 0 < line["seconds"] < 600

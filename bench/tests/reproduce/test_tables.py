@@ -37,7 +37,7 @@ def test_commands_of_tables_are_understood():
 
 @pytest.mark.parametrize("row", ablation.ROWS)
 def test_every_change_of_the_ablation_changes_what_is_trained(row, tmp_path):
-    table = replace(TABLES["ablation"], datasets=("synthetic-90",), settings={"": {"max_iter": 1, "hidden": 8}})
+    table = replace(TABLES["ablation"], datasets=("synthetic-90",), settings={"": {"max_epochs": 1, "hidden": 8}})
     original = table.changed[row]
     keys = list(plan(table, ["synthetic-90"], ["fair"], [original, row], 1))
     store = Store(tmp_path, "ablation")

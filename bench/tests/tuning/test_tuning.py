@@ -29,7 +29,7 @@ def tune(method, task, study, trials):
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(split_60_20_20(block_exclusive(120, seed=0)), fixed={"max_iter": 2, "batch_size": 64})
+    return Task(split_60_20_20(block_exclusive(120, seed=0)), fixed={"max_epochs": 2, "batch_size": 64})
 
 
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
@@ -45,14 +45,14 @@ def test_what_a_method_fixes_or_has_no_use_for_is_not_searched():
     assert not {"layers", "hidden", "dropout", "units", "learning_rate"} & set(searched("crf", 10))
     assert "learning_rate" not in searched("dvn", 10)
     assert "units" in searched("dvn", 10)
-    assert list(searched("mlp", 10)) == ["dropout", "learning_rate", "repeats"]
+    assert list(searched("mlp", 10)) == ["dropout", "learning_rate", "rounds_per_batch"]
     assert {"layers", "hidden", "dropout", "units", "learning_rate"} <= set(searched("seal-nce", 10))
 
 
 def test_every_side_may_learn_from_a_batch_several_times():
-    assert {"repeats", "energy_steps"} <= set(searched("seal-nce", 10))
-    assert list(searched("cross-entropy", 10)) == ["dropout", "hidden", "layers", "learning_rate", "repeats"]
-    assert suggest(FixedTrial({**_middle(), "repeats": 10}), METHODS["cross-entropy"], 10)["repeats"] == 10
+    assert {"rounds_per_batch", "energy_steps"} <= set(searched("seal-nce", 10))
+    assert list(searched("cross-entropy", 10)) == ["dropout", "hidden", "layers", "learning_rate", "rounds_per_batch"]
+    assert suggest(FixedTrial({**_middle(), "rounds_per_batch": 10}), METHODS["cross-entropy"], 10)["rounds_per_batch"] == 10
 
 
 def test_rates_of_inference_are_searched_where_there_is_one():
@@ -63,11 +63,11 @@ def test_rates_of_inference_are_searched_where_there_is_one():
 
 
 def test_updates_a_batch_are_capped():
-    wished = {**_middle(), "repeats": 5, "energy_steps": 12}
+    wished = {**_middle(), "rounds_per_batch": 5, "energy_steps": 12}
     given = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
-    assert given["repeats"] * given["energy_steps"] <= 10
+    assert given["rounds_per_batch"] * given["energy_steps"] <= 10
     given = suggest(FixedTrial(wished), METHODS["seal-regression-s"], 100)
-    assert (given["repeats"], given["energy_steps"]) == (5, 12)
+    assert (given["rounds_per_batch"], given["energy_steps"]) == (5, 12)
     assert isinstance(given["negatives"], PerturbedSamples)
     with pytest.raises(ConfigError, match="solver"):
         suggest(FixedTrial(_middle()), METHODS["binary-relevance"])
@@ -177,7 +177,7 @@ def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
     model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], **found["fixed"], random_state=0)
-    model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, Y_val=task.splits.validation.Y)
+    model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, y_val=task.splits.validation.Y)
     assert max(model.decision_scores_.values()) == pytest.approx(found["value"])
 
 
@@ -197,7 +197,7 @@ def test_trials_that_fall_behind_are_cut_short(task, tmp_path):
     steps = dict.fromkeys(range(1, 60), 0.99)
     for _ in range(5):
         study.add_trial(create_trial(value=0.99, params={}, distributions={}, intermediate_values=steps))
-    slow = Task(task.splits, fixed={"max_iter": 40, "n_iter_no_change": 40, "batch_size": 64})
+    slow = Task(task.splits, fixed={"max_epochs": 40, "n_iter_no_change": 40, "batch_size": 64})
     with pytest.raises(TrialPruned):
         tuning._value("cross-entropy", slow, study.ask(), [])
 
@@ -218,7 +218,7 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "mine.npz", "--rows", "120"]) == 0
     arguments = ["tune", "mine.npz", "--method", "cross-entropy,seal-nce", "--trials", "2", "--json", "best.json"]
-    assert main([*arguments, "--model.max_iter", "2"]) == 0
+    assert main([*arguments, "--model.max_epochs", "2"]) == 0
     best = json.loads((tmp_path / "best.json").read_text())["best"]
     assert [found["method"] for found in best] == ["cross-entropy", "seal-nce"]
     assert all(sum(found["trials"].values()) == 2 for found in best)
@@ -227,14 +227,14 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert main([*compared, "--methods", "binary-relevance,cross-entropy,seal-nce"]) == 0
     out = json.loads((tmp_path / "out.json").read_text())
     assert out["setting"]["tuned"] == {found["method"]: found["settings"] for found in best}
-    assert out["setting"]["model"]["max_iter"] == 2
+    assert out["setting"]["model"]["max_epochs"] == 2
     one = [*compared[:-1], "shared.json", "--methods"]
     assert main([*one, "cross-entropy"]) == 0
     assert main([*one, "seal-nce"]) == 0  # another process, or another day
     shared = json.loads((tmp_path / "shared.json").read_text())
     assert {run["method"] for run in shared["runs"]} == {"cross-entropy", "seal-nce"}
-    assert main([*one, "seal-nce", "--model.max_iter", "5"]) == 2
-    assert "tuned with max_iter=2" in capsys.readouterr().err
+    assert main([*one, "seal-nce", "--model.max_epochs", "5"]) == 2
+    assert "tuned with max_epochs=2" in capsys.readouterr().err
     assert main([*one, "seal-nce", "--model.layers", "3"]) == (2 if best[1]["settings"]["layers"] != 3 else 0)
     assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
     assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
@@ -259,6 +259,6 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert main(["tune", "mine.npz", "--method", "binary-relevance"]) == 2
     assert "nothing to tune" in capsys.readouterr().err
     assert main(["tune", "nothing.npz"]) == 2
-    assert main([*arguments, "--most_updates", "3", "--model.max_iter", "2"]) == 2
+    assert main([*arguments, "--most_updates", "3", "--model.max_epochs", "2"]) == 2
     assert "another most_updates" in capsys.readouterr().err
     assert main(["tune", "mine.npz", "--trials", "0"]) == 2

@@ -20,7 +20,7 @@ def class_of(package: str, module: str, name: str) -> type:
     """
     found = _named(_tree(package, module).body, ast.ClassDef, name)
     constructor = _named(found.body, ast.FunctionDef, "__init__")
-    constructor.body = [ast.Pass()]
+    constructor.body, constructor.decorator_list = [ast.Pass()], []
     doc = [node for node in found.body[:1] if isinstance(node, ast.Expr)]
     found.bases, found.keywords, found.decorator_list, found.body = [], [], [], [*doc, constructor]
     stand_in = ast.fix_missing_locations(ast.Module([found], type_ignores=[]))

@@ -25,8 +25,9 @@ from enstruct.files import write_json, write_text
 from enstruct.methods import get_method
 from enstruct.plots.tags import probabilities_picture, transitions_picture
 from enstruct.records import fits
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import TAG_METRICS, ratio
+from enstruct.methods.tags import TAG_METHODS
+from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import TAG_METRICS
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
-from enstruct.customise import idle_settings
+from enstruct.methods.columns import idle_settings
 from enstruct.errors import ModelFileError
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.persistence import check_place

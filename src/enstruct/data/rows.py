@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from enstruct.weak_supervision.expectations import Expected
-    from enstruct.weak_supervision.rewards import Judged
+
+class Supervision(Protocol):
+    """What is known of rows beside their truth (:mod:`enstruct.weak_supervision`), row by row."""
+
+    def take(self, index: NDArray[Any]) -> Self: ...
 
 
 @dataclass(frozen=True)
 class Rows:
     """``X`` (rows, features) dense or CSR; ``Y`` (rows, labels) CSR of 0/1; ``weight`` (rows,) or None.
 
-    Or sentences and their tags (:mod:`enstruct.data.sentences`), which have a shape and are indexed by row as well; with them
-    may go a reward and a person's expectations (:mod:`enstruct.weak_supervision`), for rows whose tags are not known.
+    Or sentences and their tags (:mod:`enstruct.data.sentences`), or images and their masks (:mod:`enstruct.data.images`), which
+    have a shape and are indexed by row as well.
     """
 
     X: Any
     Y: Any
     weight: NDArray[Any] | None = None
-    reward: Judged | None = None
-    expected: Expected | None = None
+    supervision: Supervision | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -36,8 +37,7 @@ class Rows:
             self.X[index],
             self.Y[index],
             None if self.weight is None else self.weight[index],
-            None if self.reward is None else self.reward.take(index),
-            None if self.expected is None else self.expected.take(index),
+            None if self.supervision is None else self.supervision.take(index),
         )
 
 

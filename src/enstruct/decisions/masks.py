@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.mask_metrics import get_mask_metric
-from enstruct.tag_metrics import ratio
+from enstruct.metrics.masks import get_mask_metric
 
 MaskRule = Literal["greedy", "threshold"]
 MASK_RULES: tuple[MaskRule, ...] = ("greedy", "threshold")
@@ -31,6 +30,6 @@ def at_threshold(p: NDArray[Any], threshold: float) -> NDArray[np.int64]:
 
 def best_threshold(p: NDArray[Any], truth: NDArray[Any], metric: str) -> float:
     """Of a grid the threshold with the highest score; of equal ones that in the middle."""
-    scores = np.array([ratio(get_mask_metric(metric)(truth, at_threshold(p, t), 2)) for t in GRID])
+    scores = np.array([get_mask_metric(metric)(truth, at_threshold(p, t), n_classes=2) for t in GRID])
     best = np.flatnonzero(scores == scores.max())
     return float(GRID[best[len(best) // 2]])

@@ -29,9 +29,11 @@ from enstruct.decisions.expected_f1 import FIT_ROWS, decode
 from enstruct.decisions.masks import greedy as best_class
 from enstruct.decisions.tag_sequences import greedy
 from enstruct.decisions.thresholds import at_threshold, best_threshold_score, sets_of_size
-from enstruct.mask_metrics import get_mask_metric
 from enstruct.metrics import example_f1, get_metric
-from enstruct.tag_metrics import get_tag_metric, ratio
+from enstruct.metrics.masks import get_mask_metric
+from enstruct.metrics.tags import get_tag_metric
+
+Names = Callable[[TagSequences], list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -76,57 +78,32 @@ class LabelSetMonitor:
 
 
 @dataclass(frozen=True)
-class RewardMonitor:
-    """For sentences most of which have no tags: the accuracy on those that have, plus the mean reward of the others."""
+class ScoreMonitor:
+    """One score: ``score(p, rows)`` of the answers p, called ``name`` in the history."""
 
-    names: Callable[[TagSequences], list[list[str]]]
-
-    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
-        """p (tokens, tags)."""
-        if rows.reward is None:
-            raise RuntimeError("a reward monitor is given rows with a reward")
-        found = self.names(greedy(p, np.zeros(len(p), dtype=bool), rows.Y.offsets))
-        known = rows.reward.labelled
-        truth, judged = rows.Y.split(), rows.reward
-        score = 0.0
-        if known.any():
-            guessed = greedy(p, rows.Y.tags < 0, rows.Y.offsets).split()
-            hits = [(guessed[i] == truth[i]).mean() for i in np.flatnonzero(known)]
-            score += float(np.mean(hits))
-        if not known.all():
-            score += float(np.mean([judged.reward.score(judged.read[i], found[i]) for i in np.flatnonzero(~known)]))
-        return {"accuracy+reward": score}
-
-    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
-        return int(np.argmax([self.scores(p, rows)["accuracy+reward"] for p in candidates]))
-
-
-@dataclass(frozen=True)
-class TagMonitor:
-    """``metric``: a key of :data:`~enstruct.tag_metrics.TAG_METRICS`; ``names(tags)`` gives the tags of numbers."""
-
-    metric: str
-    names: Callable[[TagSequences], list[list[str]]]
+    name: str
+    score: Callable[[NDArray[Any], Rows], float]
 
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
-        """p (tokens, tags)."""
-        found = greedy(p, rows.Y.tags < 0, rows.Y.offsets)
-        return {self.metric: ratio(get_tag_metric(self.metric)(self.names(rows.Y), self.names(found)))}
+        return {self.name: self.score(p, rows)}
 
     def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
-        return int(np.argmax([self.scores(p, rows)[self.metric] for p in candidates]))
+        return int(np.argmax([self.score(p, rows) for p in candidates]))
 
 
-@dataclass(frozen=True)
-class MaskMonitor:
-    """``metric``: a key of :data:`~enstruct.mask_metrics.MASK_METRICS`, of the whole images that rows are patches of."""
+def tag_monitor(metric: str, names: Names) -> ScoreMonitor:
+    """``metric``: a key of :data:`~enstruct.metrics.tags.TAG_METRICS`; ``names`` gives the user's tags of numbers."""
 
-    metric: str
+    def score(p: NDArray[Any], rows: Rows) -> float:
+        return get_tag_metric(metric)(names(rows.Y), names(greedy(p, rows.Y.tags < 0, rows.Y.offsets)))
 
-    def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
-        """p (images, height, width, classes)."""
-        counts = get_mask_metric(self.metric)(rows.Y.classes(), best_class(p), rows.Y.n_classes)
-        return {self.metric: ratio(counts)}
+    return ScoreMonitor(metric, score)
 
-    def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
-        return int(np.argmax([self.scores(p, rows)[self.metric] for p in candidates]))
+
+def mask_monitor(metric: str) -> ScoreMonitor:
+    """``metric``: a key of :data:`~enstruct.metrics.masks.MASK_METRICS`, of the whole images that rows are patches of."""
+
+    def score(p: NDArray[Any], rows: Rows) -> float:
+        return get_mask_metric(metric)(rows.Y.classes(), best_class(p), n_classes=rows.Y.n_classes)
+
+    return ScoreMonitor(metric, score)

@@ -19,6 +19,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,26 +29,26 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
-from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
+from enstruct.errors import ConfigError, ConstantLabelWarning, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.features import validated, weighs_counts
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
-from enstruct.estimators.preparation import merge_duplicates, validated, weighs_counts
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.saving import DAMAGES
-from enstruct.methods import METHODS
+from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
-from enstruct.validation import check_whole, is_whole, one_of, optional
+from enstruct.validation import both_or_neither, check_whole, is_whole, one_of, optional
 
 log = logging.getLogger("enstruct")
 
@@ -81,14 +82,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
-        Further parameters for every member, as {"hidden": 200, "max_iter": 50}. By default batches grow with the rows,
+        Further parameters for every member, as {"hidden": 200, "max_epochs": 50}. By default batches grow with the rows,
         to 128, and the learning rate with the batch's square root.
     folds : int, default=5
         Stratified parts of the rows, 2 or more: member k is not trained on part k (modulo ``folds``), which stops its training
         and judges it. Of no effect when ``fit`` gets validation rows.
     random_state : int, default=None
         Of the folds; member k of a method has the seed ``random_state`` + k.
-    callbacks : callable(title) -> list of callbacks, default=None
+    member_callbacks : callable(title) -> list of callbacks, default=None
         Asked before every fit; the command line shows progress by it.
 
     Attributes
@@ -122,7 +123,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         settings: dict[str, Any] | None = None,
         folds: int = 5,
         random_state: Any = None,
-        callbacks: Callable[[str], list[Callback]] | None = None,
+        member_callbacks: Callable[[str], list[Callback]] | None = None,
     ) -> None:
         self.methods = methods
         self.members = members
@@ -131,33 +132,32 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.settings = settings
         self.folds = folds
         self.random_state = random_state
-        self.callbacks = callbacks
+        self.member_callbacks = member_callbacks
 
     @restore_on_failure
-    def fit(self, X: Any, y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
+
+        ``sample_weight`` (rows,) counts in training, and where members are judged.
 
         Without ``X_val`` each round learns from all rows but a fold and is judged on that (``folds``); with it all rows of X are
         learnt from, and those of ``X_val`` only judged on, by averages of all members.
         """
         check_automatic(self)
-        if (X_val is None) != (Y_val is None):
-            raise ConfigError("Pass both X_val and Y_val, or neither.")
+        validates = both_or_neither(X_val=X_val, y_val=y_val)
         self.labels_ = LabelFormat.infer(y)
         self._deadline = time.monotonic() + 60 * self.minutes
         seed = int(self.random_state) if is_whole(self.random_state) else seed_of(self.random_state)
-        rows = Rows(validated(self, X, reset=True), self.labels_.encode(y))
-        if rows.X.shape[0] != len(rows):
-            raise DataError(f"X has {rows.X.shape[0]} rows, y has {len(rows)}.")
+        rows = label_rows(validated(self, X, reset=True), y, sample_weight, self.labels_)
         ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
-        if X_val is None:
+        if not validates:
             least = 1 if self._single else 2  # one half of a fold chooses rules for the other
             parts = parts_of(merge_duplicates(rows), self.folds, seed, least)  # no copy of a training row is in the fold held out
         else:
-            held = Rows(validated(self, X_val, reset=False), self.labels_.encode(Y_val))
+            held = label_rows(validated(self, X_val, reset=False), y_val, None, self.labels_)
             parts = [lambda: (rows, held)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
-        self._choose(self._fit_members(parts, seed))
+        self._choose(self._fit_members(parts, seed, weighed=sample_weight is not None))
         over = (time.monotonic() - self._deadline) / 60
         if over > self.minutes:
             log.warning(EXCEEDED, self.minutes, over)
@@ -168,7 +168,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """Whether a row has one label, of several classes: argmax decides, whatever the rule."""
         return self.labels_.kind == "single"
 
-    def _fit_members(self, parts: Sequence[Part], seed: int) -> HeldOut:
+    def _fit_members(self, parts: Sequence[Part], seed: int, weighed: bool) -> HeldOut:
+        """``weighed``: whether rows held out count by their weights; those of merged copies alone do not."""
         self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
         held_out = HeldOut(self.metric, self._single)
         took: dict[str, float] = {}
@@ -182,36 +183,37 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 begin = time.monotonic()
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                model = self._member(name, (seed + number) % 2**32, share, pace(len(train)) | self._energy_weight(name, held_out))
+                model = self._member(self._row(name, held_out), (seed + number) % 2**32, share, pace(len(train)))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConstantLabelWarning)
                     model.fit_as(self.labels_, train, held)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
-                held_out.add(name, fold, model.predict_proba(held.X), held.Y)
+                held_out.add(name, fold, model.predict_proba(held.X), held if weighed else replace(held, weight=None))
                 log.info("member %s %d: %.1f s", name, number, took[name])
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
         self.updates_ = {player: sum(model.updates_[player] for _, model in self.members_) for player in players}
         return held_out
 
-    def _energy_weight(self, name: str, held_out: HeldOut) -> dict[str, float]:
-        """The setting of the next member of an energy method; its best depends on the data, and an average holds several well."""
-        weight = METHODS[name].predictor_loss.energy_weight
-        if not weight or "energy_weight" in (self.settings or {}):
-            return {}
+    def _row(self, name: str, held_out: HeldOut) -> Method:
+        """The method of its next member: an energy's best weight depends on the data, and an average holds several well."""
+        method = METHODS[name]
+        weight = method.predictor_loss.energy_weight
+        if not weight or "method__energy_weight" in (self.settings or {}):
+            return method
         tried = held_out.of(name)
         if len(tried) < len(WEIGHTS):
-            return {"energy_weight": weight * WEIGHTS[len(tried)]}
+            return method.with_(energy_weight=weight * WEIGHTS[len(tried)])
         references = [other for other in self.methods_ if not METHODS[other].predictor_loss.energy_weight]
         best = held_out.best_of(tried[: len(WEIGHTS)], references)
-        return {"energy_weight": float(self.members_[best][1].energy_weight)}
+        return method.with_(energy_weight=self.members_[best][1].method.predictor_loss.energy_weight)
 
-    def _member(self, name: str, seed: int, deadline: float, defaults: dict[str, Any]) -> EnergyMultiLabelClassifier:
-        shown = self.callbacks(f"{name} seed {seed}") if self.callbacks is not None else []
-        budget = Budget(deadline)
-        given = {"metric": self.metric, **defaults, **(self.settings or {}), "method": name, "random_state": seed}
-        return Member(**given, callbacks=[budget, *shown])
+    def _member(self, method: Method, seed: int, deadline: float, defaults: dict[str, Any]) -> Member:
+        title = f"{method.name} seed {seed}"
+        shown = self.member_callbacks(title) if self.member_callbacks is not None else []
+        member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline), *shown])
+        return member.set_params(**defaults, **{**(self.settings or {}), "method": method})
 
     def _choose(self, held_out: HeldOut) -> None:
         found = Candidates(held_out, self.methods_)
@@ -327,7 +329,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "format": persistence.FORMAT,
             "estimator": type(self).__name__,
             "parameters": {
-                k: saved_values.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "callbacks"
+                k: saved_values.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "member_callbacks"
             },
             "labels": self.labels_.to_json(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},

@@ -1,52 +1,48 @@
-"""What every enstruct estimator shares: parameters to method and settings, training, raw predictions.
+"""What every enstruct estimator shares: parameters, training of its networks, inference on its energy.
 
-Subclasses bring the table of methods, the output space, the networks, the output's form and the decision rules.
+An estimator brings its task (:mod:`enstruct.tasks`), the form of its data, its networks and its decisions.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
-from dataclasses import fields, replace
-from typing import Any, ClassVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.customise import COUPLING_SETTINGS, LOSS_SETTINGS, customise
 from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError
 from enstruct.estimators.networks import energy_spec
-from enstruct.estimators.parameters import COMPLETE_CALLBACKS, SETTINGS_OF_METHOD, SHARED, Table, check_parameters, is_solver
+from enstruct.estimators.parameters import COMPLETE_CALLBACKS, Table, check_parameters
+from enstruct.estimators.renamed import check_not_renamed
 from enstruct.estimators.saving import SavedEstimator
 from enstruct.estimators.sizes import check_bytes
-from enstruct.inference import Inference, Solution, Solver, Unrolled
-from enstruct.methods import METHODS, Method, Stage, get_method
+from enstruct.inference import Solution, Solver
+from enstruct.methods import Method, Stage
+from enstruct.methods.columns import is_solver
 from enstruct.objectives import Density
-from enstruct.randomness import redirected, seeded
-from enstruct.spaces.base import RelaxedSpace
+from enstruct.randomness import States, redirected, seeded, set_states, states
+from enstruct.tasks import Task
+from enstruct.training.batches import rows_an_epoch
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Loop, Monitor
-from enstruct.training.predict import Problem, predict_by_inference, probabilities, problem
+from enstruct.training.predict import Networks, Problem, probabilities
 from enstruct.training.settings import Settings
-from enstruct.validation import check_whole, optional, switch
+from enstruct.validation import one_of, optional, switch
 
 log = logging.getLogger("enstruct")
-
-MOST_EPOCHS, MOST_UPDATES = 200, 5000
-PATIENCE_EPOCHS, PATIENCE_UPDATES = 20, 500
-"""What "auto" means: epochs, and at least so many updates, since an epoch of a small set is a few batches."""
-FULL_SIZE, TINY = 180, 10
-"""Training rows from which on that holds: those of 250 rows of which a fifth is held out, and some to spare. Of fewer updates
-fall with the square, which scores as well (20 to 150 rows of 40 features), and the epochs where they are not a tenth of it."""
+Pair = tuple[nn.Module, nn.Module | None]
+COLUMN = "method__"
+"""Before the name of a column of the method in ``get_params`` and ``set_params``."""
 
 
 def seed_of(random_state: Any) -> int:
@@ -57,74 +53,85 @@ def seed_of(random_state: Any) -> int:
         raise ConfigError(f"random_state: {error}") from error
 
 
+def has_passes(estimator: Any) -> bool:
+    """Whether the method is trained pass by pass, so that there is a ``partial_fit``: one stage, and no solver."""
+    method = estimator._method()
+    return method.solver is None and len(method.stages) == 1
+
+
+class Training(NamedTuple):
+    """What networks are trained on, and how.
+
+    build : makes (predictor, energy or None), newly initialised.
+    first_stage : the stages before it count as done.
+    refresh : whether an energy takes the predictor's features before a stage; not where it goes on with its own.
+    positive_weight : (labels,) of active labels in the supervised loss.
+    """
+
+    rows: Rows
+    validation: Rows | None
+    monitor: Monitor
+    seed: int
+    build: Callable[[], Pair]
+    first_stage: int = 0
+    refresh: bool = True
+    positive_weight: Any = None
+
+
 class EnergyEstimator(SavedEstimator):
     """Common machinery; not used on its own."""
 
-    _methods: ClassVar[dict[str, Method]] = METHODS
-    _parameters: ClassVar[Table] = SHARED
-    _most_epochs, _most_updates = MOST_EPOCHS, MOST_UPDATES
-    _patience_epochs, _patience_updates = PATIENCE_EPOCHS, PATIENCE_UPDATES
-    _full_size = FULL_SIZE
+    _task: ClassVar[Task]
+    _parameters: ClassVar[Table]
+
+    # -- parameters -------------------------------------------------------------------------------
 
     def _store(self, given: dict[str, Any]) -> None:
         """Keep the parameters of ``__init__`` as they are, the one thing that scikit-learn lets it do."""
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
-    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
-        """(predictor, energy or None), newly initialised."""
-        raise NotImplementedError  # every estimator defines it
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` the columns of the method's row too, as ``method__energy_weight``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep and (isinstance(self.method, Method) or (isinstance(self.method, str) and self.method in self._task.methods)):
+            params |= {f"{COLUMN}{name}": value for name, value in self._task.method(self.method).columns.items()}
+        return params
 
-    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
-        """Networks for saved weights, of estimators that have a class at every place."""
-        raise NotImplementedError
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; ``method__energy_weight=1`` changes a column of the method's row, as searches do.
 
-    def _output_space(self, method: Method, n_outputs: int, weight: torch.Tensor | None = None) -> RelaxedSpace:
-        """``weight``: of the labels in the supervised loss, for spaces that have it."""
-        raise NotImplementedError  # every estimator defines it
+        ConfigError for columns that do not go together, and for parameters by the names that they had in earlier versions.
+        """
+        check_not_renamed(type(self), params)
+        columns = {name.removeprefix(COLUMN): value for name, value in params.items() if name.startswith(COLUMN)}
+        plain = {name: value for name, value in params.items() if not name.startswith(COLUMN)}
+        if columns:
+            plain["method"] = self._task.method(plain.get("method", self.method)).with_(**columns)
+        super().set_params(**plain)
+        return self
 
     def _method(self) -> Method:
-        check_parameters(self, self._parameters, ("method", *SETTINGS_OF_METHOD))
-        return customise(
-            get_method(self.method, self._methods),
-            negatives=self.negatives,
-            n_samples=self.n_samples,
-            cost=self.cost,
-            hypergradient=self.hypergradient,
-            sample_gradient=self.sample_gradient,
-            inference=self.inference,
-            **{name: getattr(self, name) for name in (*LOSS_SETTINGS, *COUPLING_SETTINGS)},
-        )
+        check_parameters(self, self._parameters, ("method",))
+        method = self._task.method(self.method)
+        one_of("cost", self._task.costs)("cost", method.cost)
+        return method
 
     def _settings(self, n_rows: int) -> Settings:
-        batch_size = int(self.batch_size)
-        steps = -(-n_rows // batch_size)
-        patience = self._epochs("n_iter_no_change", self._patience_epochs, self._patience_updates, n_rows, steps)
+        batch_size, budget = int(self.batch_size), self._task.budget
+        patience, epochs = self.n_iter_no_change, self.max_epochs
+        patience = budget.patience(n_rows, batch_size) if isinstance(patience, str) else int(patience)
         return Settings(
             learning_rate=self.learning_rate,
-            energy_learning_rate=self.energy_learning_rate,
             optimizer=self.optimizer,
             weight_decay=self.weight_decay,
             clip=self.clip,
-            energy_clip=self.energy_clip,
             batch_size=batch_size,
-            max_epochs=self._epochs("max_iter", self._most_epochs, self._most_updates, n_rows, steps),
+            max_epochs=budget.max_epochs(n_rows, batch_size) if isinstance(epochs, str) else int(epochs),
             patience=patience,
             plateau=max(1, patience // 3),
             tol=self.tol,
         )
-
-    def _epochs(self, name: str, epochs: int, updates: int, n_rows: int, steps: int) -> int:
-        """The parameter's own number, or for "auto" ``epochs``, and on small data as many as make ``updates``; on fewer rows than
-        the full size fewer of both."""
-        given, full = getattr(self, name), self._full_size
-        if not isinstance(given, str):
-            return int(given)
-        n = min(n_rows, full)
-        return max(-(-min(TINY * n, full) * epochs // full), -(-n * n * updates // (full * full * steps)))
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
 
     def _device(self) -> torch.device:
         name = self.device
@@ -138,111 +145,69 @@ class EnergyEstimator(SavedEstimator):
             raise ConfigError(f"device={name!r}: torch finds no such GPU here; use 'auto' or 'cpu'.")
         return device
 
-    def _train(self, train: Rows, validation: Rows | None, monitor: Monitor, positive_weight: Any, seed: int) -> Game | None:
-        """Fit ``predictor_`` and ``energy_``, and record ``history_``, ``n_iter_`` and ``updates_``.
-
-        Returns the game that was played, for further passes; None where a solver fitted the predictor.
-        """
-        method = self._method()
-        if method.solver is not None:
-            with seeded(seed), redirected():
-                predictor = method.solver(train, validation, positive_weight, seed, self.metric, self._should_stop)
-            self.predictor_, self.energy_ = predictor.to(self._device()), None
-            self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}
-            return None
-        optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
-        with seeded(seed):
-            game = self._make_game(method, train, positive_weight)
-            loop = Loop(
-                game,
-                train,
-                validation,
-                monitor,
-                self._callbacks(),
-                self._before_stage,
-                self._device(),
-                self._first_stage(method),
-            )
-            self.history_ = loop.run().history
-        self.n_iter_, self.updates_ = max(1, len(self.history_)), dict(game.updates)
-        return game
-
-    def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
-        """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
-        its features, and as many candidates as the caller has asked for."""
-        cells = min(int(self.batch_size), n_rows) * places
-        check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
-        check_bytes("The candidates of a batch", cells * n_outputs * (self.n_samples or 1), f"batch_size=, n_samples=, {smaller}")
-
-    def _first_stage(self, method: Method) -> int:
-        """Where training begins."""
-        return 0
-
-    def _refine_on(self, validation: Rows, game: Game, monitor: Monitor, seed: int) -> None:
-        """``validation_epochs`` passes of the predictor alone over the validation rows; the energy stays as it is."""
-        with seeded(seed):
-            loop = Loop(game, validation, None, monitor, device=self._device())
-            for number in range(self.validation_epochs):
-                losses = loop.run_epoch(Stage(predictor=True, energy=False))
-                log.info("pass %d over the validation rows %s", number + 1, losses)
-
-    def _make_game(self, method: Method, train: Rows, positive_weight: Any) -> Game:
-        if getattr(self, "warm_start", False) and hasattr(self, "predictor_"):
-            self._check_built("warm_start=True")
-            self._check_same_task(method, train, "warm_start=True")
-            self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
-        else:
-            self.predictor_, self.energy_ = self._new_networks(method, train)
-        return self._game_of_networks(method, train, positive_weight)
-
-    def _game_of_networks(self, method: Method, train: Rows, positive_weight: Any) -> Game:
-        """A game of the networks at hand."""
-        n_labels = train.Y.shape[1]
-        if not any(True for _ in self.predictor_.parameters()):
-            raise ConfigError("The predictor at hand has nothing that a network's training could change (trees?): fit anew.")
-        device = self._device()
-        self.predictor_.to(device)
-        if self.energy_ is not None:
-            self.energy_.to(device)
-        weight = None if positive_weight is None else torch.as_tensor(positive_weight, dtype=torch.float32, device=device)
-        space = self._output_space(method, n_labels, weight)
-        loss = LearnedLoss(method, space, self.energy_, n_labels, self._settings(len(train)), self.predictor_)
-        return Game(self.predictor_, loss)
-
-    def _check_same_task(self, method: Method, train: Rows, who: str) -> None:
-        """``who`` goes on with the networks at hand, so they must fit the data and the method."""
-        try:
-            n_outputs = probabilities(self.predictor_, train.X[:1], self._device(), relax=None).shape[1]
-        except (RuntimeError, IndexError):  # torch's own words for other shapes
-            n_outputs = -1
-        if n_outputs != train.Y.shape[1] or method.has_energy != (self.energy_ is not None):
-            raise ConfigError(
-                f"{who} goes on with networks fitted to other data or another method; they do not fit "
-                f"{train.X.shape[1]} features, {train.Y.shape[1]} labels that vary and method {method.name!r}. "
-                "Make a new estimator, or set warm_start=False and fit anew."
-            )
-
-    def _check_built(self, who: str) -> None:
-        """ConfigError where networks of the settings of now have other weights than those at hand."""
-        if self.encoder is not None:
-            return  # one's own is what its owner makes of it
-        with seeded(0):
-            asked = self._blank_networks(self._method())
-        for mine, theirs in zip((self.predictor_, self.energy_), asked, strict=True):
-            now, then = ({} if each is None else {k: v.shape for k, v in each.state_dict().items()} for each in (theirs, mine))
-            if now != then:
-                raise ConfigError(
-                    f"{who}: the networks were made with other settings than the estimator has now (set_params after fit?): "
-                    "set them back, or fit anew."
-                )
-
     def _callbacks(self) -> list[Callback]:
         return [*([PrintEpochs()] if self.verbose else ()), *(() if self.callbacks is None else self.callbacks)]
 
     def _should_stop(self) -> bool:
         return any(callback.should_stop() for callback in self._callbacks() if isinstance(callback, Callback))
 
-    def _before_stage(self, stage: Stage) -> None:
+    # -- training ---------------------------------------------------------------------------------
+
+    def _goes_on(self) -> bool:
+        """Whether ``fit`` trains the networks at hand further; solvers fit anew."""
+        return bool(self.warm_start) and hasattr(self, "predictor_") and self._method().solver is None
+
+    def _train(self, training: Training) -> Game | None:
+        """Fit ``predictor_`` and ``energy_``, and record ``history_``, ``n_iter_`` and ``updates_``.
+
+        Returns the game that was played, for further passes; None where a solver fitted the predictor.
+        """
+        method, rows = self._method(), training.rows
+        if method.solver is not None:
+            with seeded(training.seed), redirected():
+                predictor = method.solver(
+                    rows, training.validation, training.positive_weight, training.seed, self.metric, self._should_stop
+                )
+            self.predictor_, self.energy_ = predictor.to(self._device()), None
+            self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}
+            return None
+        optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
+        with seeded(training.seed):
+            if self._goes_on():
+                self._check_built("warm_start=True")
+                self._check_same_networks(rows, "warm_start=True")
+                self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
+            else:
+                self.predictor_, self.energy_ = training.build()
+            game = self._game(rows, training.positive_weight)
+            loop = Loop(
+                game,
+                rows,
+                training.validation,
+                training.monitor,
+                self._callbacks(),
+                self._take_from_predictor if training.refresh else None,
+                self._device(),
+                training.first_stage,
+            )
+            self.history_ = loop.run().history
+        self.n_iter_, self.updates_ = max(1, len(self.history_)), dict(game.updates)
+        return game
+
+    def _game(self, rows: Rows, positive_weight: Any) -> Game:
+        """A game of the networks at hand."""
+        method, device, n_outputs = self._method(), self._device(), rows.Y.shape[1]
+        if not any(True for _ in self.predictor_.parameters()):
+            raise ConfigError("The predictor at hand has nothing that a network's training could change (trees?): fit anew.")
+        self.predictor_.to(device)
+        if self.energy_ is not None:
+            self.energy_.to(device)
+        weight = () if positive_weight is None else (torch.as_tensor(positive_weight, dtype=torch.float32, device=device),)
+        space = self._task.space(n_outputs, method.cost, *weight)
+        settings = self._settings(rows_an_epoch(rows.X))
+        return Game(self.predictor_, LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_))
+
+    def _take_from_predictor(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""
         if self.energy_ is None:
             return
@@ -252,36 +217,72 @@ class EnergyEstimator(SavedEstimator):
         elif stage.energy and (not stage.predictor or "features" in stage.clamped) and isinstance(spec, EnergySpec):
             refresh_features(self.energy_, cast(nn.Module, self.predictor_.encoder), spec.features)
 
-    def _logits(self, X: Any, refine: int | None = None, double: bool = False) -> NDArray[Any]:
-        """(rows, modelled labels) of validated, scaled rows, or (tokens, tags); ``refine``: steps of inference."""
-        how = self._method().inference if refine is None else self._refinement(refine)
-        dtype = torch.float64 if double else torch.float32
-        if how is None:
-            learns = any(True for _ in self.predictor_.parameters())  # trees have one precision
-            predictor = copy.deepcopy(self.predictor_).double() if double and learns else self.predictor_
-            return probabilities(predictor, X, self._device(), relax=None, dtype=dtype)
-        predictor, energy = self.predictor_, self.energy_
-        if double:  # copied together: the energy may read the predictor's features
-            predictor, energy = copy.deepcopy((predictor, energy))
-            predictor.double()
-            if energy is not None:
-                energy.double()
-        space = self._space()
-        tilted = refine is not None and self._method().relative
-        y = predict_by_inference(predictor, energy, space, how, X, self._device(), dtype=dtype, tilted=tilted)
-        return np.asarray(space.unrelax(torch.from_numpy(y)).numpy())
+    def _refine_on(self, validation: Rows, game: Game, monitor: Monitor, seed: int) -> None:
+        """The method's ``validation_epochs``: passes of the predictor alone over the validation rows; the energy stays."""
+        with seeded(seed):
+            loop = Loop(game, validation, None, monitor, device=self._device())
+            for number in range(self._method().validation_epochs):
+                losses = loop.run_epoch(Stage(predictor=True, energy=False))
+                log.info("pass %d over the validation rows %s", number + 1, losses)
+        self.updates_ = dict(game.updates)
 
-    def _space(self) -> RelaxedSpace:
-        return self._output_space(self._method(), cast(int, self.predictor_.head.out_features))  # type: ignore[union-attr]
+    partial_game_: Game
 
-    def _refinement(self, steps: int) -> Unrolled:
+    def _train_one_pass(self, training: Training, new: bool) -> None:
+        """``partial_fit``: one pass over the rows by the method's first stage; ``new``: on networks yet to be made."""
+        method, device = self._method(), self._device()
+        going_on = hasattr(self, "partial_game_")
+        with seeded(0 if going_on else training.seed):
+            if going_on:
+                set_states(self.generator_states_, device)
+            if new and not going_on:
+                self.predictor_, self.energy_ = training.build()
+                self.partial_game_ = self._game(training.rows, training.positive_weight)
+            elif not going_on or not self.partial_game_.has(method, self._settings(rows_an_epoch(training.rows.X))):  # or set_params since
+                self._check_same_networks(training.rows, "partial_fit")
+                self.partial_game_ = self._game(training.rows, training.positive_weight)
+                updates = getattr(self, "updates_", {})
+                self.partial_game_.predictor_updates = updates.get("predictor", 0)  # the energy's weight has risen already
+                self.partial_game_.loss.updates = updates.get("energy", 0)
+            loop = Loop(self.partial_game_, training.rows, None, training.monitor, device=device)
+            losses = loop.run_epoch(method.stages[0])
+            self.generator_states_: States = states(device)
+        self.updates_ = dict(self.partial_game_.updates)
+        record = {"epoch": len(self.history_) + 1, **{f"{player}_loss": loss for player, loss in losses.items()}}
+        self.history_ = [*self.history_, record]
+        self.n_iter_ = len(self.history_)
+
+    def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
+        """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
+        its features, and as many candidates as the caller has asked for."""
+        cells = min(int(self.batch_size), n_rows) * places
+        check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
         method = self._method()
-        if self.energy_ is None:
-            raise ConfigError(f"Method {method.name!r} has no energy to refine with.")
-        if not any(stage.predictor for stage in method.stages):
-            raise ConfigError(f"Method {method.name!r} trains no predictor whose answer could be refined.")
-        check_whole(1, refine=steps)
-        return method.refinement(steps)
+        own, asked = (row and getattr(row.negatives, "n", 1) for row in (self._task.methods.get(method.name), method))
+        candidates = cells * n_outputs * (1 if asked == own else asked)
+        check_bytes("The candidates of a batch", candidates, f"batch_size=, n_samples=, {smaller}")
+
+    def _check_same_networks(self, rows: Rows, who: str) -> None:
+        """``who`` goes on with the networks at hand, so they must fit the data and the method."""
+        method = self._method()
+        try:
+            n_outputs = probabilities(self.predictor_, rows.X[:1], self._device(), relax=None).shape[-1]
+        except (RuntimeError, IndexError):  # torch's own words for other shapes
+            n_outputs = -1
+        if n_outputs != rows.Y.shape[1] or method.has_energy != (self.energy_ is not None):
+            raise ConfigError(
+                f"{who} goes on with networks fitted to other data or another method; they do not fit "
+                f"{rows.X.shape[1]} features, {rows.Y.shape[1]} outputs that vary and method {method.name!r}. "
+                "Make a new estimator, or set warm_start=False and fit anew."
+            )
+
+    # -- the energy -------------------------------------------------------------------------------
+
+    def _networks(self) -> Networks:
+        check_is_fitted(self, "predictor_")
+        method, head = self._method(), getattr(self.predictor_, "head", None)  # what a solver has fitted may have none
+        space = self._task.space(len(self.classes_) if head is None else head.out_features, method.cost)
+        return Networks(self.predictor_, self.energy_, method, space, self._device())
 
     @property
     def density_(self) -> Density:
@@ -290,32 +291,28 @@ class EnergyEstimator(SavedEstimator):
 
     def inference_settings(self) -> Solver:
         """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""
-        own = self._method().inference
-        if own is not None:
-            return own
-        steps = self._refinement(50)
-        return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
+        return self._networks().inference_settings()
 
-    def _problem(self, X: Any, bare: bool = False) -> Problem:
-        """Of validated rows. ``bare``: without the predictor's log-probability, to which some energies are relative."""
+    def inference_problem(self, X: Any, bare: bool = False) -> Problem:
+        """What inference minimises for these rows as one batch; ConfigError if the method has no energy.
+
+        For methods that answer by the predictor: what ``refine`` minimises, which adds minus the predictor's log-probability
+        where the energy is relative to it; ``bare`` leaves that out, as the predictor's loss does. For label sets it is over the
+        labels that vary; images have one size, and are taken whole.
+        """
         switch()("bare", bare)
-        tilted = not bare and self._method().inference is None and self._method().relative
-        return problem(self.predictor_, self._energy_network(), self._space(), X, self._device(), tilted=tilted)
+        return self._networks().problem(self._inference_inputs(X), bare)
 
-    def _minimised(self, X: Any, settings: Solver | None, changes: dict[str, Any]) -> Solution:
-        """What ``infer`` answers of validated rows."""
+    def infer(self, X: Any, settings: Solver | None = None, **changes: Any) -> Solution:
+        """Solve :meth:`inference_problem` of these rows: relaxed outputs, their energies, steps, status.
+
+        The energies are those of :meth:`inference_problem`, not of :meth:`energy`, where the energy is relative to the predictor.
+        ``settings``: default :meth:`inference_settings`; ``changes`` are its fields, as starts, steps, tolerance, share of
+        :class:`~enstruct.inference.Inference`. ConfigError if the method has no energy.
+        """
         optional(is_solver)("settings", settings)
-        given = cast(Any, self.inference_settings() if settings is None else settings)
-        known = {field.name for field in fields(given)}
-        for name in changes:
-            if name not in known:
-                raise unknown_name(f"setting of {type(given).__name__}", name, known)
-        return self._problem(X).solve(replace(given, **changes))
+        return self._networks().infer(self._inference_inputs(X), settings, changes)
 
-    def _energy_network(self) -> nn.Module:
-        if self.energy_ is None:
-            raise ConfigError(f"Method {self._method().name!r} has no energy.")
-        return self.energy_
-
-    def _check_fitted(self) -> None:
-        check_is_fitted(self, "predictor_")
+    def _inference_inputs(self, X: Any) -> Any:
+        """X of :meth:`infer` as the networks take it."""
+        raise NotImplementedError  # every estimator defines it

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.rows import as_indicator
+from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import RULES, Comparison, cross_validate, fit_rule, make_rule
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.methods import METHODS
@@ -33,7 +33,7 @@ def mean_of_methods(names: Sequence[str], marginals: Sequence[NDArray[np.float64
 class HeldOut:
     """Members in the order of their fits: the method and the fold held out of each, its marginals of the rows there.
 
-    ``truth``: fold -> (rows, labels) indicator. ``single``: one label a row, decided by argmax and judged by accuracy.
+    ``rows``: fold -> those held out. ``single``: one label a row, decided by argmax and judged by accuracy.
     """
 
     metric: str
@@ -41,13 +41,13 @@ class HeldOut:
     names: list[str] = field(default_factory=list)
     folds: list[int] = field(default_factory=list)
     marginals: list[NDArray[np.float64]] = field(default_factory=list)
-    truth: dict[int, sparse.csr_matrix] = field(default_factory=dict)
+    rows: dict[int, Rows] = field(default_factory=dict)
 
-    def add(self, name: str, fold: int, p: NDArray[np.float64], truth: Any) -> None:
+    def add(self, name: str, fold: int, p: NDArray[np.float64], rows: Rows) -> None:
         self.names.append(name)
         self.folds.append(fold)
         self.marginals.append(p)
-        self.truth.setdefault(fold, as_indicator(truth))
+        self.rows.setdefault(fold, rows)
 
     def of(self, method: str) -> list[int]:
         return [i for i, name in enumerate(self.names) if name == method]
@@ -64,7 +64,8 @@ class HeldOut:
 
     def score(self, member: int) -> float:
         """Of one member alone on its fold, by its best rule."""
-        found = self.compare(self.marginals[member], self.truth[self.folds[member]])
+        rows = self.rows[self.folds[member]]
+        found = self.compare(self.marginals[member], as_indicator(rows.Y), rows.weight)
         return max(found.scores.values())
 
     @property
@@ -72,11 +73,11 @@ class HeldOut:
         """Those that are compared."""
         return ("fixed",) if self.single else AVERAGEABLE
 
-    def compare(self, p: NDArray[np.float64], truth: sparse.csr_matrix) -> Comparison:
+    def compare(self, p: NDArray[np.float64], truth: sparse.csr_matrix, weight: NDArray[Any] | None) -> Comparison:
         """The rules on these marginals."""
         if self.single:
-            return Comparison({"fixed": get_metric("subset-accuracy")(truth, sets_of_size(p, 1))}, {})
-        return cross_validate(AVERAGEABLE, p, truth, self.metric)
+            return Comparison({"fixed": get_metric("subset-accuracy")(truth, sets_of_size(p, 1), weight)}, {})
+        return cross_validate(AVERAGEABLE, p, truth, self.metric, weight=weight)
 
     def common_folds(self, methods: Sequence[str]) -> list[int]:
         """Those that every method has held out: on them alone can all be compared."""
@@ -99,7 +100,11 @@ class Candidates:
 
     def __init__(self, held: HeldOut, methods: Sequence[str]) -> None:
         self._held, self._folds = held, held.common_folds(methods)
-        self.Y = sparse.vstack([held.truth[fold] for fold in self._folds], format="csr")
+        rows = [held.rows[fold] for fold in self._folds]
+        self.Y = sparse.vstack([as_indicator(part.Y) for part in rows], format="csr")
+        weighed = any(part.weight is not None for part in rows)
+        weights = (np.ones(len(part)) if part.weight is None else part.weight for part in rows)
+        self.weight = np.concatenate([*weights]) if weighed else None
         self.groups: dict[str, list[int]] = {}
         self.compared: dict[str, Comparison] = {}
         for name in methods:
@@ -109,7 +114,7 @@ class Candidates:
 
     def _compare(self, name: str, members: list[int]) -> None:
         self.groups[name] = members
-        self.compared[name] = self._held.compare(self._held.mean(members, self._folds), self.Y)
+        self.compared[name] = self._held.compare(self._held.mean(members, self._folds), self.Y, self.weight)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
         """Models of one solver are so alike that averages have the better one of them alone."""
@@ -135,4 +140,4 @@ class Candidates:
     def rules(self, candidate: str, names: Sequence[str]) -> dict[str, Any]:
         """Decision rules fitted for a candidate."""
         p = self._held.mean(self.groups[candidate], self._folds)
-        return {name: fit_rule(make_rule(name), p, self.Y, self._held.metric, None) for name in names}
+        return {name: fit_rule(make_rule(name), p, self.Y, self._held.metric, None, self.weight) for name in names}

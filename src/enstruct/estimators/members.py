@@ -15,10 +15,11 @@ from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.features import weighable
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
 from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_parameters
-from enstruct.estimators.preparation import weighable
+from enstruct.estimators.renamed import check_not_renamed
 from enstruct.methods import METHODS
 from enstruct.training.callbacks import Callback
 from enstruct.validation import one_of
@@ -43,15 +44,14 @@ CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "war
 class Member(EnergyMultiLabelClassifier):
     """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
 
+    _fits_rules = False
+
     def fit_as(self, labels: LabelFormat, train: Rows, held: Rows) -> Self:
         """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have."""
         if labels.kind != "single":
-            return self.fit(train.X, train.Y, train.weight, X_val=held.X, Y_val=held.Y)
+            return self.fit(train.X, train.Y, train.weight, X_val=held.X, y_val=held.Y)
         self._classes = labels.classes
-        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=held.X, Y_val=labels.decode(held.Y))
-
-    def _fit_rules(self, validation: Rows | None) -> None:
-        super()._fit_rules(None)
+        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=held.X, y_val=labels.decode(held.Y))
 
 
 def check_automatic(estimator: Any) -> None:
@@ -63,9 +63,10 @@ def check_automatic(estimator: Any) -> None:
         if not len(estimator.methods) or len(set(estimator.methods)) < len(estimator.methods):
             raise ConfigError("methods= must be distinct names, one at least.")
     known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
+    check_not_renamed(EnergyMultiLabelClassifier, estimator.settings or {})
     for name in estimator.settings or {}:
         one_of("setting of members", known)("every key of settings=", name)
-    check_parameters(Member(**(estimator.settings or {})), LABEL_SETS)
+    check_parameters(Member().set_params(**(estimator.settings or {})), LABEL_SETS)
 
 
 def default_methods(X: Any) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def parts_of(rows: Rows, folds: int, seed: int, least: int = 2) -> list[Part]:
     if not held or min(map(len, held)) < least:
         raise DataError(
             f"{len(rows)} distinct rows are too few for {folds} stratified folds of {least} rows at least: set folds= lower, "
-            "pass X_val and Y_val, or use EnergyMultiLabelClassifier."
+            "pass X_val and y_val, or use EnergyMultiLabelClassifier."
         )
     learnable = [fold for fold in held if _leaves_something(rows, fold)]
     return [partial(without, rows, np.sort(fold)) for fold in learnable or held]
@@ -107,7 +108,7 @@ def pace(n_rows: int) -> dict[str, Any]:
 
 def changed(parameters: dict[str, Any]) -> dict[str, Any]:
     """``settings`` from a classifier's parameters: those that members may have and that are not its defaults."""
-    defaults = EnergyMultiLabelClassifier().get_params()
+    defaults = EnergyMultiLabelClassifier().get_params(deep=False)
     return {k: v for k, v in parameters.items() if k not in CHOSEN_HERE and not (k in defaults and v == defaults[k])}
 
 

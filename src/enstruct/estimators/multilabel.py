@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import ceil
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from enstruct.data.rows import Rows
-from enstruct.data.splits import holdout
-from enstruct.decisions import bayes_risk
-from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
+from enstruct.decisions.choose import RULES, check_one_rule
 from enstruct.decisions.monitors import LabelSetMonitor
+from enstruct.encoders import SparseLinear
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.choices import check_choices, check_decision
+from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
 from enstruct.estimators.constants import ConstantLabels
+from enstruct.estimators.features import Features, validated, weighs_counts
+from enstruct.estimators.label_answers import LabelAnswers
+from enstruct.estimators.label_data import LabelData, example_row
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.parameters import are_classes
-from enstruct.estimators.predictions import LabelSetPredictions
-from enstruct.estimators.preparation import (
-    class_weights,
-    in_single_precision,
-    make_scaler,
-    merge_duplicates,
-    positive_weights,
-    row_weights,
-    seen_columns,
-    validated,
-    with_weight,
-)
+from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
+from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits, check_validation
+from enstruct.estimators.networks import build_networks
+from enstruct.estimators.parameters import LABEL_SETS, are_classes, check_parameters
+from enstruct.estimators.persistence import Weights
+from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
-from enstruct.estimators.warm_start import check_warm_start, check_width, continues
-from enstruct.methods import Method, get_method
-from enstruct.objectives import Density
-from enstruct.randomness import States, seeded, set_states, states
-from enstruct.training.game import Game
-from enstruct.training.loop import Loop
-from enstruct.validation import optional
-
-MIN_ROWS_TO_HOLD_OUT = 60
-
-
-def _passes(estimator: Any) -> bool:
-    """Whether the method is trained pass by pass: one stage, and no solver."""
-    method = get_method(estimator.method)
-    return method.solver is None and len(method.stages) == 1
+from enstruct.estimators.saved_header import OfLabelSets
+from enstruct.estimators.sizes import check_bytes
+from enstruct.estimators.warm_start import as_before, check_same_labels, check_width
+from enstruct.metrics import get_metric
+from enstruct.randomness import seeded
+from enstruct.spaces import LabelSpace
+from enstruct.tasks import LABELS
+from enstruct.validation import both_or_neither, check_whole, is_whole, one_of, optional, seed
 
 
-class EnergyMultiLabelClassifier(LabelSetPredictions):
+class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     """A feed-forward multi-label classifier trained with a learned energy as its loss.
 
     Minimises, over the predictor F and an energy network E that learns beside it,
@@ -65,50 +55,31 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     Parameters
     ----------
     method : str or Method, default="seal-nce"
-        A row of ``enstruct.methods.METHODS``: "cross-entropy", "seal-margin", "seal-regression",
-        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin",
-        "seal-static-regression"; by inference "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "crf",
-        "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; inference networks "infnet",
-        "infnet+"; implicit bilevel training "implicit-cd", "implicit-ssvm", "implicit-dvn"; or a baseline
-        ("binary-relevance", "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp").
+        A row of ``enstruct.METHODS``, or one with other columns, as ``METHODS["seal-nce"].with_(energy_weight=1.0)``
+        (:meth:`enstruct.Method.with_`; in searches ``method__energy_weight``). The rows: "cross-entropy", "seal-..." ("margin",
+        "regression", "regression-s", "nce", "ranking", "static-nce", "static-margin", "static-regression"); by inference "spen",
+        "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp", "crf-lbp", "crf-mean-field",
+        "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn";
+        baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp".
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
-        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", "bayes-risk", or "auto": the best of
-        them in cross-validation within the validation rows. "bayes-risk" answers by samples weighed by the energy, half a
-        millisecond a row and more, where the others take microseconds; ``predict(decision=...)`` takes another. Beyond
-        2,000 labels "auto" does not try it.
+        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", "bayes-risk" (samples weighed by the energy: half a
+        millisecond a row and more), or "auto": the best of them in cross-validation within the validation rows, "bayes-risk"
+        up to 2,000 labels.
     hidden, layers, dropout, nonlinearity : int, int, float, str
         The default encoder, a multi-layer perceptron.
     encoder : nn.Module or callable(n_features) -> nn.Module, default=None
         Your own x -> features (batch, width) instead.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
-    energy_weight, supervised_weight, supervised, warmup, energy_steps, predictor_steps, repeats, first
-        Columns of the method's row to change (its predictor loss and coupling); None keeps them.
-    entropy_weight, anchor_weight
-        The same for the stabilising terms of inference networks; see :class:`~enstruct.methods.PredictorLoss`.
-    negatives, n_samples, cost
-        The same for where candidates come from: "samples", "perturbed", "point", "rounded", "cost-augmented" or
-        an object of ``enstruct.negatives``; their number; and a key of ``enstruct.spaces.costs.COSTS``.
-    inference : Inference, default=None
-        The same for how methods that answer by the energy minimise it (:class:`enstruct.inference.Inference`).
-    hypergradient : str or Coupling, default=None
-        How the energy's gradient is taken: "alternating", "unrolled", "implicit", or an object of
-        ``enstruct.hypergradients`` such as ``Implicit(ConjugateGradient(), damping=0.1)``; None keeps the row's.
-    sample_gradient : str, default=None
-        How discrete samples pass a gradient to the predictor under "unrolled" and "implicit": "score-function",
-        "straight-through", "concrete"; None takes the row's own.
-    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip : float
-        The energy's rate defaults to the predictor's times the method's ``energy_rate``. ``clip`` bounds
-        the norm of the gradient of each player; None leaves it.
-    optimizer : str, default="adamw"
-        The predictor's: a class of ``torch.optim`` in lower case ("sgd", "adam", "rmsprop", ...). The energy has AdamW.
-    batch_size, max_iter, n_iter_no_change, tol
-        ``max_iter`` epochs at most (per stage), fewer once no watched score has risen by ``tol`` for
-        ``n_iter_no_change`` epochs; the rate is halved after a third of them. What is watched, and which epoch's
-        weights are kept: :mod:`enstruct.decisions.monitors`. "auto": 200 and 20 epochs, more on small
-        data (at least 5000 and 500 updates; of fewer than 180 training rows less, by the square of their number)
+    learning_rate, weight_decay, clip, optimizer : float, float, float or None, str
+        Of the predictor: ``clip`` bounds the norm of its gradient, ``optimizer`` is a class of ``torch.optim`` in lower case. The
+        energy has AdamW, the rate times the method's ``energy_rate``, and its ``energy_clip``.
+    batch_size, max_epochs, n_iter_no_change, tol
+        ``max_epochs`` at most (per stage), fewer once no watched score has risen by ``tol`` for ``n_iter_no_change``; the rate is
+        halved after a third of them. What is watched, and which epoch's weights are kept: :mod:`enstruct.decisions.monitors`.
+        "auto": 200 and 20, more on small data (:class:`enstruct.tasks.Budget`).
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
         until patience ends.
@@ -117,11 +88,8 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     early_stopping : bool or "auto", default="auto"
         Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
         rows on. Without validation rows the training loss is watched and the decision is "fixed".
-    validation_epochs : int, default=0
-        Passes of the predictor over the validation rows once the decision rules are fitted, the energy held fixed (the
-        implicit-training paper's Remark 3, which it does not use itself).
     standardize : bool, "auto" or "tfidf"
-        Scaling fitted on training rows only; see ``enstruct.estimators.preparation.make_scaler``. "auto" is
+        Scaling fitted on training rows only; see ``enstruct.estimators.features.make_scaler``. "auto" is
         "tfidf" for the method "binary-relevance-tfidf".
     class_weight : None, "balanced" or dict
         Weight of active labels in the supervised loss, of trees a factor of their odds; "balanced": negatives over positives; for
@@ -139,21 +107,13 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         Label names, or column numbers.
     predictor_, energy_ : nn.Module
         The networks; ``energy_`` is None where the method has none.
-    history_ : list of dict
-        One entry an epoch: losses, score, seconds, updates.
-    n_iter_ : int
-        Epochs, over all stages.
-    updates_ : dict
-        Optimiser steps of "predictor" and "energy".
-    rules_ : dict
-        Name -> fitted decision rule.
-    decision_, decision_scores_ : str, dict
-        The rule in force, and every rule's score on validation rows.
-    thresholds_ : ndarray of (labels,)
-        Fitted per-label thresholds.
-    n_features_in_, feature_names_in_ : as usual
+    history_, n_iter_, updates_ : list of dict, int, dict
+        One entry an epoch (losses, score, seconds, updates); epochs over all stages; steps of "predictor" and "energy".
+    rules_, decision_, decision_scores_, thresholds_ : dict, str, dict, ndarray of (labels,)
+        Fitted decision rules by name; the one in force; their scores on validation rows; the thresholds of "per-label".
     """
 
+    @refuse_renamed
     def __init__(
         self,
         method: Any = "seal-nce",
@@ -166,37 +126,18 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         nonlinearity: str = "softplus",
         encoder: Any = None,
         energy_network: Any = None,
-        energy_weight: float | None = None,
-        supervised_weight: float | None = None,
-        supervised: str | None = None,
-        warmup: int | None = None,
-        entropy_weight: float | None = None,
-        anchor_weight: float | None = None,
-        negatives: Any = None,
-        n_samples: int | None = None,
-        cost: str | None = None,
-        inference: Any = None,
-        hypergradient: Any = None,
-        sample_gradient: str | None = None,
-        energy_steps: int | None = None,
-        predictor_steps: int | None = None,
-        repeats: int | None = None,
-        first: str | None = None,
         learning_rate: float = 1e-3,
-        energy_learning_rate: float | None = None,
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
-        energy_clip: float | None = None,
         batch_size: int = 32,
         optimizer: str = "adamw",
-        max_iter: int | str = "auto",
+        max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         monitor: str = "auto",
         learn_constant: bool = False,
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.2,
-        validation_epochs: int = 0,
         standardize: bool | str = "auto",
         class_weight: Any = None,
         bayes_risk_samples: int = 300,
@@ -209,60 +150,75 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
     ) -> None:
         self._store(locals())
 
-    partial_game_: Game
+    _task = LABELS
+    _parameters = LABEL_SETS
+    _header = OfLabelSets
+    _of_networks = ("hidden", "layers", "dropout", "nonlinearity")
+
+    data_: LabelData
+    _fits_rules = True
     _classes: Any = None  # all there are, where the rows of fit may lack some
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, LABEL_SETS)
+        check_suits(self._method(), self.decision)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = weighs_counts(self.standardize, self.method)
+        tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
+        tags.classifier_tags.multi_label = True
+        return tags
 
     # -- fitting ----------------------------------------------------------------------------------
 
     @restore_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, Y_val: Any = None) -> EnergyMultiLabelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
 
-        ``X_val, Y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
+        ``X_val, y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
         is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
         """
-        check_choices(self)
-        if (X_val is None) != (Y_val is None):
-            raise ConfigError("Pass both X_val and Y_val, or neither.")
-        check_width(self, X)
+        self._check_parameters()
+        validates = both_or_neither(X_val=X_val, y_val=y_val)
+        method, goes_on = self._method(), self._goes_on()
+        if goes_on:
+            check_width(self.n_features_in_, X)
         X = validated(self, X, reset=True)
         labels = LabelFormat.infer(y, self._classes)
-        rows = merge_duplicates(self._rows(X, y, sample_weight, labels))
-        learns = self.learn_constant and self._method().solver is None
+        rows = merge_duplicates(label_rows(X, y, sample_weight, labels, self.class_weight))
+        learns = self.learn_constant and method.solver is None
         constants = ConstantLabels.none(rows.Y.shape[1]) if learns else ConstantLabels.find(rows.Y)
-        seed = self._seed()
-        validation: Rows | None
-        if X_val is not None:
-            train, validation = rows, with_weight(self._rows(validated(self, X_val, reset=False), Y_val, None, labels))
-        else:
-            train, validation = self._hold_out(rows, seed)
-        if self.validation_epochs and validation is None:
-            raise ConfigError("validation_epochs needs validation rows: pass X_val and Y_val, or early_stopping=True.")
-        if validation is not None and len(validation) < 2 and labels.kind != "single" and self.decision == "auto":
-            raise DataError(
-                "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
-            )
-        check_decision(self, labels, validation is not None)
-        scaler = self._make_scaler(train.X)
-        check_warm_start(self, labels, constants, train.X)
-        if not continues(self):  # networks that go on keep their inputs
-            self.columns_ = seen_columns(train.X) if self._builds_networks() else None
-        self.labels_, self.constants_, self.scaler_ = labels, constants, scaler
-        self.classes_ = labels.classes
-        train = self._modelled(train)
-        validation = None if validation is None else self._modelled(validation)
-        for name in ("partial_game_", "weight_scale_", "thresholds_"):  # partial_fit goes on with what is fitted now
+        start = seed_of(self.random_state)
+        train, validation = (rows, None) if validates else hold_out(rows, self.early_stopping, self.validation_fraction, start)
+        if validates:
+            X_val = validated(self, X_val, reset=False)
+            validation = with_weight(label_rows(X_val, y_val, None, labels, self.class_weight))
+        n_validation = None if validation is None else len(validation)
+        check_validation(self.decision, labels, n_validation, method.validation_epochs)
+        check_decision(self.decision, self.hierarchy, labels, n_validation)
+        features = Features.fit(train.X, self._scaling(), choose=self._makes_networks())
+        if goes_on:
+            check_same_labels(self.data_, labels, constants)
+            features = as_before(features, self.data_.features, train.X)
+        self._learn(labels, constants, features)
+        train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
+        for name in ("partial_game_", "weight_scale_"):  # partial_fit goes on with what is fitted now
             self.__dict__.pop(name, None)
-        game = self._train(train, validation, self._monitor(), self._label_weights(rows.Y), seed)
-        self._fit_rules(validation)
-        if game is not None and validation is not None and self.validation_epochs:
-            self._refine_on(validation, game, self._monitor(), seed)
-            self.updates_ = dict(game.updates)
+        training = Training(train, validation, self._monitor(), start, lambda: self._build(train.X[:1], train.Y.shape[1], len(train)))
+        game = self._train(training._replace(positive_weight=self.data_.positive_weight(self.class_weight, rows.Y)))
+        self._decide_by(LabelRules())
+        if self._fits_rules and validation is not None and not self.data_.single:
+            p = self._answers().marginals(validation.X)
+            self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior()))
+        if game is not None and validation is not None and method.validation_epochs:
+            self._refine_on(validation, game, training.monitor, start)
         return self
 
-    @available_if(_passes)
+    @available_if(has_passes)
     @restore_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> EnergyMultiLabelClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass over these rows, by the method's first stage.
 
         On a fitted (or loaded) estimator it goes on with its networks, labels, scaling and decision rules. On a new one the
@@ -270,128 +226,188 @@ class EnergyMultiLabelClassifier(LabelSetPredictions):
         held out. A later call that fails or is interrupted keeps the updates of the batches that it has seen.
         """
         new = not hasattr(self, "predictor_")
-        check_choices(self)
+        self._check_parameters()
         optional(are_classes)("classes", classes)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         X = validated(self, X, reset=new)
         if new:
-            self.labels_ = LabelFormat.infer(y, classes)
-            self.classes_ = self.labels_.classes
-            self.constants_ = ConstantLabels.none(self.labels_.n_labels)
-            self.scaler_, self.columns_ = self._make_scaler(X), None  # later calls may bring features that this one lacks
-            self.history_, self.rules_, self.decision_ = [], {"fixed": make_rule("fixed")}, "fixed"
-        rows = merge_duplicates(self._in_proportion(self._rows(X, y, sample_weight, self.labels_)), even=False)
-        self.constants_.warn_if_they_vary(rows.Y)
-        rows = self._modelled(rows)
-        self._partial_epoch(rows, new)
+            labels = LabelFormat.infer(y, classes)
+            features = Features.fit(X, self._scaling(), choose=False)  # later calls may bring what this one lacks
+            self._learn(labels, ConstantLabels.none(labels.n_labels), features)
+            self._decide_by(LabelRules())
+            self.history_ = []
+        rows = label_rows(X, y, sample_weight, self.data_.labels, self.class_weight)
+        if not hasattr(self, "weight_scale_"):  # the first call's, so that the weights of all calls can be compared
+            self.weight_scale_ = 1.0 if rows.weight is None else float(rows.weight.mean())
+        weight = None if rows.weight is None else rows.weight / (self.weight_scale_ or 1.0)
+        rows = merge_duplicates(Rows(rows.X, rows.Y, weight), even=False)
+        self.data_.constants.warn_if_they_vary(rows.Y)
+        rows = self.data_.modelled(rows)
+        start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
+        training = Training(rows, None, self._monitor(), start, lambda: self._build(rows.X[:1], rows.Y.shape[1], len(rows)))
+        self._train_one_pass(training._replace(positive_weight=self.data_.positive_weight(self.class_weight, rows.Y)), new)
         return self
 
-    def _label_weights(self, Y: Any) -> Any:
-        """(labels that vary,) of the positives of label sets; a single label's classes weigh on its rows, see :meth:`_rows`."""
-        if self.class_weight is None or self.labels_.kind == "single":
-            return None
-        weights = positive_weights(self.class_weight, Y, self.labels_.classes)
-        return None if weights is None else weights[self.constants_.varying]
+    def _scaling(self) -> Any:
+        return self._method().scaling if self.standardize == "auto" else self.standardize
 
-    def _rows(self, X: Any, Y: Any, sample_weight: Any, labels: LabelFormat) -> Rows:
-        indicator = labels.encode(Y)
-        if indicator.shape[0] != X.shape[0]:
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, y has {indicator.shape[0]}."
-            )
-        weight = None
-        if sample_weight is not None:
-            weight = row_weights(sample_weight, X)
-        if labels.kind == "single" and self.class_weight is not None:
-            per_class = class_weights(self.class_weight, indicator, labels.classes)
-            weight = (1.0 if weight is None else weight) * np.asarray(indicator @ per_class).ravel()
-        return Rows(X, indicator, weight)
+    def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
+        names = tuple(getattr(self, "feature_names_in_", ()))
+        self.data_, self.classes_ = LabelData(labels, constants, features, self.n_features_in_, names), labels.classes
 
-    def _hold_out(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
-        if not self.early_stopping or (self.early_stopping == "auto" and len(rows) < MIN_ROWS_TO_HOLD_OUT):
-            return rows, None
-        fraction, n = self.validation_fraction, len(rows)
-        train, held = holdout(rows.Y, fraction, seed) if ceil(fraction * n) < n else (np.arange(0), np.arange(n))
-        if not len(train) or not len(held):
-            raise DataError(
-                f"{n} distinct rows are too few to hold out validation_fraction={fraction:g}: nothing would be left to train on."
-            )
-        return rows.take(train), rows.take(held)
-
-    def _in_proportion(self, rows: Rows) -> Rows:
-        """Weights over their mean in the first call of ``partial_fit``, so that those of its calls can be compared."""
-        if not hasattr(self, "weight_scale_"):
-            self.weight_scale_ = 1.0 if rows.weight is None else float(rows.weight.mean())
-        return rows if rows.weight is None else replace(rows, weight=rows.weight / (self.weight_scale_ or 1.0))
-
-    def _modelled(self, rows: Rows) -> Rows:
-        """Scaled features, in the precision of training; only labels that vary."""
-        return Rows(in_single_precision(self._scaled(rows.X)), rows.Y[:, self.constants_.varying], rows.weight)
-
-    def _make_scaler(self, X: Any) -> Any:
-        return make_scaler(self._method().scaling if self.standardize == "auto" else self.standardize, X)
-
-    def _scaled(self, X: Any) -> Any:
-        """As the networks take it: scaled, without the features that no training row has."""
-        if sparse.issparse(X) and getattr(self.scaler_, "mean_", None) is not None:
-            X = X.toarray()  # the rows of fit were dense, and centred
-        X = X if self.scaler_ is None else self.scaler_.transform(X)
-        return X if self.columns_ is None else X[:, self.columns_]
-
-    def _builds_networks(self) -> bool:
+    def _makes_networks(self) -> bool:
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
         return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
+    def _build(self, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
+        """(predictor, energy or None) for rows like the example."""
+        architecture, method = {name: getattr(self, name) for name in self._of_networks}, self._method()
+        width = 0 if self.encoder is not None else {**architecture, **method.encoder}["hidden"]
+        self._check_batch(n_rows, 1, width, n_labels, "hidden=")
+        return build_networks(method, n_labels, example, self.encoder, self.energy_network, architecture)
+
     def _monitor(self) -> LabelSetMonitor:
         """What training watches, and how it chooses among the epochs it kept."""
-        return LabelSetMonitor(self.metric, self.decision, self.labels_.kind == "single", self.monitor)
+        return LabelSetMonitor(self.metric, self.decision, self.data_.single, self.monitor)
 
-    def _fit_rules(self, validation: Rows | None) -> None:
-        self.rules_: dict[str, Any] = {"fixed": make_rule("fixed")}
-        self.decision_scores_: dict[str, float] = {}
-        self.decision_ = "fixed"
-        if validation is None or self.labels_.kind == "single":
-            return
-        p = self._marginals(validation.X)
-        sampled = self.density_ is not Density.NONE and (p.shape[1] <= bayes_risk.MOST_LABELS or self.decision == "bayes-risk")
-        names = [name for name in RULES if name != "bayes-risk" or sampled]
-        if self.decision == "auto":
-            arguments = (p, validation.Y, self.metric, validation.X, self._posterior(), validation.weight)
-            compared = cross_validate(names, *arguments)
-            self.decision_scores_, self.decision_ = compared.scores, compared.best()
-        else:
-            self.decision_ = self.decision
-        for name in names:
-            self.rules_[name] = fit_rule(
-                make_rule(name, self._posterior()), p, validation.Y, self.metric, validation.X, validation.weight
-            )
-        self.thresholds_ = self.constants_.expand_numbers(np.broadcast_to(self.rules_["per-label"].thresholds, p.shape[1]), 0.5)
+    def _decide_by(self, decisions: LabelRules) -> None:
+        self.rules_, self.decision_, self.decision_scores_ = decisions.rules, decisions.decision, decisions.scores
+        self.__dict__.pop("thresholds_", None)
+        thresholds = decisions.thresholds(self.data_.n_varying)
+        if thresholds is not None:
+            self.thresholds_ = self.data_.constants.expand_numbers(thresholds, 0.5)
 
-    def _partial_game(self, method: Method, rows: Rows, new: bool) -> Game:
-        weights = self._label_weights(rows.Y)
-        if new:
-            return self._make_game(method, rows, weights)
-        self._check_same_task(method, rows, "partial_fit")
-        game = self._game_of_networks(method, rows, weights)
-        updates = getattr(self, "updates_", {})
-        game.predictor_updates = updates.get("predictor", 0)  # the energy's weight has risen already
-        game.loss.updates = updates.get("energy", 0)
-        return game
+    # -- answers ----------------------------------------------------------------------------------
 
-    def _partial_epoch(self, rows: Rows, new: bool) -> None:
-        """``new``: on networks yet to be made."""
-        method, device = self._method(), self._device()
-        with seeded(0 if hasattr(self, "partial_game_") else self._seed()):
-            if hasattr(self, "partial_game_"):
-                set_states(self.generator_states_, device)
-                if not self.partial_game_.has(method, self._settings(len(rows))):  # set_params between two calls
-                    self.partial_game_ = self._partial_game(method, rows, new=False)
-            else:
-                self.partial_game_ = self._partial_game(method, rows, new)
-            losses = Loop(self.partial_game_, rows, None, self._monitor(), device=self._device()).run_epoch(method.stages[0])
-            self.generator_states_: States = states(device)
-        self.updates_ = dict(self.partial_game_.updates)
-        record = {"epoch": len(self.history_) + 1, **{f"{k}_loss": v for k, v in losses.items()}}
-        self.history_ = [*self.history_, record]
-        self.n_iter_ = len(self.history_)
+    def _answers(self) -> LabelAnswers:
+        rules = LabelRules(self.rules_, self.decision_)
+        return LabelAnswers(
+            self._networks(), self.data_, rules, self._posterior(), self.hierarchy, any_precision=self._makes_networks()
+        )
+
+    def _inputs(self, X: Any) -> Any:
+        self._networks()  # first, as it asks whether the estimator is fitted
+        return self.data_.features(validated(self, X, reset=False))
+
+    def _inference_inputs(self, X: Any) -> Any:
+        return self._inputs(X).astype(np.float32)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
+        inputs = self._inputs(X)
+        return self._answers().log_odds(inputs)
+
+    def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
+        """Marginal probabilities (rows, labels); for 1-D y they sum to one.
+
+        With one label a row they are the marginals over their sum, as scikit-learn's one-vs-rest classifiers have it.
+        Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
+        """
+        inputs = self._inputs(X)
+        return self._answers().probabilities(inputs, refine)
+
+    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, refine: int | None = None) -> Any:
+        """Label sets in the form y had in ``fit``.
+
+        ``decision`` names another fitted rule for this call; ``top_k`` takes the k most probable labels instead.
+        ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
+        ConfigError if the method has no energy.
+        """
+        return self.data_.labels.decode(self._predicted(X, decision, top_k, refine))
+
+    def _predicted(
+        self, X: Any, decision: str | None = None, top_k: int | None = None, refine: int | None = None
+    ) -> sparse.csr_matrix:
+        """Indicator (rows, labels)."""
+        inputs = self._inputs(X)
+        check_one_rule(decision, top_k)
+        optional(one_of("decision rule", RULES))("decision", decision)
+        if top_k is not None:
+            check_whole(1, top_k=top_k)
+        k = 1 if self.data_.single else top_k
+        answers = self._answers()
+        return answers.label_sets(inputs, decision, refine) if k is None else answers.most_probable(inputs, k, refine)
+
+    def predict_by_rule(self, X: Any) -> dict[str, Any]:
+        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it, from one pass of the networks.
+
+        All answers are held at once. Raises as ``predict`` does.
+        """
+        inputs = self._inputs(X)
+        if self.data_.single:  # decided by argmax whatever the rule
+            return dict.fromkeys(self.rules_, self.predict(X))
+        return {name: self.data_.labels.decode(chosen) for name, chosen in self._answers().by_rule(inputs).items()}
+
+    def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
+        """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
+
+        Raises DataError for marginals of another shape, ConfigError for a rule that was not fitted.
+        """
+        inputs = self._inputs(X)
+        expected = (inputs.shape[0], self.data_.n_varying)
+        if np.shape(marginals) != expected:
+            raise DataError(f"Marginals of these rows have the shape {expected} (labels that vary), not {np.shape(marginals)}.")
+        return self.data_.labels.decode(self._answers().decided(inputs, np.asarray(marginals), decision))
+
+    def set_decision(self, decision: str) -> Self:
+        """Put another fitted rule in force, without retraining."""
+        self._networks()
+        LabelRules(self.rules_).named(decision, self._posterior())
+        self.decision_ = decision
+        return self
+
+    def _posterior(self) -> EnergyPosterior | None:
+        if self.energy_ is None or not self._method().is_density:
+            return None
+        networks = self.predictor_, self.energy_, self.density_
+        return EnergyPosterior(*networks, self.data_.n_varying, self.bayes_risk_samples, str(self._device()))
+
+    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
+        inputs, indicator = self._inputs(X), self.data_.labels.encode(y)
+        if indicator.shape[0] != inputs.shape[0]:
+            raise DataError(f"X has {inputs.shape[0]} rows and y {indicator.shape[0]}.")
+        return self._networks().energies(Rows(inputs, indicator[:, self.data_.constants.varying]))
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
+        """(rows, n, labels) independent draws from the predictor's distribution."""
+        check_whole(1, n=n)
+        seed("random_state", random_state)
+        inputs = self._inputs(X)
+        logits = torch.from_numpy(self._answers().logits(inputs))
+        check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
+        start = self.random_state if random_state is None else random_state
+        with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):
+            drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
+        return self.data_.constants.expand_numbers(drawn).astype(np.uint8)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        predicted = self._predicted(X)
+        if sample_weight is not None:
+            sample_weight = row_weights(sample_weight, predicted)
+            if not sample_weight.sum() > 0:
+                raise DataError("Every sample weight is zero.")
+        name = "subset-accuracy" if self.data_.single else self.metric
+        return get_metric(name)(self.data_.labels.encode(y), predicted, sample_weight)
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        record = self.data_.record()
+        record["input"]["sparse"] = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
+        tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}
+        return {**record, "rules": LabelRules(self.rules_).record()}, tensors
+
+    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
+        self.n_features_in_ = header["input"]["n_features"]
+        example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
+        tensors = self._load_networks(weights, lambda: self._build(example, n_varying))
+        data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
+        if self.hierarchy is not None:  # DataError for one of other labels
+            self.hierarchy.close(sparse.csr_matrix((0, data.labels.n_labels), dtype=np.uint8))
+        if data.names:
+            self.feature_names_in_ = np.array(data.names, dtype=object)
+        self._learn(data.labels, data.constants, data.features)
+        self._decide_by(LabelRules.from_record(header["rules"], header["decision"], header["decision_scores"], n_varying))

@@ -13,48 +13,24 @@ import torch
 from torch import nn
 
 from enstruct import validation
-from enstruct.customise import COUPLINGS, NEGATIVES
 from enstruct.data.embeddings import WordVectors
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.tag_schemes import SCHEMES
-from enstruct.decisions.choose import RULES
-from enstruct.decisions.masks import MASK_RULES
-from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
-from enstruct.hypergradients import Coupling
-from enstruct.mask_methods import MASK_METHODS
-from enstruct.mask_metrics import MASK_METRICS
-from enstruct.methods import METHODS, Method
-from enstruct.metrics import METRICS
-from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS
-from enstruct.spaces.costs import COSTS
-from enstruct.spaces.masks import MASK_COSTS
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import TAG_METRICS
+from enstruct.methods import Method
+from enstruct.methods.columns import MOST_SAMPLES
+from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
-from enstruct.validation import Check, is_whole, one_of, optional, satisfying, switch, whole, word_or
+from enstruct.validation import Check, is_whole, one_of, optional, or_object, satisfying, switch, whole, word_or
 from enstruct.weak_supervision.expectations import Expectation
 
 NETWORKS = ("unet", "fcn")
-MOST_LAYERS, MOST_LEVELS, MOST_SAMPLES, MOST_STEPS = 1000, 16, 100_000, 1_000_000
-"""Of a network, of one row and of a batch: beyond these a slip of the pen would fill the memory."""
+MOST_LAYERS, MOST_LEVELS = 1000, 16
+"""Of a network: beyond these a slip of the pen would fill the memory."""
 MOMENTS = ("on_train_begin", "on_batch_end", "on_epoch_end", "on_train_end")
 """What a callback is told of."""
 Table = Mapping[str, Check]
-
-
-def _or_object(check: Check, accepts: Any) -> Check:
-    """A name, or what it stands for."""
-    return lambda name, value: None if accepts(value) else check(name, value)
-
-
-def _method(rows: Mapping[str, Method]) -> Check:
-    return _or_object(one_of("method", rows), lambda value: isinstance(value, Method))
-
-
-def _builds(value: Any) -> bool:
-    return hasattr(value, "build") and not isinstance(value, type)
 
 
 def _is_text(value: Any) -> bool:
@@ -75,7 +51,7 @@ def _listed(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def is_size(value: Any) -> bool:
+def _is_size(value: Any) -> bool:
     return _is_list(value) and len(value) == 2 and all(is_whole(side) and side > 0 for side in value)
 
 
@@ -94,66 +70,52 @@ _passes = satisfying(
 are_classes = satisfying(
     lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
 )
-is_solver = satisfying(lambda value: hasattr(value, "solve"), "an Inference or another solver of enstruct.inference")
 _encoder = satisfying(callable, "a module, or a function that makes one")
 
-SETTINGS_OF_METHOD: Table = {
-    "energy_weight": optional(validation.not_negative),
-    "supervised_weight": optional(validation.not_negative),
-    "supervised": optional(one_of("supervised loss", ("cross-entropy", "ranking"))),
-    "warmup": optional(validation.not_negative),
-    "entropy_weight": optional(validation.number),
-    "anchor_weight": optional(validation.not_negative),
-    "negatives": optional(_or_object(one_of("negatives", NEGATIVES), _builds)),
-    "n_samples": optional(whole(1, MOST_SAMPLES)),
-    "cost": optional(one_of("cost", COSTS)),
-    "inference": optional(is_solver),
-    "hypergradient": optional(_or_object(one_of("hypergradient", COUPLINGS), lambda value: isinstance(value, Coupling))),
-    "sample_gradient": optional(one_of("sample gradient", SAMPLE_GRADIENTS)),
-    "energy_steps": optional(whole(1, MOST_STEPS)),
-    "predictor_steps": optional(whole(1, MOST_STEPS)),
-    "repeats": optional(whole(1, MOST_STEPS)),
-    "first": optional(one_of("first player", ("energy", "predictor"))),
-}
-"""Columns of the method's row to change."""
-
 SHARED: Table = {
-    **SETTINGS_OF_METHOD,
     "dropout": validation.dropout,
     "encoder": optional(_encoder),
     "energy_network": optional(
         satisfying(lambda value: isinstance(value, (EnergySpec, nn.Module)), "an EnergySpec or a module (an instance)")
     ),
     "learning_rate": validation.positive,
-    "energy_learning_rate": optional(validation.positive),
     "weight_decay": validation.not_negative,
     "clip": optional(validation.positive_or_infinite),
-    "energy_clip": optional(validation.positive_or_infinite),
     "batch_size": validation.count,
     "optimizer": one_of("optimizer", OPTIMIZERS),
-    "max_iter": _passes,
+    "max_epochs": _passes,
     "n_iter_no_change": _passes,
     "tol": validation.not_negative,
     "validation_fraction": validation.share,
     "random_state": validation.seed,
     "warm_start": switch(),
-    "verbose": _or_object(whole(0), lambda value: isinstance(value, bool)),
+    "verbose": or_object(whole(0), lambda value: isinstance(value, bool)),
     "device": satisfying(lambda value: isinstance(value, torch.device) or _is_text(value), "'auto', 'cpu' or 'cuda'"),
     "callbacks": optional(_callbacks),
 }
 
+
+
+def _of_task(task: Task, automatic_metric: bool = False) -> Table:
+    """What each task has its own names for."""
+    metrics = ("auto", *task.metrics) if automatic_metric else tuple(task.metrics)
+    return {
+        **SHARED,
+        "method": or_object(one_of("method", task.methods), lambda value: isinstance(value, Method)),
+        "metric": one_of(METRIC_OF[task.name], metrics),
+        "decision": one_of("decision rule", ("auto", *task.rules)),
+    }
+
+
+METRIC_OF = {"labels": "metric", "tags": "tag metric", "masks": "mask metric"}
 LABEL_SETS: Table = {
-    **SHARED,
-    "method": _method(METHODS),
-    "metric": one_of("metric", METRICS),
-    "decision": one_of("decision rule", ("auto", *RULES)),
+    **_of_task(LABELS),
     "hidden": whole(1),
     "layers": whole(0, MOST_LAYERS),
     "nonlinearity": one_of("nonlinearity", ACTIVATIONS),
     "monitor": one_of("monitor", ("auto", "fixed")),
     "learn_constant": switch(),
     "early_stopping": switch("auto"),
-    "validation_epochs": whole(0),
     "standardize": switch("auto", "tfidf"),
     "class_weight": optional(
         word_or("balanced", satisfying(lambda value: isinstance(value, dict), "None, 'balanced' or a dict"))
@@ -162,11 +124,8 @@ LABEL_SETS: Table = {
     "hierarchy": optional(satisfying(lambda value: isinstance(value, Hierarchy), "a Hierarchy (enstruct.data.hierarchy)")),
 }
 
-TAGS: Table = {
-    **SHARED,
-    "method": _method(TAG_METHODS),
-    "metric": one_of("tag metric", ("auto", *TAG_METRICS)),
-    "decision": one_of("decision", ("auto", *TAG_RULES)),
+TAG_SEQUENCES: Table = {
+    **_of_task(TAGS, automatic_metric=True),
     "scheme": optional(one_of("tag scheme", ("auto", *SCHEMES))),
     "classes": optional(
         satisfying(lambda value: _is_list(_listed(value)) and all(map(_is_text, _listed(value))), "a list of tags")
@@ -188,25 +147,21 @@ TAGS: Table = {
     ),
 }
 
-MASKS: Table = {
-    **SHARED,
-    "cost": optional(one_of("cost", MASK_COSTS)),
-    "method": _method(MASK_METHODS),
-    "metric": one_of("mask metric", MASK_METRICS),
-    "decision": one_of("decision", ("auto", *MASK_RULES)),
+PIXELS: Table = {
+    **_of_task(MASKS),
     "classes": optional(
         satisfying(lambda value: _is_list(_listed(value)) and all(map(_is_value, _listed(value))), "a list of whole numbers")
     ),
     "ignore": optional(whole(-(2**31), 2**31)),
     "binarise": optional(whole(-(2**31), 2**31)),
-    "size": optional(satisfying(is_size, "(height, width), whole numbers from 1 on")),
+    "size": optional(satisfying(_is_size, "(height, width), whole numbers from 1 on")),
     "crop": optional(whole(1)),
     "network": one_of("network", NETWORKS),
     "width": whole(1),
     "levels": whole(0, MOST_LEVELS),
 }
 
-LIGHT: Table = {
+WEAK_SUPERVISION: Table = {
     "unlabelled": optional(satisfying(_is_list, "a list of sentences")),
     "reward": optional(
         satisfying(lambda value: hasattr(value, "read") and hasattr(value, "score"), "a reward (enstruct.weak_supervision)")
@@ -228,7 +183,7 @@ AUTOMATIC: Table = {
     "settings": optional(satisfying(lambda value: isinstance(value, Mapping), "a dict of parameters of members")),
     "folds": whole(2),
     "random_state": validation.seed,
-    "callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
+    "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
 }
 
 

@@ -5,16 +5,19 @@ A value class (``VALUES``) is written as its name and fields, and made again onl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from enstruct import hypergradients, inference, negatives
+from enstruct import hypergradients, inference, negatives, objectives
+from enstruct.baselines import SOLVED
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, EnstructError, ModelFileError
+from enstruct.methods import Method, PredictorLoss, Stage
 
 VALUES: dict[str, Any] = {
     cls.__name__: cls
@@ -38,6 +41,9 @@ VALUES: dict[str, Any] = {
         inference.ProjectedGradient,
         inference.AdamOnLogits,
         inference.ProjectedAdam,
+        Method,
+        PredictorLoss,
+        Stage,
     )
 } | {
     f"hypergradients.{name}": getattr(hypergradients, name)
@@ -54,11 +60,22 @@ VALUES: dict[str, Any] = {
 }
 """The value classes a parameter may hold."""
 NAMES = {cls: name for name, cls in VALUES.items()}
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "objective": {each.name: each for each in vars(objectives).values() if isinstance(each, objectives.Objective)},
+    "solver": {solver.__name__: solver for solver in SOLVED},
+}
+"""Columns of a method's row that are functions: kind -> name -> the function, of enstruct's own."""
 
 
 def is_code(value: Any) -> bool:
-    """Not a name, and not one of the value classes that can be written as data."""
-    return not isinstance(value, str) and type(value) not in NAMES
+    """Not a name, and not one of the value classes that can be written as data, with all that is in it."""
+    if isinstance(value, str):
+        return False
+    try:
+        encode_parameter("", value)
+    except ConfigError:
+        return True
+    return type(value) not in NAMES
 
 
 def encode_parameter(name: str, value: Any) -> Any:
@@ -69,6 +86,9 @@ def encode_parameter(name: str, value: Any) -> Any:
         return value.item()
     if isinstance(value, dict):
         return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
+    for kind, functions in FUNCTIONS.items():
+        if (own := next((known for known, function in functions.items() if function is value), None)) is not None:
+            return {kind: own}
     if is_dataclass(value) and type(value) in NAMES:
         content = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
         return {"value": NAMES[type(value)], "fields": content}
@@ -93,6 +113,9 @@ def decode_parameter(name: str, value: Any) -> Any:
             return {decode_parameter(name, k): decode_parameter(name, v) for k, v in pairs}
     if value.keys() == {"value", "fields"} and isinstance(value["fields"], dict):
         return _value(name, value["value"], {k: decode_parameter(name, v) for k, v in value["fields"].items()})
+    for kind, functions in FUNCTIONS.items():
+        if value.keys() == {kind} and isinstance(value[kind], str) and value[kind] in functions:
+            return functions[value[kind]]
     raise ModelFileError(f"The parameter {name} is not written as enstruct does.")
 
 
@@ -129,6 +152,10 @@ def conforms(value: Any, hint: Any) -> bool:
     if hint in (int, float):
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
         return whole or (hint is float and isinstance(value, float))
+    if origin is Callable:
+        return callable(value)
+    if origin is dict:
+        return isinstance(value, dict)
     if getattr(hint, "_is_protocol", False):
         return type(value) in NAMES and all(hasattr(value, member) for member in dir(hint) if not member.startswith("_"))
     return hint is Any or isinstance(value, hint)

@@ -12,13 +12,17 @@ from typing import Any, ClassVar, Self
 import torch
 from msgspec import Struct
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from enstruct.baselines import SOLVED
+from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import persistence, saved_values
-from enstruct.randomness import seeded
+from enstruct.methods import Method
+from enstruct.randomness import redirected, seeded
 
-CODE = ("encoder", "energy_network", "method", "inference", "negatives", "hypergradient")
+CODE = ("encoder", "energy_network", "method")
 """Parameters that may be somebody's code, which no model folder holds."""
 DAMAGES = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError)
 """What files raise that are well formed and whose parts do not fit together."""
@@ -37,35 +41,35 @@ class SavedEstimator(BaseEstimator):
     n_iter_: int
     updates_: dict[str, int]
     notes_: dict[str, Any]
+    n_features_in_: int
+    built_with_: dict[str, Any]
     _header: ClassVar[type[Struct]]
+    _of_networks: ClassVar[tuple[str, ...]] = ()
+    """Parameters that networks are made of, beside the energy's."""
 
-    def _check_built(self, who: str) -> None:
-        """ConfigError where networks of the settings of now have other weights than those at hand."""
-        raise NotImplementedError  # every estimator defines it
+    _not_saved: ClassVar[tuple[str, ...]] = ("callbacks",)
+    """Parameters that training has used up."""
 
-    def _device(self) -> torch.device:
-        raise NotImplementedError
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
+        """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
-    def _save(
-        self,
-        path: Path | str,
-        held: dict[str, Any],
-        notes: dict[str, Any] | None,
-        tensors: dict[str, torch.Tensor] | None = None,
-        not_saved: tuple[str, ...] = ("callbacks",),
-    ) -> None:
-        """The folder of a fitted model: parameters, networks, history and notes, with what the estimator itself ``held``."""
+        What is code, as a custom ``encoder``, ``energy_network`` module, or ``method`` of other parts than enstruct's, is named in
+        the folder and must be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
+        Raises SaveError, ModelFileError; ConfigError for settings that the networks were not made with.
+        """
+        check_is_fitted(self, "predictor_")
         self._check_built("save")
+        record, tensors = self._record()
         parameters = self.get_params(deep=False)
         custom = [name for name in CODE if parameters[name] is not None and saved_values.is_code(parameters[name])]
-        skipped = {*custom, *not_saved}
+        skipped = {*custom, *self._not_saved}
         header = {
             "estimator": type(self).__name__,
             "parameters": {k: saved_values.encode_parameter(k, v) for k, v in parameters.items() if k not in skipped},
             "custom": custom,
-            **held,
+            **record,
             "decision": self.decision_,
-            "decision_scores": getattr(self, "decision_scores_", {}),
+            "decision_scores": self.decision_scores_,
             "history": self.history_,
             "updates": getattr(self, "updates_", {}),
             "notes": notes if notes is not None else getattr(self, "notes_", {}),
@@ -74,18 +78,41 @@ class SavedEstimator(BaseEstimator):
             **{f"predictor/{k}": v for k, v in self.predictor_.state_dict().items()},
             **({} if self.energy_ is None else {f"energy/{k}": v for k, v in self.energy_.state_dict().items()}),
         }
-        persistence.write_folder(path, header, {**networks, **(tensors or {})})
+        persistence.write_folder(path, header, {**networks, **tensors})
 
-    def _load_record(self, header: dict[str, Any]) -> None:
-        """What :meth:`_save` writes for every estimator."""
-        self.history_, self.updates_, self.notes_ = header["history"], header["updates"], header["notes"]
-        self.n_iter_ = max(1, len(self.history_))
-        self.decision_, self.decision_scores_ = header["decision"], header["decision_scores"]
+    def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        """What the estimator itself has to keep: parts of the header, and tensors."""
+        raise NotImplementedError  # every estimator defines it
+
+    def _check_built(self, who: str) -> None:
+        """ConfigError for settings that the networks at hand were not made with, and for what could not be loaded."""
+        method = self._method()
+        if method.solver is not None:
+            if method.solver not in SOLVED:
+                raise ConfigError(f"What the solver {method.solver!r} fitted cannot be saved: it is not one of enstruct's.")
+            return  # it makes what it needs of the data
+        asked = self._built_with()
+        if changed := [name for name, value in asked.items() if self.built_with_.get(name) != value]:
+            raise ConfigError(
+                f"{who}: the networks were made with another {', '.join(changed)} than the estimator has now (set_params after "
+                "fit?): set it back, or fit anew."
+            )
+
+    def _built_with(self) -> dict[str, Any]:
+        """The settings that networks are made of."""
+        own = {} if self.encoder is not None else {name: getattr(self, name) for name in self._of_networks}
+        energy = EnergySpec(**self._method().energy) if self.energy_network is None else self.energy_network
+        return {**own, "energy_network": energy}
+
+    def _method(self) -> Method:
+        raise NotImplementedError
+
+    def _device(self) -> torch.device:
+        raise NotImplementedError
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=, inference=, negatives=,
-        hypergradient=; or another device=.
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=; or another device=.
 
         Raises ModelFileError, and ConfigError for a device that is not here.
         """
@@ -102,6 +129,7 @@ class SavedEstimator(BaseEstimator):
             raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model._device()
         weights = persistence.Weights(folder, header.get("weights"))
+        model.decision_, model.decision_scores_ = header["decision"], header["decision_scores"]
         try:
             model._restore(header, weights)
             if model.decision_ not in model.rules_:
@@ -110,6 +138,8 @@ class SavedEstimator(BaseEstimator):
             raise
         except DAMAGES as error:
             raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
+        model.history_, model.updates_, model.notes_ = header["history"], header["updates"], header["notes"]
+        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with()
         return model
 
     def _check_parameters(self) -> None:
@@ -120,9 +150,17 @@ class SavedEstimator(BaseEstimator):
         """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
         raise NotImplementedError  # every estimator knows what it has saved
 
-    def _load_networks(self, weights: persistence.Weights, build: Callable[[], tuple[nn.Module, nn.Module | None]]) -> None:
-        """Networks with the saved weights. ``build`` makes them; that is tried first where it takes no memory, so that sizes that
-        the weights do not have end in a ModelFileError."""
+    def _load_networks(
+        self, weights: persistence.Weights, build: Callable[[], tuple[nn.Module, nn.Module | None]]
+    ) -> dict[str, torch.Tensor]:
+        """Networks with the saved weights; returns all tensors of the folder.
+
+        ``build`` makes them; that is tried first where it takes no memory, so that sizes that the weights do not have end in a
+        ModelFileError.
+        """
+        method = self._method()
+        if method.solver is not None:
+            return self._load_solved(method, weights)
         if self.encoder is None and not isinstance(self.energy_network, nn.Module):
             for name in ("layers", "levels"):
                 if getattr(self, name, 0) > len(weights.shapes):
@@ -138,3 +176,17 @@ class SavedEstimator(BaseEstimator):
         if self.energy_ is not None:
             self.energy_.load_state_dict(persistence.under(tensors, "energy/"))
             self.energy_.to(self._device())
+        return tensors
+
+    def _load_solved(self, method: Method, weights: persistence.Weights) -> dict[str, torch.Tensor]:
+        """What a solver has fitted, which makes its own network of the saved arrays."""
+        if method.solver not in SOLVED:
+            raise ModelFileError(f"What the solver {method.solver!r} fitted cannot be loaded: it is not one of enstruct's.")
+        tensors = weights.read()
+        n_features = weights.shapes.get("columns", (self.n_features_in_,))[0]
+        with seeded(0), redirected():
+            solved = SOLVED[method.solver].restored(
+                persistence.under(tensors, "predictor/"), n_features, weights.shapes["varying"][0]
+            )
+        self.predictor_, self.energy_ = solved.to(self._device()), None
+        return tensors

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Self, cast
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from torch import nn
 
+from enstruct.data.images import Images
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
-from enstruct.decisions.masks import at_threshold, best_threshold, greedy
-from enstruct.decisions.monitors import MaskMonitor
+from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
+from enstruct.decisions.monitors import mask_monitor
 from enstruct.encoders import FCN, UNet
-from enstruct.energies.build import MASK_TERMS
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.image_format import ImageFormat, MaskFormat, as_images, as_masks
-from enstruct.estimators.mask_predictions import SHARES, MaskPredictions
+from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
+from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_images, resize
+from enstruct.estimators.image_rows import CORNERS, SHARES, Pictures, crops, image_rows, pictures
+from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
-from enstruct.estimators.parameters import MASKS, Table, check_parameters
+from enstruct.estimators.parameters import PIXELS, check_parameters
+from enstruct.estimators.persistence import Weights
+from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.saved_header import OfSegmenter
 from enstruct.estimators.sizes import bounded
-from enstruct.mask_methods import MASK_METHODS
-from enstruct.mask_metrics import MASK_METRICS
-from enstruct.methods import Method
-from enstruct.tag_metrics import ratio
+from enstruct.metrics import Counts, ratio
+from enstruct.metrics.masks import get_mask_metric
+from enstruct.tasks import MASKS
 from enstruct.training.batches import to_inputs
-from enstruct.training.settings import Settings
-
-CORNERS = (0.0, 1.0)
+from enstruct.validation import both_or_neither, one_of
 
 
-class EnergySegmenter(MaskPredictions):
+class EnergySegmenter(EnergyEstimator):
     """A convolutional network trained with a learned energy as its loss: a class for every pixel in one forward pass.
 
     Minimises, over the network F and an energy network E that learns beside it,
@@ -42,11 +49,12 @@ class EnergySegmenter(MaskPredictions):
     Parameters
     ----------
     method : str or Method, default="seal-regression-s"
-        A row of ``enstruct.mask_methods.MASK_METHODS``: "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s",
-        "seal-nce", "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+"; implicit bilevel training
-        "implicit-cd", "implicit-ssvm", "implicit-dvn".
+        A row of ``enstruct.methods.MASK_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
+        ``method__energy_weight``): "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
+        "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm",
+        "implicit-dvn".
     metric : str, default="iou"
-        What is watched and decided for: "iou" (mean over images), "pooled-iou", "accuracy"; see :mod:`enstruct.mask_metrics`.
+        What is watched and decided for: "iou" (mean over images), "pooled-iou", "accuracy"; see :mod:`enstruct.metrics.masks`.
     decision : str, default="auto"
         "greedy" (each pixel's most probable class), "threshold" (two classes: the best on validation images), or "auto": the
         better of them there.
@@ -70,20 +78,15 @@ class EnergySegmenter(MaskPredictions):
         attribute.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms ("local", "mask-conv", "potts"), units, whose features; or your own module (x, y) -> (batch, samples).
-    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
-inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
-        Columns of the method's row to change, as in :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them. The
-        supervised loss is averaged over pixels.
-    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, optimizer, batch_size
-        As there.
-    max_iter, n_iter_no_change, tol
-        ``max_iter`` epochs at most a stage, fewer once ``metric`` on validation images has not risen by ``tol`` for
-        ``n_iter_no_change`` epochs. "auto": 100 and 20, more on few images (at least 2000 and 400 updates;
-        of fewer than 24 less of both).
+    learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
+        As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 100 epochs a stage at most and patience 20, more on few
+        images (:class:`enstruct.tasks.Budget`). The supervised loss is averaged over pixels.
     validation_fraction : float, default=0.2
         Part of the images held out when ``fit`` gets no validation images.
     random_state, verbose, device, callbacks
         As usual.
+    warm_start : bool, default=False
+        ``fit`` goes on with the networks that are there, with their classes and the scaling of their first images.
 
     Attributes
     ----------
@@ -97,12 +100,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         As in :class:`~enstruct.EnergyMultiLabelClassifier`.
     """
 
-    _methods: ClassVar[dict[str, Method]] = MASK_METHODS
-    _parameters: ClassVar[Table] = MASKS
-    _most_epochs, _most_updates = 100, 2000
-    _patience_epochs, _patience_updates = 20, 400
-    _full_size = 24
-
+    @refuse_renamed
     def __init__(
         self,
         method: Any = "seal-regression-s",
@@ -120,85 +118,108 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         dropout: float = 0.0,
         encoder: Any = None,
         energy_network: Any = None,
-        energy_weight: float | None = None,
-        supervised_weight: float | None = None,
-        supervised: str | None = None,
-        warmup: int | None = None,
-        entropy_weight: float | None = None,
-        anchor_weight: float | None = None,
-        negatives: Any = None,
-        n_samples: int | None = None,
-        cost: str | None = None,
-        inference: Any = None,
-        hypergradient: Any = None,
-        sample_gradient: str | None = None,
-        energy_steps: int | None = None,
-        predictor_steps: int | None = None,
-        repeats: int | None = None,
-        first: str | None = None,
         learning_rate: float = 2e-3,
-        energy_learning_rate: float | None = None,
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
-        energy_clip: float | None = 10.0,
         batch_size: int = 16,
         optimizer: str = "adamw",
-        max_iter: int | str = "auto",
+        max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         validation_fraction: float = 0.2,
         random_state: Any = None,
+        warm_start: bool = False,
         verbose: int = 0,
         device: str = "cpu",
         callbacks: Any = None,
     ) -> None:
         self._store(locals())
 
-    @restore_on_failure
-    def fit(self, images: Any, masks: Any, images_val: Any = None, masks_val: Any = None) -> EnergySegmenter:
-        """Train on images and their masks: arrays (images, height, width[, channels]) and (images, height, width), or lists.
+    _task = MASKS
+    _parameters = PIXELS
+    _header = OfSegmenter
+    _of_networks = ("network", "width", "levels", "dropout")
 
-        ``images_val, masks_val`` serve early stopping and the decision; without them a part of the images is held out.
-        Validation images must be of one size as well. Raises DataError for unusable images or masks, ConfigError for unknown
-        settings, DivergenceError.
+    images_: ImageFormat
+    masks_: MaskFormat
+    threshold_: float | None
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, PIXELS)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True  # images, and a mask for each
+        tags.target_tags.required, tags.target_tags.single_output, tags.target_tags.multi_output = True, False, True
+        return tags
+
+    # -- fitting ----------------------------------------------------------------------------------
+
+    @restore_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Train on images X and masks y: arrays (images, height, width[, channels]) and (images, height, width), or lists.
+
+        ``X_val, y_val`` serve early stopping and the decision; without them a part of the images is held out.
+        Validation images must be of one size as well. ``sample_weight``: of the images. Raises DataError for unusable images or
+        masks, ConfigError for unknown settings, DivergenceError.
         """
-        self._check_choices()
-        if (images_val is None) != (masks_val is None):
-            raise ConfigError("Pass both images_val and masks_val, or neither.")
-        grids = as_images(images)
-        given = as_masks(masks, grids)
+        self._check_parameters()
+        validates = both_or_neither(X_val=X_val, y_val=y_val)
+        train = pictures(X, y, sample_weight)
         if self.size is not None:
-            self._check_maps(len(grids), *self.size)
-        seed = self._seed()
-        if images_val is None:
-            train, held = holdout_places(len(grids), self.validation_fraction, seed, "images")
-            kept = [grids[i] for i in held], [given[i] for i in held]
-            grids, given = [grids[i] for i in train], [given[i] for i in train]
+            self._check_maps(len(train.images), *self.size)
+        start, goes_on = seed_of(self.random_state), self._goes_on()
+        if validates:
+            held_out = pictures(X_val, y_val)
         else:
-            validation = as_images(images_val)
-            kept = validation, as_masks(masks_val, validation)
-        self.images_ = ImageFormat.fit(grids, None if self.size is None else (int(self.size[0]), int(self.size[1])))
-        self.masks_ = MaskFormat.fit([*given, *kept[1]], self.classes, self.ignore, self.binarise)
-        self.classes_ = np.array(self.masks_.classes)
-        self.masks_.check_training(given)
-        if self.ignore is not None and all((mask == self.ignore).all() for mask in kept[1]):
+            kept, out = holdout_places(len(train.images), self.validation_fraction, start, "images")
+            train, held_out = train.take(kept), train.take(out)
+        if not goes_on:
+            self._learn_formats(train, [*train.masks, *held_out.masks], self.classes)
+        self.masks_.check_training(train.masks)
+        if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
             raise ConfigError(f"decision='threshold' needs two classes; there are {len(self.classes_)}.")
-        self._n_images = len(grids)
-        rows = self._rows_of(grids, given, None)
-        watched = self._rows_of(*kept, SHARES)
-        if self.crop is not None and max(watched.X.grids.shape[1:3]) <= 2 * self.crop:
-            watched = self._rows_of(*kept, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
-        self._train(rows, watched, MaskMonitor(self.metric), None, seed)
-        self._choose_decision(self._rows_of(*kept, SHARES))
+        rows, validation = self._rows(train, None), self._rows(held_out, SHARES)
+        watched = validation
+        if self.crop is not None and max(validation.X.grids.shape[1:3]) <= 2 * self.crop:
+            watched = self._rows(held_out, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
+        self.__dict__.pop("partial_game_", None)
+        monitor, first = mask_monitor(self.metric), len(self._method().stages) - 1 if goes_on else 0
+        self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh=not goes_on))
+        self._choose_decision(validation)
         return self
 
-    def _settings(self, n_rows: int) -> Settings:
-        return super()._settings(self._n_images)  # an epoch takes each image once, however many crops it has
+    @available_if(has_passes)
+    @restore_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over these images, by the method's first stage.
 
-    def _check_choices(self) -> None:
-        check_parameters(self, MASKS)
+        A new segmenter's first call fixes the classes (``classes``, or the parameter, names those that it does not show) and the
+        scaling, and decides greedily; later ones go on with them, as on a fitted or loaded segmenter.
+        """
+        new = not hasattr(self, "predictor_")
+        self._check_parameters()
+        PIXELS["classes"]("classes", classes)
+        batch = pictures(X, y, sample_weight)
+        if new:
+            self._learn_formats(batch, batch.masks, self.classes if classes is None else classes)
+            self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
+        rows = self._rows(batch, None)
+        start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
+        self._train_one_pass(Training(rows, None, mask_monitor(self.metric), start, lambda: self._build_for(rows)), new)
+        return self
+
+    def _learn_formats(self, train: Pictures, masks: Sequence[Grid], classes: Any) -> None:
+        size = None if self.size is None else (int(self.size[0]), int(self.size[1]))
+        self.images_ = ImageFormat.fit(train.images, size)
+        self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
+        self.classes_, self.built_with_ = np.array(self.masks_.classes), self._built_with()
+
+    def _rows(self, given: Pictures, shares: tuple[float, ...] | None) -> Rows:
+        """Whole images, or with ``crop`` their crops at these shares of the room; ``None``: every crop there is."""
+        return image_rows(given, self.images_, self.masks_, self.crop, shares)
 
     def _check_maps(self, n_images: int, height: int, width: int) -> None:
         """ConfigError where those of a batch would fill the memory."""
@@ -206,33 +227,135 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         channels = 1 if self.encoder is not None else self.width
         self._check_batch(n_images, height * width, channels, n_classes, "size=, crop=, width=")
 
-    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
-        self._check_maps(len(train), *train.X.size)
-        predictor, energy = self._blank_networks(method)
+    def _build_for(self, rows: Rows) -> Pair:
+        """Networks for these rows: their sizes and an own encoder checked."""
+        self._check_maps(len(rows), *rows.X.size)
+        predictor, energy = self._build()
         if self.encoder is not None:
-            x = to_inputs(train.take(np.arange(1)).X).x
+            x = to_inputs(rows.take(np.arange(1)).X).x
             check_places(cast(nn.Module, predictor.encoder), x, tuple(x.shape[:-1]), f"pixels as {tuple(x.shape)} of {x.dtype}")
         return predictor, energy
 
-    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
-        return place_networks(method, self._fresh_encoder, len(self.masks_.classes), self.energy_network, MASK_TERMS)
-
-    def _fresh_encoder(self) -> nn.Module:
+    def _build(self) -> Pair:
+        """(predictor, energy or None), newly initialised."""
         channels = self.images_.channels
-        if self.encoder is None:
-            return bounded(lambda: self._network(channels), "width= or levels=")
-        return own_encoder(self.encoder, channels, sized=True)
 
-    def _network(self, channels: int) -> nn.Module:
-        if self.network == "fcn":
-            return FCN(channels, self.width, self.width, dropout=self.dropout)
-        return UNet(channels, self.width, self.levels, dropout=self.dropout)
+        def network() -> nn.Module:
+            if self.network == "fcn":
+                return FCN(channels, self.width, self.width, dropout=self.dropout)
+            return UNet(channels, self.width, self.levels, dropout=self.dropout)
+
+        def fresh() -> nn.Module:
+            if self.encoder is None:
+                return bounded(network, "width= or levels=")
+            return own_encoder(self.encoder, channels, sized=True)
+
+        return place_networks(self._method(), fresh, len(self.masks_.classes), self.energy_network, MASKS.terms)
 
     def _choose_decision(self, validation: Rows) -> None:
-        p, truth, n_classes = self._answers(validation.X), validation.Y.classes(), len(self.masks_.classes)
-        metric = MASK_METRICS[self.metric]
+        p, truth, n_classes = self._networks().answer(validation.X), validation.Y.classes(), len(self.masks_.classes)
+        metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
-        found = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
-        self.decision_scores_ = {rule: ratio(metric(truth, numbers, n_classes)) for rule, numbers in found.items()}
+        masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
+        self.decision_scores_ = {rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()}
         best = max(self.decision_scores_, key=self.decision_scores_.__getitem__)
         self.decision_ = best if self.decision == "auto" else self.decision
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any, *, refine: int | None = None) -> Any:
+        """(images, height, width, classes), the classes as in ``classes_``; a list where the images differ in size.
+
+        ``refine`` first moves the network's answer by so many steps of inference on the learned energy. ConfigError where
+        there is none.
+        """
+        return _stacked(self._by_image(X, refine))
+
+    def predict(self, X: Any, *, decision: str | None = None, refine: int | None = None) -> Any:
+        """Masks (images, height, width) in the values of training; a list where the images differ in size.
+
+        ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``: see :meth:`predict_proba`.
+        """
+        self._networks()  # first, as it asks whether the segmenter is fitted
+        rule = self.decision_ if decision is None else decision
+        one_of("decision rule", MASK_RULES)("decision", rule)
+        return _stacked([self.masks_.decode(self._decided(p[None], rule)[0]) for p in self._by_image(X, refine)])
+
+    def _decided(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
+        if rule == "greedy":
+            return greedy(p)
+        if self.threshold_ is None:
+            raise ConfigError("decision='threshold' needs two classes.")
+        return at_threshold(p, self.threshold_)
+
+    @property
+    def rules_(self) -> tuple[str, ...]:
+        """The decisions that apply to this segmenter."""
+        return MASK_RULES if self.threshold_ is not None else ("greedy",)
+
+    def _by_image(self, X: Any, refine: int | None = None) -> list[NDArray[np.float32]]:
+        """Probabilities (height, width, classes) of each, images of one size together."""
+        networks, images = self._networks(), as_images(X)
+        p: list[Any] = [None] * len(images)
+        groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for i, image in enumerate(images):
+            groups[image.shape[:2] if self.images_.size is None else self.images_.size].append(i)
+        for members in groups.values():
+            inputs = Images.whole(self.images_.encode([images[i] for i in members]))
+            if self.crop is not None:
+                inputs = inputs.cropped(*crops(inputs.size, self.crop, SHARES))
+            for i, answer in zip(members, networks.answer(inputs, refine), strict=True):
+                p[i] = resize(answer, images[i].shape[:2])
+        return p
+
+    def _inference_inputs(self, X: Any) -> Images:
+        self._networks()
+        return Images.whole(self.images_.encode(as_images(X)))
+
+    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """(images,) E(x, y) of given masks; lower is better. With ``crop``, its mean over the image's crops.
+
+        ConfigError if there is no energy, DataError for values that are no classes.
+        """
+        networks = self._networks()
+        networks.needed_energy()
+        given = pictures(X, y)
+        singles = (self._rows(given.take([i]), SHARES) for i in range(len(given.images)))  # one by one: sizes may differ
+        return np.array([float(networks.energies(rows).mean()) for rows in singles])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """``metric`` of :meth:`predict` at the masks' own size; ignored pixels do not count."""
+        self._networks()
+        given, metric, n_classes = pictures(X, y), get_mask_metric(self.metric), len(self.masks_.classes)
+        weight = None if sample_weight is None else row_weights(sample_weight, given.images)
+        decided = (self._decided(p[None], self.decision_) for p in self._by_image(given.images))
+        pairs = zip(given.masks, decided, strict=True)
+        counts = [metric.counts(self.masks_.encode([mask]), numbers, n_classes=n_classes) for mask, numbers in pairs]
+        return ratio(Counts.joined(counts), weight)
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        images, masks = self.images_, self.masks_
+        record = {
+            "images": {"mean": images.mean, "std": images.std, "size": images.size, "most": images.most},
+            "masks": {"classes": masks.classes, "ignore": masks.ignore, "binarise": masks.binarise},
+            "threshold": self.threshold_,
+        }
+        return record, {}
+
+    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
+        images, masks = header["images"], header["masks"]
+        mean, std = (np.array(images[name], dtype=np.float32) for name in ("mean", "std"))
+        if len(mean) != len(std):
+            raise ValueError(f"{len(mean)} means and {len(std)} deviations of channels")
+        self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]), images["most"])
+        self.masks_ = MaskFormat(tuple(masks["classes"]), masks["ignore"], masks["binarise"])
+        if len(set(self.masks_.classes) - {self.masks_.ignore}) < len(self.masks_.classes):
+            raise ValueError("its classes are not different values")
+        self.classes_, self.threshold_ = np.array(self.masks_.classes), header["threshold"]
+        self._load_networks(weights, self._build)
+
+
+def _stacked(grids: list[NDArray[Any]]) -> Any:
+    return np.stack(grids) if len({grid.shape for grid in grids}) == 1 else grids

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences, offsets_of
-from enstruct.data.tag_schemes import AS_BIOES, SCHEMES, Scheme, convert, find_scheme, find_spans, spells_span, tags_of_scheme
+from enstruct.data.tag_schemes import (
+    AS_BIOES,
+    SCHEMES,
+    Scheme,
+    Span,
+    convert,
+    find_scheme,
+    find_spans,
+    spells_span,
+    tags_of_scheme,
+)
 from enstruct.errors import ConfigError, DataError, shown, unknown_name
 
 log = logging.getLogger("enstruct")
@@ -29,7 +39,7 @@ class TagFormat:
     @classmethod
     def fit(cls, tags: Tags, scheme: str | None = "auto", classes: Sequence[str] | None = None) -> TagFormat:
         """``scheme``: "auto" looks at the tags, None takes them as they are; ``classes``: further tags. ConfigError."""
-        rows = [[tag for tag in row if tag is not None] for row in tags]
+        rows = without_holes(tags)
         further = [] if classes is None else list(classes)
         known = {tag for row in rows for tag in row} | {*further}
         if not known:
@@ -115,7 +125,7 @@ class TagFormat:
 
     def as_given(self, tags: Tags) -> list[list[str]]:
         """The tags of each sentence without holes, in the user's scheme whatever scheme they are in; plain ones as they are."""
-        rows = [[tag for tag in row if tag is not None] for row in tags]
+        rows = without_holes(tags)
         if self.given is None:
             return rows
         return [convert(row, self.given) if all(tag == "O" or spells_span(tag) for tag in row) else row for row in rows]
@@ -127,7 +137,7 @@ class TagFormat:
 
     def names(self, tags: TagSequences) -> list[list[str]]:
         """As :meth:`decode`, without the holes."""
-        return [[tag for tag in row if tag is not None] for row in self.decode(tags)]
+        return without_holes(self.decode(tags))
 
     def decode(self, tags: TagSequences) -> list[list[Any]]:
         """Numbers to the user's tags; holes come back as None."""
@@ -137,3 +147,15 @@ class TagFormat:
             written = iter(names if self.given is None else convert(names, self.given))
             out.append([None if k < 0 else next(written) for k in row])
         return out
+
+
+def spans_around_holes(tags: Sequence[str | None]) -> list[Span]:
+    """Spans of the tags that are there, in the places of all tokens."""
+    places = [i for i, tag in enumerate(tags) if tag is not None]
+    spans = find_spans([tag for tag in tags if tag is not None])
+    return [Span(span.type, places[span.start], places[span.end - 1] + 1) for span in spans]
+
+
+def without_holes(tags: Tags) -> list[list[str]]:
+    """The tags of each sentence that are there."""
+    return [[tag for tag in row if tag is not None] for row in tags]

@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, cast
+from collections.abc import Sequence
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.utils.metaestimators import available_if
 from torch import nn
 
-from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.rows import Rows
-from enstruct.data.sentences import TagSequences
+from enstruct.data.sentences import Sentences, split
 from enstruct.data.splits import holdout_places
-from enstruct.data.tag_schemes import find_spans
-from enstruct.decisions.monitors import RewardMonitor, TagMonitor
+from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
+from enstruct.decisions.monitors import tag_monitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
-from enstruct.energies.build import TAG_TERMS
 from enstruct.energies.tag_lm import TagLanguageEnergy
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
+from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
-from enstruct.estimators.parameters import LIGHT, TAGS, Table, check_parameters
+from enstruct.estimators.parameters import TAG_SEQUENCES, WEAK_SUPERVISION, check_parameters
+from enstruct.estimators.persistence import Weights
+from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.saved_header import OfTagger
 from enstruct.estimators.sizes import bounded
-from enstruct.estimators.tag_format import TagFormat
-from enstruct.estimators.tag_predictions import TagPredictions
-from enstruct.estimators.token_format import Token, TokenFormat, check_pairs, check_tokens
-from enstruct.estimators.weak_data import WeakData
+from enstruct.estimators.tag_answers import TagAnswers
+from enstruct.estimators.tag_format import TagFormat, spans_around_holes, without_holes
+from enstruct.estimators.tagged_rows import Sentence, Tagged, tagged, tagged_rows
+from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tokens
+from enstruct.estimators.token_tables import cluster_table, vector_table
+from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
-from enstruct.methods import PREDICTOR_ALONE, Method, Stage
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import get_tag_metric, ratio
+from enstruct.methods import PREDICTOR_ALONE
+from enstruct.metrics.tags import get_tag_metric
+from enstruct.tasks import TAGS
 from enstruct.training.batches import to_inputs
-from enstruct.training.loop import Monitor
+from enstruct.validation import both_or_neither
 from enstruct.weak_supervision.expectations import Expectation
 from enstruct.weak_supervision.rewards import Reward
 
 log = logging.getLogger("enstruct")
-Sentence = Sequence[Token]
+Holes = Sequence[Sequence[bool]]
+TABLE = "predictor/encoder.embedding.pretrained"
 
 
-class EnergySequenceTagger(TagPredictions):
+class EnergySequenceTagger(EnergyEstimator):
     """A feed-forward tagger (BiLSTM, one softmax a token) trained with a learned energy as its loss.
 
     Minimises, over the tagger F and an energy network E that learns beside it,
@@ -55,10 +63,11 @@ class EnergySequenceTagger(TagPredictions):
     Parameters
     ----------
     method : str or Method, default="seal-nce"
-        A row of ``enstruct.tag_methods.TAG_METHODS``: "cross-entropy", "crf", "seal-margin", "seal-regression",
-        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e",
-        "dvn", "nce"; inference networks "infnet", "infnet+"; implicit bilevel training "implicit-cd", "implicit-ssvm",
-        "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen"; "cross-entropy-longer", the games' control.
+        A row of ``enstruct.methods.TAG_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
+        ``method__energy_weight``): "cross-entropy", "crf", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
+        "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e", "dvn", "nce"; "infnet",
+        "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen"; and
+        "cross-entropy-longer", the games' control.
     metric : str, default="auto"
         What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
     decision : str, default="auto"
@@ -84,12 +93,9 @@ class EnergySequenceTagger(TagPredictions):
     initial : EnergySequenceTagger, default=None
         A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped. It
         does not survive scikit-learn's ``clone``.
-    energy_weight, supervised_weight, supervised, warmup, entropy_weight, anchor_weight, negatives, n_samples, cost, \
-inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeats, first
-        Columns of the method's row to change, as for :class:`~enstruct.EnergyMultiLabelClassifier`; None keeps them.
-    learning_rate, energy_learning_rate, weight_decay, clip, energy_clip, batch_size, optimizer, max_iter, n_iter_no_change, tol
-        As there; "auto" is 40 epochs a stage at most and patience 5 (more on small data, at least 5000 and 500 updates; of
-        fewer than 90 sentences less of both).
+    learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
+        As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 40 epochs a stage at most and patience 5, more on small
+        data (:class:`enstruct.tasks.Budget`).
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks
@@ -105,12 +111,7 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         As for the multi-label estimator.
     """
 
-    _methods: ClassVar[dict[str, Method]] = TAG_METHODS
-    _parameters: ClassVar[Table] = TAGS
-    _most_epochs = 40
-    _patience_epochs = 5
-    _full_size = 90
-
+    @refuse_renamed
     def __init__(
         self,
         method: Any = "seal-nce",
@@ -129,30 +130,12 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         encoder: Any = None,
         energy_network: Any = None,
         initial: Any = None,
-        energy_weight: float | None = None,
-        supervised_weight: float | None = None,
-        supervised: str | None = None,
-        warmup: int | None = None,
-        entropy_weight: float | None = None,
-        anchor_weight: float | None = None,
-        negatives: Any = None,
-        n_samples: int | None = None,
-        cost: str | None = None,
-        inference: Any = None,
-        hypergradient: Any = None,
-        sample_gradient: str | None = None,
-        energy_steps: int | None = None,
-        predictor_steps: int | None = None,
-        repeats: int | None = None,
-        first: str | None = None,
         learning_rate: float = 2e-3,
-        energy_learning_rate: float | None = None,
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
-        energy_clip: float | None = None,
         batch_size: int = 32,
         optimizer: str = "adamw",
-        max_iter: int | str = "auto",
+        max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
         validation_fraction: float = 0.1,
@@ -164,22 +147,49 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
     ) -> None:
         self._store(locals())
 
+    _task = TAGS
+    _parameters = TAG_SEQUENCES
+    _header = OfTagger
+    _of_networks = ("hidden", "layers", "dropout", "characters")
+    _not_saved = ("callbacks", "embeddings", "clusters", "initial")  # tables live on in the weights and the vocabulary
+
+    tokens_: TokenFormat
+    tags_: TagFormat
+    metric_: str
+    _pretrained: torch.Tensor | None
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, TAG_SEQUENCES)
+        if self.decision == "map" and not isinstance(self._method().inference, Chain):
+            raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
+        if self.initial is not None and self.warm_start:
+            raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True  # lists of words, and of tags
+        tags.target_tags.required, tags.target_tags.single_output, tags.target_tags.multi_output = True, False, True
+        return tags
+
+    # -- fitting ----------------------------------------------------------------------------------
+
     @restore_on_failure
     def fit(
         self,
-        sentences: Sequence[Sentence],
-        tags: Sequence[Sequence[str | None]],
-        sentences_val: Sequence[Sentence] | None = None,
-        tags_val: Sequence[Sequence[str | None]] | None = None,
+        X: Sequence[Sentence],
+        y: Sequence[Sequence[str | None]],
+        sample_weight: Any = None,
+        X_val: Sequence[Sentence] | None = None,
+        y_val: Sequence[Sequence[str | None]] | None = None,
         *,
         unlabelled: Sequence[Sentence] | None = None,
         reward: Reward | None = None,
         expectations: Sequence[Expectation] | None = None,
-    ) -> EnergySequenceTagger:
-        """Train on sentences, lists of words or of tuples (word, further columns ...), and a tag for each token.
+    ) -> Self:
+        """Train on sentences X, lists of words or of tuples (word, further columns ...), and a tag for each token.
 
         A tag of None is a hole: the token is read but neither trained on nor predicted. Sentences without a tag are left out.
-        Without validation sentences a part is held out.
+        Without ``X_val, y_val`` a part is held out. ``sample_weight``: of the sentences.
 
         unlabelled : sentences without tags. Methods with an energy learn from them by ``reward``
             (:class:`~enstruct.weak_supervision.Reward`), "ge" by ``expectations``
@@ -188,71 +198,76 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
 
         Raises DataError, ConfigError, DivergenceError.
         """
-        self._check_choices()
+        self._check_parameters()
         for name, value in {"unlabelled": unlabelled, "reward": reward, "expectations": expectations}.items():
-            LIGHT[name](name, value)
+            WEAK_SUPERVISION[name](name, value)
         check_tokens(unlabelled or [])
-        if (sentences_val is None) != (tags_val is None):
-            raise ConfigError("Pass both sentences_val and tags_val, or neither.")
-        check_pairs(sentences, tags)
-        if not any(len(row) for row in tags):
+        validates = both_or_neither(X_val=X_val, y_val=y_val)
+        pairs, held_out = tagged(X, y, sample_weight), tagged(X_val, y_val) if validates else []
+        if not any(len(row) for row in y):
             raise DataError("There is nothing to train on: no sentence has a token.")
-        if tags_val is not None and sentences_val is not None:
-            check_pairs(sentences_val, tags_val)
-        seed = self._seed()
-        self._warm = bool(self.warm_start) and hasattr(self, "predictor_")
-        pairs = [(s, t) for s, t in zip(sentences, tags, strict=True) if any(tag is not None for tag in t)]
-        light = WeakData(unlabelled or [], reward, tuple(expectations or ()))
-        if not pairs and not light:
+        weak = WeakData(unlabelled or [], reward, tuple(expectations or ()))
+        if not pairs and not weak:
             raise DataError("There is nothing to train on: no sentence has a tag.")
-        if light and sentences_val is None:
-            held: list[Any] = []
-        elif tags_val is None or sentences_val is None:
-            kept, out = holdout_places(len(pairs), self.validation_fraction, seed, "sentences")
-            pairs, held = [pairs[i] for i in kept], [pairs[i] for i in out]
-        else:
-            held = [(s, t) for s, t in zip(sentences_val, tags_val, strict=True) if any(tag is not None for tag in t)]
-        self._fit_formats(pairs, [*pairs, *held], light.unlabelled)
-        if held and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in tags]) for _, tags in held):
+        start = seed_of(self.random_state)
+        if not validates and not weak:
+            train, out = holdout_places(len(pairs), self.validation_fraction, start, "sentences")
+            pairs, held_out = [pairs[i] for i in train], [pairs[i] for i in out]
+        if not self._goes_on():
+            self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
+        self._choose_metric()
+        if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
-            held = []
-        light.check(self._method(), pairs, self.tags_.given is not None)
-        train, validation = self._rows(pairs), self._rows(held) if held else None
-        monitor: Monitor = TagMonitor(self.metric_, self.tags_.names)
-        if light:
-            train, watched = light.rows(self._method(), train, pairs, self.tokens_, self.tags_)
-            if validation is None and watched is not None:
-                validation, monitor = watched, RewardMonitor(self.tags_.names)
-        self.classes_ = np.array(self.tags_.tags)
-        self._train(train, validation, monitor, None, seed)
-        self._choose_decision(self._rows(held) if held else None)
+            held_out = []
+        weak.check(self._method(), pairs, self.tags_.given is not None)
+        rows, validation = tagged_rows(pairs, self.tokens_, self.tags_), tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
+        monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
+        if weak:
+            rows, judged = weak.rows(self._method(), rows, pairs, self.tokens_, self.tags_)
+            if validation is None and judged is not None:
+                watched, monitor = judged, reward_monitor(self.tags_.names)
+        first, refresh = self._first_stage(), not self._goes_on()  # a warm start has its energy already
+        self.__dict__.pop("partial_game_", None)
+        self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh))
+        self._choose_decision(validation)
         return self
 
-    def _check_choices(self) -> None:
-        check_parameters(self, TAGS)
-        if self.decision == "map" and not isinstance(self._method().inference, Chain):
-            raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
-        if self.initial is not None and self.warm_start:
-            raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
+    @available_if(has_passes)
+    @restore_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over these sentences, by the method's first stage.
 
-    def _fit_formats(self, train: list[Any], every: list[Any], unlabelled: Sequence[Sentence]) -> None:
+        A new tagger's first call fixes the words and the tags (``classes``, or the parameter, names those that it does not show)
+        and decides greedily; later ones go on with them, as on a fitted or loaded tagger: new words stay unknown.
+        """
+        new = not hasattr(self, "predictor_")
+        self._check_parameters()
+        TAG_SEQUENCES["classes"]("classes", classes)
+        pairs = tagged(X, y, sample_weight)
+        if not pairs:
+            raise DataError("There is nothing to train on: no sentence has a tag.")
+        if new:
+            self._learn_formats(pairs, pairs, (), classes)
+            self._choose_metric()
+            self.history_ = []
+            self._choose_decision(None)
+        rows, monitor = tagged_rows(pairs, self.tokens_, self.tags_), tag_monitor(self.metric_, self.tags_.names)
+        start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
+        self._train_one_pass(Training(rows, None, monitor, start, lambda: self._build_for(rows)), new)
+        return self
+
+    def _learn_formats(self, pairs: list[Tagged], every: list[Tagged], unlabelled: Any, classes: Any = None) -> None:
         """Numbers for words and tags; validation tags are tags too, validation words are not known."""
         if self.initial is not None:
-            self.tokens_, self.tags_ = self.initial.tokens_, self.initial.tags_
-            self._pretrained = self.initial._pretrained
-        elif not self._warm:
+            self.tokens_, self.tags_, self._pretrained = self.initial.tokens_, self.initial.tags_, self.initial._pretrained
+        else:
             self._check_tables()
-            vectors = _vectors(self.embeddings)
-            table = {} if vectors is None else {word: i for i, word in reversed(list(enumerate(vectors.words, 1)))}
-            self.tokens_ = TokenFormat(table, _clusters(self.clusters)).fit([*(sentence for sentence, _ in train), *unlabelled])
-            self.tags_ = TagFormat.fit([tags for _, tags in every], self.scheme, self.classes)
-            self._pretrained = None if vectors is None else _table(vectors)
-        spans = self.tags_.given is not None
-        if self.metric == "span-f1" and not spans:
-            raise ConfigError(
-                "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
-            )
-        self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
+            words, self._pretrained = vector_table(self.embeddings)
+            sentences = [*(pair.tokens for pair in pairs), *unlabelled]
+            self.tokens_ = TokenFormat(words, cluster_table(self.clusters)).fit(sentences)
+            known = self.classes if classes is None else classes
+            self.tags_ = TagFormat.fit([pair.tags for pair in every], self.scheme, known)
+        self.classes_, self.built_with_ = np.array(self.tags_.tags), self._built_with()
 
     def _check_tables(self) -> None:
         """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
@@ -263,57 +278,55 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
                     "warm_start=True to go on, or clone() it to do without."
                 )
 
-    def _rows(self, pairs: list[Any]) -> Rows:
-        tags = self.tags_.encode([tags for _, tags in pairs])
-        holes = [(row < 0).tolist() for row in tags.split()]
-        return Rows(self.tokens_.encode([sentence for sentence, _ in pairs], holes), tags)
+    def _choose_metric(self) -> None:
+        spans = self.tags_.given is not None
+        if self.metric == "span-f1" and not spans:
+            raise ConfigError(
+                "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
+            )
+        self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
 
-    def _new_networks(self, method: Method, train: Rows) -> tuple[nn.Module, nn.Module | None]:
-        longest = int(np.diff(train.X.offsets).max())
-        self._check_batch(
-            len(train), longest, 0 if self.encoder is not None else 2 * self.hidden, len(self.tags_.tags), "hidden="
-        )
-        predictor, energy = self._blank_networks(method)
+    def _build_for(self, rows: Rows) -> Pair:
+        """Networks for these rows: their sizes and an own encoder checked, begun from ``initial`` if there is one."""
+        longest, width = int(np.diff(rows.X.offsets).max()), 0 if self.encoder is not None else 2 * self.hidden
+        self._check_batch(len(rows), longest, width, len(self.tags_.tags), "hidden=")
+        predictor, energy = self._build()
         if self.encoder is not None:
-            x = to_inputs(train.take(np.arange(min(2, len(train)))).X).x
+            x = to_inputs(rows.take(np.arange(min(2, len(rows)))).X).x
             check_places(cast(nn.Module, predictor.encoder), x, tuple(x.columns.shape[:2]), "tokens as a TokenBatch")
         if self.initial is not None:
             try:
                 predictor.load_state_dict(self.initial.predictor_.state_dict())
             except RuntimeError as error:
                 raise ConfigError(f"initial= has another network than this tagger asks for ({error}).") from error
-        if energy is not None:
-            for term in energy.modules():
-                if isinstance(term, TagLanguageEnergy):
-                    losses = term.model.pretrain(tag_tensors(train.Y))
-                    log.info("tag language model: loss %.3f after the first epoch, %.3f after the last", losses[0], losses[-1])
+        for term in () if energy is None else energy.modules():
+            if isinstance(term, TagLanguageEnergy):
+                losses = term.model.pretrain([torch.from_numpy(row[row >= 0]) for row in rows.Y.split()])
+                log.info("tag language model: loss %.3f after the first epoch, %.3f after the last", losses[0], losses[-1])
         return predictor, energy
 
-    def _blank_networks(self, method: Method) -> tuple[nn.Module, nn.Module | None]:
-        def fresh() -> nn.Module:
-            if self.encoder is None:
-                smaller = "hidden=, layers=, embedding_dim= or characters="
-                return bounded(lambda: BiLSTM(self._embedding(), self.hidden, self.layers, self.dropout), smaller)
-            return own_encoder(self.encoder, self.tokens_, sized=True)
-
-        return place_networks(method, fresh, len(self.tags_.tags), self.energy_network, TAG_TERMS)
-
-    def _embedding(self) -> TokenEmbedding:
+    def _build(self) -> Pair:
+        """(predictor, energy or None), newly initialised."""
         tokens, table = self.tokens_, self._pretrained
-        width = self.embedding_dim if table is None else table.shape[1]
-        n_characters = len(tokens.characters) + 2
-        return TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
 
-    def _before_stage(self, stage: Stage) -> None:
-        if not self._warm:  # a warm start has its energy already
-            super()._before_stage(stage)
+        def embedding() -> TokenEmbedding:
+            width, n_characters = self.embedding_dim if table is None else table.shape[1], len(tokens.characters) + 2
+            return TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
 
-    def _first_stage(self, method: Method) -> int:
-        if self._warm:
+        def fresh() -> nn.Module:
+            if self.encoder is not None:
+                return own_encoder(self.encoder, tokens, sized=True)
+            smaller = "hidden=, layers=, embedding_dim= or characters="
+            return bounded(lambda: BiLSTM(embedding(), self.hidden, self.layers, self.dropout), smaller)
+
+        return place_networks(self._method(), fresh, len(self.tags_.tags), self.energy_network, TAGS.terms)
+
+    def _first_stage(self) -> int:
+        """Where training begins."""
+        method = self._method()
+        if self._goes_on():
             return len(method.stages) - 1
-        if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0]:
-            return 0
-        if method.predictor_loss.expectation_weight:
+        if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0] or method.predictor_loss.expectation_weight:
             return 0
         if len(method.stages) == 1:
             raise ConfigError(f"Method {method.name!r} has the one stage that initial= stands for: nothing would be trained.")
@@ -323,33 +336,85 @@ inference, hypergradient, sample_gradient, energy_steps, predictor_steps, repeat
         if validation is None:
             self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
             return
-        rules = self.rules_
-        truth, metric = self.tags_.names(validation.Y), get_tag_metric(self.metric_)
-        found = {rule: self.tags_.names(self._decided(validation.X, rule)) for rule in rules}
-        self.decision_scores_ = {rule: ratio(metric(truth, tags)) for rule, tags in found.items()}
-        self.decision_ = max(rules, key=self.decision_scores_.__getitem__) if self.decision == "auto" else self.decision
+        truth, score, answers = self.tags_.names(validation.Y), get_tag_metric(self.metric_), self._answers()
+        predicted = {rule: self.tags_.names(answers.decided(validation.X, rule)) for rule in answers.rules}
+        self.decision_scores_ = {rule: score(truth, tags) for rule, tags in predicted.items()}
+        best = max(answers.rules, key=self.decision_scores_.__getitem__)
+        self.decision_ = best if self.decision == "auto" else self.decision
 
+    # -- answers ----------------------------------------------------------------------------------
 
-def tag_tensors(tags: TagSequences) -> list[torch.Tensor]:
-    """The tag numbers of each sentence, holes closed up."""
-    return [torch.from_numpy(row[row >= 0]) for row in tags.split()]
+    def _inference_inputs(self, X: Sequence[Sentence], holes: Holes | None = None) -> Sentences:
+        self._networks()  # first, as it asks whether the tagger is fitted
+        return self.tokens_.encode(X, holes)
 
+    def _answers(self) -> TagAnswers:
+        return TagAnswers(self._networks(), self.tags_)
 
-def _vectors(given: Any) -> WordVectors | None:
-    return read_vectors(given) if isinstance(given, (str, Path)) else given
+    def predict_proba(self, X: Sequence[Sentence], *, refine: int | None = None) -> list[NDArray[np.float64]]:
+        """For each sentence (tokens, tags), the tags as in ``classes_``. ``refine``: see :meth:`predict`."""
+        inputs = self._inference_inputs(X)
+        return split(self._answers().probabilities(inputs, refine), inputs.offsets)
 
+    def decision_function(self, X: Sequence[Sentence]) -> list[NDArray[np.float64]]:
+        """Log-probabilities, in the shape of :meth:`predict_proba`."""
+        inputs = self._inference_inputs(X)
+        return split(log_softmax(self._answers().logits(inputs), axis=1), inputs.offsets)
 
-def _clusters(given: Any) -> dict[str, str]:
-    if given is None:
-        return {}
-    if isinstance(given, (str, Path)):
-        return read_clusters(given)
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"clusters is a path or a dict of word -> bits, not {type(given).__name__}.")
-    return dict(given)
+    def predict(
+        self, X: Sequence[Sentence], *, decision: str | None = None, refine: int | None = None, holes: Holes | None = None
+    ) -> list[list[Any]]:
+        """A tag for each token, in the scheme of training; None for the tokens that ``holes`` marks True.
 
+        ``decision`` names another rule for this call; ``refine`` first moves the tagger's answer by so many steps of inference on
+        the learned energy. ConfigError where there is none, or the rule does not apply.
+        """
+        inputs = self._inference_inputs(X, holes)
+        return self.tags_.decode(self._answers().decided(inputs, self.decision_ if decision is None else decision, refine))
 
-def _table(vectors: WordVectors) -> torch.Tensor:
-    """(words + 1, width): row 0 is the vector of ``<unk>``, or zeros."""
-    unknown = vectors.vectors[vectors.words.index("<unk>")] if "<unk>" in vectors.words else np.zeros(vectors.vectors.shape[1])
-    return torch.from_numpy(np.concatenate([unknown[None].astype(np.float32), vectors.vectors]))
+    @property
+    def rules_(self) -> tuple[str, ...]:
+        """The decisions that apply to this tagger."""
+        return self._answers().rules
+
+    def predict_spans(self, X: Sequence[Sentence], **keywords: Any) -> list[list[Span]]:
+        """For each sentence its spans (type, start, end), the end not included; keywords are :meth:`predict`'s.
+
+        ConfigError if the tags do not spell out spans.
+        """
+        self._networks()
+        if self.tags_.given is None:
+            raise ConfigError(f"These tags are plain, they do not spell out spans ({', '.join(SCHEMES)}): use predict.")
+        return [spans_around_holes(tags) for tags in self.predict(X, **keywords)]
+
+    def energy(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> NDArray[np.float64]:
+        """(sentences,) E(x, y) of given tags; lower is better. ConfigError if there is no energy, DataError for new tags."""
+        check_pairs(X, y)
+        holes = [[tag is None for tag in row] for row in y]
+        return self._networks().energies(Rows(self._inference_inputs(X, holes), self.tags_.encode(y)))
+
+    def score(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]], sample_weight: Any = None) -> float:
+        """``metric_`` of :meth:`predict`; a tag that training has not seen is an error like any other."""
+        check_pairs(X, y)
+        predicted = self.predict(X, holes=[[tag is None for tag in row] for row in y])
+        weight = None if sample_weight is None else row_weights(sample_weight, X)
+        return get_tag_metric(self.metric_)(self.tags_.as_given(y), without_holes(predicted), weight)
+
+    # -- saving -----------------------------------------------------------------------------------
+
+    def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        tags = {"tags": list(self.tags_.tags), "given": self.tags_.given}
+        return {"tokens": self.tokens_.to_json(), "tags": tags, "metric": self.metric_}, {}
+
+    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
+        self.tokens_ = TokenFormat.from_json(header["tokens"])
+        self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
+        self.tags_.check()
+        self.classes_, self.metric_ = np.array(self.tags_.tags), header["metric"]
+        if self.metric_ == "span-f1" and self.tags_.given is None:
+            raise ValueError("its metric is that of spans, and its tags spell out none")
+        table = weights.shapes.get(TABLE)
+        if (0 if table is None else table[0]) <= max(self.tokens_.vectors.values(), default=-1):
+            raise ValueError("words stand for rows that the table of vectors does not have")
+        self._pretrained = None if table is None else torch.empty(table)
+        self._pretrained = self._load_networks(weights, self._build).get(TABLE)

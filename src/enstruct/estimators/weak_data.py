@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences, offsets_of
+from enstruct.decisions.monitors import Names, ScoreMonitor
+from enstruct.decisions.tag_sequences import greedy
 from enstruct.errors import ConfigError
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.token_format import Token, TokenFormat, as_tuple
 from enstruct.methods import Method
+from enstruct.methods.tags import TAG_METHODS
 from enstruct.negatives import (
     InferencePoint,
     PerturbedSamples,
@@ -24,7 +28,6 @@ from enstruct.negatives import (
     ValueTuples,
 )
 from enstruct.objectives import END_TO_END
-from enstruct.tag_methods import TAG_METHODS
 from enstruct.weak_supervision.expectations import Expectation, read_expectations
 from enstruct.weak_supervision.rewards import Judged, Reward
 
@@ -97,7 +100,8 @@ class WeakData:
             is_labelled = np.arange(len(words)) < len(labelled) * copies
             read = tuple(map(self.reward.read, words))
             reward = Judged(self.reward, read, is_labelled, tags.write, len(tags.tags))
-        rows = Rows(X, Y, None, reward, expected)
+        weight = None if tagged.weight is None else np.concatenate([np.tile(tagged.weight, copies), np.ones(len(others))])
+        rows = Rows(X, Y, weight, reward or expected)
         if reward is None:
             return rows, None
         end = len(labelled) * copies
@@ -110,3 +114,25 @@ class WeakData:
 
 def as_words(sentence: Sequence[Token]) -> list[str]:
     return [as_tuple(token)[0] for token in sentence]
+
+
+def reward_monitor(names: Names) -> ScoreMonitor:
+    """What is watched where most sentences have no tags: the accuracy on those that have, plus the mean reward of the others.
+
+    ``names`` as for :func:`~enstruct.decisions.monitors.tag_monitor`.
+    """
+
+    def score(p: NDArray[Any], rows: Rows) -> float:
+        judged = rows.supervision
+        if not isinstance(judged, Judged):
+            raise RuntimeError("a reward monitor is given rows with a reward")
+        total = 0.0
+        if judged.labelled.any():
+            truth, guessed = rows.Y.split(), greedy(p, rows.Y.tags < 0, rows.Y.offsets).split()
+            total += float(np.mean([(guessed[i] == truth[i]).mean() for i in np.flatnonzero(judged.labelled)]))
+        if not judged.labelled.all():
+            tags = names(greedy(p, np.zeros(len(p), dtype=bool), rows.Y.offsets))
+            total += float(np.mean([judged.reward.score(judged.read[i], tags[i]) for i in np.flatnonzero(~judged.labelled)]))
+        return total
+
+    return ScoreMonitor("accuracy+reward", score)

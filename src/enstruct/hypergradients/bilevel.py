@@ -58,30 +58,30 @@ class Hypergradient:
 
 @dataclass(frozen=True, kw_only=True)
 class Coupling:
-    """``repeats`` times on one batch: ``energy_steps`` and ``predictor_steps`` updates, ``first`` one first.
+    """``rounds_per_batch`` times on one batch: ``energy_steps`` and ``predictor_steps`` updates, those of ``update_first`` first.
 
-    The published systems' (nE, nF) is ``Alternating(energy_steps=nE, predictor_steps=1, repeats=nF)``; the implicit-training
+    The published systems' (nE, nF) is ``Alternating(energy_steps=nE, predictor_steps=1, rounds_per_batch=nF)``; the implicit-training
     paper's T_inner is ``Implicit(predictor_steps=T)``.
     """
 
     energy_steps: int = 1
     predictor_steps: int = 1
-    first: Player = "energy"
-    repeats: int = 1
+    update_first: Player = "energy"
+    rounds_per_batch: int = 1
     through_predictor: ClassVar[bool] = True
     """Whether the gradient counts how the predictor reacts, so that candidates must carry a gradient to it."""
 
     def __post_init__(self) -> None:
-        check_whole(1, **{name: getattr(self, name) for name in ("energy_steps", "predictor_steps", "repeats")})
-        if self.first not in ("energy", "predictor"):
-            raise ConfigError(f"first must be 'energy' or 'predictor', not {self.first!r}.")
+        check_whole(1, **{name: getattr(self, name) for name in ("energy_steps", "predictor_steps", "rounds_per_batch")})
+        if self.update_first not in ("energy", "predictor"):
+            raise ConfigError(f"update_first must be 'energy' or 'predictor', not {self.update_first!r}.")
 
     def schedule(self) -> Iterator[Player]:
         """Who moves, update by update, on one batch."""
         energy: list[Player] = ["energy"] * self.energy_steps
         predictor: list[Player] = ["predictor"] * self.predictor_steps
-        for _ in range(self.repeats):
-            yield from energy + predictor if self.first == "energy" else predictor + energy
+        for _ in range(self.rounds_per_batch):
+            yield from energy + predictor if self.update_first == "energy" else predictor + energy
 
     def gradient(self, problem: Bilevel) -> Hypergradient:
         """d L_prim / d phi at the problem's theta and phi."""

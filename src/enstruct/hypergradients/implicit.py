@@ -32,7 +32,7 @@ class Implicit(Coupling):
     solver: Solver = field(default_factory=Neumann)
     hvp: Kind = "exact"
     damping: float = 0.0
-    first: Player = field(default="predictor", kw_only=True)
+    update_first: Player = field(default="predictor", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

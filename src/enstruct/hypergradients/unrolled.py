@@ -36,7 +36,7 @@ class Unrolled(Coupling):
 
     steps: int = 1
     rate: float = 0.1
-    first: Player = field(default="predictor", kw_only=True)
+    update_first: Player = field(default="predictor", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,13 +19,11 @@ from scipy import sparse
 from torch import Tensor
 
 from enstruct.data.images import Images, Masks
-from enstruct.data.rows import Rows
+from enstruct.data.rows import Rows, Supervision
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
 from enstruct.randomness import generator
-from enstruct.weak_supervision.expectations import Expected
-from enstruct.weak_supervision.rewards import Judged
 
 CHUNK = 1024
 MOST_TOKENS = 20_000
@@ -38,15 +36,14 @@ MOST_PIXELS = 2**17
 class Batch:
     """``x`` what the encoder takes, ``y`` (batch, ..., labels) 0/1, optional mask (broadcasts against y) and row weights.
 
-    ``y`` is zero in rows without a truth; ``reward`` and ``expected`` say what is known of those.
+    ``y`` is zero in rows without a truth; ``supervision`` says what is known of those.
     """
 
     x: Any
     y: Tensor
     mask: Tensor | None = None
     weight: Tensor | None = None
-    reward: Judged | None = None
-    expected: Expected | None = None
+    supervision: Supervision | None = None
 
 
 class Inputs(NamedTuple):
@@ -77,6 +74,11 @@ def shuffled(X: Any, size: int) -> list[NDArray[np.int64]]:
     if len(cut) > 1 and len(cut[-1]) == 1 < size:
         cut[-2:] = [np.concatenate(cut[-2:])]
     return cut
+
+
+def rows_an_epoch(X: Any) -> int:
+    """How many rows :func:`shuffled` gives: of images each once, however many crops it has."""
+    return len(X.images) if isinstance(X, Images) else int(X.shape[0])
 
 
 @singledispatch
@@ -113,7 +115,7 @@ def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtyp
 def to_batch(rows: Rows, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Batch:
     weight = None if rows.weight is None else torch.as_tensor(rows.weight, dtype=dtype).to(device)
     x, mask = to_inputs(rows.X, device, dtype)
-    return Batch(x, to_targets(rows.Y, device, dtype), mask, weight, rows.reward, rows.expected)
+    return Batch(x, to_targets(rows.Y, device, dtype), mask, weight, rows.supervision)
 
 
 def batches(

@@ -30,6 +30,8 @@ from enstruct.training.batches import Batch
 from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import make_optimizer
 from enstruct.training.settings import Settings
+from enstruct.weak_supervision.expectations import Expected
+from enstruct.weak_supervision.rewards import Judged
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
     if not torch.isfinite(loss):
         raise DivergenceError(
             f"The {player}'s loss became {float(loss.detach())} at its update {update}. Try a smaller learning rate for "
-            f"the {player} (now {rate:g}), gradient clipping (clip=, energy_clip=), a smaller energy_weight, or "
+            f"the {player} (now {rate:g}), gradient clipping (clip=, the column energy_clip), a smaller energy_weight, or "
             "standardised features."
         )
 
@@ -76,6 +78,10 @@ def check_logits(logits: Tensor, updates: int, rate: float) -> None:
             f"The predictor answers {held} after its update {updates}. Try a smaller learning rate for it (now {rate:g}), "
             "gradient clipping (clip=), a smaller energy_weight, or standardised features."
         )
+
+
+def _reward_of(batch: Batch) -> Judged | None:
+    return batch.supervision if isinstance(batch.supervision, Judged) else None
 
 
 class LearnedLoss:
@@ -111,8 +117,7 @@ class LearnedLoss:
                 raise ConfigError("The energy has no parameters that could learn.")
             device = self._learning[0].device
             self.source = method.negatives.build(space, n_outputs, predictor).to(device)
-            own = settings.energy_learning_rate
-            rate = settings.learning_rate * method.energy_rate if own is None else own
+            rate = settings.learning_rate * method.energy_rate
             self.optimizers["energy"] = make_optimizer("adamw", energy, rate, settings.weight_decay)
             if isinstance(self.source, AugmentedNet):
                 self.optimizers["source"] = make_optimizer("adamw", self.source, settings.learning_rate, settings.weight_decay)
@@ -192,7 +197,7 @@ class LearnedLoss:
         self._gradients = found.gradient
         for parameter, gradient in zip(self._moved("energy"), self._gradients, strict=True):
             parameter.grad = gradient if parameter.requires_grad else None
-        descend(optimizer, self.settings.energy_clip)
+        descend(optimizer, self.method.energy_clip)
         optimizer.zero_grad(set_to_none=True)
         self.updates += 1
         return found.loss
@@ -207,10 +212,10 @@ class LearnedLoss:
         if objective is None or source is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
         state = self.prepare(batch) if state is None else state
-        if batch.reward is not None and objective.needs_truth:
-            found = batch.reward.completed(batch.y, self.space.relax(logits.detach()), batch.mask)
-            batch = replace(batch, y=found)
-        drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state, batch.reward))
+        reward = _reward_of(batch)
+        if reward is not None and objective.needs_truth:
+            batch = replace(batch, y=reward.completed(batch.y, self.space.relax(logits.detach()), batch.mask))
+        drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state, reward))
         truth, negatives = self._energies(batch, drawn, state)
         cost = self._cost(batch, drawn.outputs(), objective) if objective.needs_cost else None
         scores = Scores(truth, negatives, cost, drawn.log_noise_truth, drawn.log_noise)
@@ -220,13 +225,14 @@ class LearnedLoss:
     def _cost(self, batch: Batch, y: Labels, objective: Objective) -> Tensor:
         """(batch, samples) the space's cost, and the reward's where there is one."""
         error = self.space.cost(y, batch.y, batch.mask)
-        if batch.reward is None:
+        reward = _reward_of(batch)
+        if reward is None:
             return error
-        cost = batch.reward.cost(error, dense(y), batch.mask, objective.absolute_cost)
+        cost = reward.cost(error, dense(y), batch.mask, objective.absolute_cost)
         if objective.absolute_cost or not objective.needs_truth:
             return cost
         truth = batch.y.unsqueeze(1)
-        return cost - batch.reward.cost(torch.zeros_like(error[:, :1]), truth, batch.mask, averaged=False)
+        return cost - reward.cost(torch.zeros_like(error[:, :1]), truth, batch.mask, averaged=False)
 
     def _energies(self, batch: Batch, drawn: Candidates, state: State) -> tuple[Tensor, Tensor]:
         """(batch,) of the truth and (batch, samples) of the candidates."""
@@ -273,8 +279,8 @@ class LearnedLoss:
             if recipe.supervised_weight
             else logits.new_zeros(len(logits))
         )
-        if recipe.expectation_weight and batch.expected is not None:
-            loss = loss + recipe.expectation_weight * batch.expected.divergence(logits)
+        if recipe.expectation_weight and isinstance(batch.supervision, Expected):
+            loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
         if energy_weight <= 0 or state is None:
             return loss
         relaxed = self.space.relax(logits).unsqueeze(1)

@@ -1,20 +1,27 @@
-"""What a trained pair of networks answers: relaxed outputs of the predictor, or of inference on the energy."""
+"""What a trained pair of networks answers: relaxed outputs of the predictor, or of inference on the energy; energies of outputs."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from enstruct.data.rows import Rows
 from enstruct.energies.base import State
 from enstruct.energies.build import shares_features
 from enstruct.energies.tilted import TiltedEnergy
-from enstruct.inference import Solution, Solver
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.inference import Inference, Solution, Solver, Unrolled
+from enstruct.methods import Method
 from enstruct.spaces.base import RelaxedSpace
-from enstruct.training.batches import assemble, in_order, to_inputs
+from enstruct.training.batches import assemble, in_order, to_batch, to_inputs
+from enstruct.validation import check_whole
 
 
 @torch.no_grad()
@@ -95,3 +102,93 @@ def predict_by_inference(
         given = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
         parts.append(given.solve(how).y.cpu().numpy())
     return assemble(X, parts)
+
+
+@dataclass(frozen=True)
+class Networks:
+    """A predictor and its energy (None where the method has none), as the method answers with them.
+
+    X is what :func:`~enstruct.training.batches.to_inputs` takes: rows of features, sentences, images.
+    """
+
+    predictor: nn.Module
+    energy: nn.Module | None
+    method: Method
+    space: RelaxedSpace
+    device: torch.device | str = "cpu"
+
+    def answer(
+        self,
+        X: Any,
+        refine: int | None = None,
+        relaxed: bool = True,
+        solver: Solver | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> NDArray[Any]:
+        """(rows, labels), (tokens, tags) or (images, height, width, classes): relaxed outputs, else their logits.
+
+        By the method's own inference, or the predictor where it has none; ``refine``: by so many steps on the energy from the
+        predictor's answer; ``solver``: by this one. ConfigError where there is no energy for it.
+        """
+        how = solver or (self.method.inference if refine is None else self.refinement(refine))
+        if how is None:
+            predictor = self._in(dtype, self.predictor)[0]
+            return probabilities(predictor, X, self.device, self.space.relax if relaxed else None, dtype)
+        tilted = refine is not None and self.method.relative
+        predictor, energy = self._in(dtype, self.predictor, self.needed_energy())
+        y = predict_by_inference(predictor, energy, self.space, how, X, self.device, dtype, tilted)
+        return y if relaxed else np.asarray(self.space.unrelax(torch.from_numpy(y)).numpy())
+
+    def _in(self, dtype: torch.dtype, *networks: nn.Module) -> tuple[nn.Module, ...]:
+        """Of another precision than training's copies, made together, since the energy may read the predictor's features."""
+        learns = any(True for network in networks for _ in network.parameters())  # trees have one precision
+        if dtype is torch.float32 or not learns:
+            return networks
+        return tuple(network.to(dtype) for network in copy.deepcopy(networks))
+
+    def needed_energy(self) -> nn.Module:
+        """The energy; ConfigError where there is none."""
+        if self.energy is None:
+            raise ConfigError(f"Method {self.method.name!r} has no energy.")
+        return self.energy
+
+    @torch.no_grad()
+    def energies(self, rows: Rows) -> NDArray[np.float64]:
+        """(rows,) E(x, y) of their own outputs. ConfigError where there is no energy."""
+        energy = cast(Any, self.needed_energy().eval())
+        values = np.empty(len(rows))
+        for index in in_order(rows.X):
+            batch = to_batch(rows.take(index), self.device)
+            values[index] = energy(energy.prepare(batch.x, batch.mask), batch.y.unsqueeze(1)).squeeze(1).cpu().numpy()
+        return values
+
+    def refinement(self, steps: int) -> Unrolled:
+        """ConfigError where the predictor gives no answer that an energy could refine."""
+        if self.energy is None:
+            raise ConfigError(f"Method {self.method.name!r} has no energy to refine with.")
+        if not any(stage.predictor for stage in self.method.stages):
+            raise ConfigError(f"Method {self.method.name!r} trains no predictor whose answer could be refined.")
+        check_whole(1, refine=steps)
+        return self.method.refinement(steps)
+
+    def inference_settings(self) -> Solver:
+        """The method's own inference; where the predictor answers, 50 steps as refining takes them, the best iterate kept."""
+        if self.method.inference is not None:
+            return self.method.inference
+        steps = self.refinement(50)
+        return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
+
+    def problem(self, X: Any, bare: bool = False) -> Problem:
+        """What inference minimises for these rows; ``bare``: without the predictor's log-probability, to which some energies are
+        relative. ConfigError where there is no energy."""
+        tilted = not bare and self.method.inference is None and self.method.relative
+        return problem(self.predictor, self.needed_energy(), self.space, X, self.device, tilted=tilted)
+
+    def infer(self, X: Any, settings: Solver | None, changes: dict[str, Any]) -> Solution:
+        """The solution of :meth:`problem`; ``settings``: default :meth:`inference_settings`, ``changes`` are fields of it."""
+        solver = cast(Any, self.inference_settings() if settings is None else settings)
+        known = {entry.name for entry in fields(solver)}
+        for name in changes:
+            if name not in known:
+                raise unknown_name(f"setting of {type(solver).__name__}", name, known)
+        return self.problem(X).solve(replace(solver, **changes))

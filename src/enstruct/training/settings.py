@@ -7,18 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """``energy_learning_rate=None`` follows ``learning_rate`` times the method's ``energy_rate``.
+    """``optimizer`` and ``learning_rate`` are the predictor's; the energy has AdamW, and that times the method's ``energy_rate``.
 
-    ``optimizer`` is the predictor's; the energy has AdamW.
     ``max_epochs`` and ``patience`` hold per stage. The rate is halved after ``plateau`` epochs
     without a better score, and training stops after ``patience``.
     """
 
     learning_rate: float = 1e-3
-    energy_learning_rate: float | None = None
     weight_decay: float = 1e-5
     clip: float | None = 10.0
-    energy_clip: float | None = None
     batch_size: int = 32
     max_epochs: int = 100
     patience: int = 10

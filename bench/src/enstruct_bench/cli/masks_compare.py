@@ -14,7 +14,7 @@ from enstruct.data.image_folders import load_picture_parts
 from enstruct.environment import environment
 from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
-from enstruct.mask_methods import MASK_METHODS
+from enstruct.methods.masks import MASK_METHODS
 from enstruct.methods import get_method
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.masks import (

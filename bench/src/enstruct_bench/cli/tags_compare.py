@@ -15,7 +15,7 @@ from enstruct.environment import environment
 from enstruct.errors import DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
-from enstruct.tag_methods import TAG_METHODS
+from enstruct.methods.tags import TAG_METHODS
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.ratios import summarise_ratios
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
@@ -77,7 +77,7 @@ def _run_seed(
     for method in missing:
         if method != BASELINE:
             goes_on = starts_from_baseline(method)
-            given = {**model, "max_iter": epochs} if goes_on else model
+            given = {**model, "max_epochs": epochs} if goes_on else model
             initial = baseline if goes_on else None
 
             def work(method: str = method, given: dict[str, Any] = given, initial: Any = initial) -> Cell:

@@ -18,7 +18,7 @@ from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
-from enstruct.tag_methods import TAG_METHODS
+from enstruct.methods.tags import TAG_METHODS
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.light import (
     BASELINE,

@@ -18,8 +18,9 @@ from enstruct.data.tagged import Tagged, Token
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.estimators.weak_data import as_words
 from enstruct.methods import get_method
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import accuracy_counts, ratio
+from enstruct.methods.tags import TAG_METHODS
+from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.weak_supervision.rules_only import predict_by_rules
@@ -88,7 +89,7 @@ def run_light_cell(
             "callbacks": list(callbacks),
         }
         if method != BASELINE:
-            given["max_iter"] = epochs
+            given["max_epochs"] = epochs
         tagger = EnergySequenceTagger(**given)
         tagger.fit(
             drawn.labelled.sentences,

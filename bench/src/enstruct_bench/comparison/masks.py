@@ -11,8 +11,8 @@ import numpy as np
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySegmenter
-from enstruct.mask_metrics import MASK_METRICS, get_mask_metric
-from enstruct.tag_metrics import ratio
+from enstruct.metrics.masks import MASK_METRICS, get_mask_metric
+from enstruct.metrics.base import ratio
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.ratios import ratio_kind
 from enstruct_bench.comparison.results_file import Cell

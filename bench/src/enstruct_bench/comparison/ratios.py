@@ -1,4 +1,4 @@
-"""The table of a comparison scored by ratios of sums (:mod:`enstruct.tag_metrics`, :mod:`enstruct.mask_metrics`).
+"""The table of a comparison scored by ratios of sums (:mod:`enstruct.metrics.tags`, :mod:`enstruct.metrics.masks`).
 
 A cell's rows hold the (rows, 2) counts of the "greedy" and the "chosen" decision; its record holds their ``score``, and the
 ``percents`` of the method besides.

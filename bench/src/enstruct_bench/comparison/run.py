@@ -56,7 +56,7 @@ def run_cell(method: str | Method, splits: Splits, seed: int, model: dict[str, A
     if _head(method) == FOLDED:
         estimator.fit(stacked(train.X, held.X), stacked(train.Y, held.Y))
     else:
-        estimator.fit(train.X, train.Y, X_val=held.X, Y_val=held.Y)
+        estimator.fit(train.X, train.Y, X_val=held.X, y_val=held.Y)
     fit_seconds = time.perf_counter() - begin
     truth, X = splits.test.Y, splits.test.X
     begin = time.perf_counter()

@@ -18,8 +18,9 @@ from enstruct.data.tagged import TaggedParts
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import PREDICTOR_ALONE, get_method
-from enstruct.tag_methods import TAG_METHODS
-from enstruct.tag_metrics import accuracy_counts, get_tag_metric, ratio
+from enstruct.methods.tags import TAG_METHODS
+from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import accuracy_counts, get_tag_metric
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.ratios import ratio_kind
 from enstruct_bench.comparison.results_file import Cell

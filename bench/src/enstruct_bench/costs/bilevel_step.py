@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -46,7 +46,7 @@ from enstruct_bench.costs.measuring import flops, matmul_rate
 from enstruct_bench.costs.training_step import SHAPES, networks
 
 COUPLINGS: dict[str, Coupling] = {
-    "alternating": Alternating(first="predictor"),
+    "alternating": Alternating(update_first="predictor"),
     "neumann 1": Implicit(Neumann(1)),
     "neumann 5": Implicit(Neumann(5)),
     "neumann 5, finite differences": Implicit(Neumann(5), hvp="finite-difference"),

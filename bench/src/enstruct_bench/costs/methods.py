@@ -62,7 +62,7 @@ def parameters(dataset: str) -> dict[str, Any]:
 def seconds(method: str, rows: int) -> dict[str, Any]:
     data = sparse_topics(rows + TEST_ROWS, *SHAPES["bibtex"], 2.4)
     train, test = (slice(0, rows), slice(rows, None))
-    model = EnergyMultiLabelClassifier(method, max_iter=2, early_stopping=False, decision="fixed", random_state=0)
+    model = EnergyMultiLabelClassifier(method, max_epochs=2, early_stopping=False, decision="fixed", random_state=0)
     begin = time.perf_counter()
     model.fit(data.X[train], data.Y[train])
     fitted = time.perf_counter()

@@ -66,7 +66,7 @@ def libmultilabel(trainer):
 def enstruct(method):
     def fit(splits):
         model = EnergyMultiLabelClassifier(method, decision="fixed", random_state=0)
-        model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+        model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
         return model.predict, model.predict_proba
 
     return fit

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from scipy import sparse
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor

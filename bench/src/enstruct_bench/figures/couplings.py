@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enstruct.customise import customise
+from enstruct.methods.columns import customise
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Neumann, Unrolled
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 METRIC = "example-f1"
 COUPLINGS: dict[str, Coupling] = {
-    "alternating": Alternating(first="predictor"),
+    "alternating": Alternating(update_first="predictor"),
     "unrolled 1": Unrolled(1),
     "implicit, 1 term": Implicit(Neumann(1)),
     "implicit, 5 terms": Implicit(Neumann(5)),
@@ -45,7 +45,7 @@ class Clock(Callback):
 
 
 def measure(
-    parameters: dict[str, Any], X: Any, Y: Any, X_val: Any, Y_val: Any, seconds: float, callbacks: Callable[[str], list[Callback]]
+    parameters: dict[str, Any], X: Any, Y: Any, X_val: Any, y_val: Any, seconds: float, callbacks: Callable[[str], list[Callback]]
 ) -> dict[str, Any]:
     """``parameters``: the estimator's, with a method whose candidates are the predictor's; ``callbacks(name)`` for each fit."""
     if not seconds > 0:
@@ -61,9 +61,9 @@ def measure(
         customise(method, hypergradient=coupling)  # what cannot be done is said before anything is trained
     curves = {}
     for name, coupling in COUPLINGS.items():
-        settings = {**parameters, "hypergradient": coupling, "n_iter_no_change": 10**6, "max_iter": 10**6}
+        settings = {**parameters, "hypergradient": coupling, "n_iter_no_change": 10**6, "max_epochs": 10**6}
         model = EnergyMultiLabelClassifier(**settings, callbacks=[Clock(seconds), *callbacks(name)])
-        model.fit(X, Y, X_val=X_val, Y_val=Y_val)
+        model.fit(X, Y, X_val=X_val, y_val=y_val)
         curves[name] = _curve(model.history_)
     return {"method": parameters["method"], "budget_seconds": seconds, "best": {n: _best(c) for n, c in curves.items()}, **curves}
 

@@ -54,14 +54,14 @@ class Watch(Callback):
 
 
 def measure(
-    model: EnergyMultiLabelClassifier, X: Any, Y: Any, X_val: Any, Y_val: Any, every: int = 1, steps: int = 30
+    model: EnergyMultiLabelClassifier, X: Any, Y: Any, X_val: Any, y_val: Any, every: int = 1, steps: int = 30
 ) -> dict[str, Any]:
     """Fits ``model`` (any method with an energy) and returns the curves."""
     if not get_method(model.method).has_energy:
         raise ConfigError(f"Method {model.method!r} has no energy to start inference on.")
     watch = Watch(every, steps)
     model.set_params(callbacks=[*(model.callbacks or []), watch])
-    model.fit(X, Y, X_val=X_val, Y_val=Y_val)
+    model.fit(X, Y, X_val=X_val, y_val=y_val)
     return {"method": get_method(model.method).name, "steps": steps, "curve": watch.records}
 
 

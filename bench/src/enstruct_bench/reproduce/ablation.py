@@ -14,9 +14,9 @@ def _staged(change: str, stages: tuple[Stage, ...]) -> Method:
 
 
 CHANGES: dict[str, dict[str, Mapping[str, object] | Method]] = {
-    "cross-entropy": {"5-updates": {"repeats": 5}},
+    "cross-entropy": {"5-updates": {"rounds_per_batch": 5}},
     "seal-nce": {
-        "5-updates": {"repeats": 5},
+        "5-updates": {"rounds_per_batch": 5},
         "3-energy-updates": {"energy_steps": 3},
         "5-samples": {"n_samples": 5},
         "100-samples": {"n_samples": 100},

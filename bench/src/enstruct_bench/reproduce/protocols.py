@@ -96,7 +96,7 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
     if found is None:
         raise ConfigError(f"There are no published settings of {method} on {dataset}.")
     network = {"layers": found.layers, "hidden": found.hidden, "dropout": found.dropout}
-    training = {"max_iter": EPOCHS, "n_iter_no_change": PATIENCE, "weight_decay": found.weight_decay}
+    training = {"max_epochs": EPOCHS, "n_iter_no_change": PATIENCE, "weight_decay": found.weight_decay}
     given: dict[str, Any] = {**network, **training, "decision": "fixed", "monitor": "fixed", "standardize": standardize}
     given |= {"learn_constant": True} if dataset in STANDARDISED else {}
     trained_with_cross_entropy = SEAL_SETTINGS[dataset]["cross-entropy"]
@@ -139,9 +139,9 @@ def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:
         return {}
     most_energy, most_predictor = (inner * outer, outer) if dataset in AS_MANY_AS_PUBLISHED else MOST_UPDATES
     if method == "seal-margin":
-        return {"first": "predictor", "predictor_steps": min(outer, most_predictor), "energy_steps": 1}
+        return {"update_first": "predictor", "predictor_steps": min(outer, most_predictor), "energy_steps": 1}
     repeats = min(outer, most_predictor)
-    return {"repeats": repeats, "energy_steps": max(1, min(inner, most_energy // repeats))}
+    return {"rounds_per_batch": repeats, "energy_steps": max(1, min(inner, most_energy // repeats))}
 
 
 def reduced(dataset: str, method: str) -> str | None:
@@ -153,7 +153,7 @@ def reduced(dataset: str, method: str) -> str | None:
     if method == "seal-margin":
         given, kept = (1, found.outer), (steps["energy_steps"], steps["predictor_steps"])
     else:
-        given, kept = (found.inner, found.outer), (steps["energy_steps"], steps["repeats"])
+        given, kept = (found.inner, found.outer), (steps["energy_steps"], steps["rounds_per_batch"])
     return None if given == kept else f"{given[0]} x {given[1]} to {kept[0]} x {kept[1]}"
 
 

@@ -64,7 +64,7 @@ SEAL_2 = LabelTable(
         "cross-entropy-5-updates": {},
     },
     protocols=PROTOCOLS,
-    variants={"cross-entropy-5-updates": ("cross-entropy", {"repeats": 5})},
+    variants={"cross-entropy-5-updates": ("cross-entropy", {"rounds_per_batch": 5})},
 )
 """The last row is ours: SEAL's rows have up to ten predictor updates a batch (five under our caps), its cross-entropy one."""
 SEAL_2_UPDATES = LabelTable(
@@ -76,7 +76,7 @@ SEAL_2_UPDATES = LabelTable(
     protocols=PROTOCOLS,
     variants={
         **SEAL_2.variants,
-        "cross-entropy-10-updates": ("cross-entropy", {"repeats": 10, "learning_rate": 0.00125}),
+        "cross-entropy-10-updates": ("cross-entropy", {"rounds_per_batch": 10, "learning_rate": 0.00125}),
     },
 )
 SEAL_2_PATIENCE = LabelTable(
@@ -116,7 +116,7 @@ SHAPES = LabelTable(
     "nowhere: for those who lack the sets, three epochs of every method on as many rows, features and labels as they have",
     ("shape-eurlex-ev", "shape-expr_FUN", "shape-bookmarks"),
     {name: {} for name in SEAL_2.rows if name not in SEAL_2.variants},
-    settings={"": {"max_iter": 3}},
+    settings={"": {"max_epochs": 3}},
 )
 SPEN_1 = LabelTable(
     "spen-1",
@@ -184,7 +184,7 @@ IMPLICIT_1 = LabelTable(
 SAMPLED = ("--methods", "seal-regression", "--model.negatives")
 RANKING_LOSS = ("--methods", "cross-entropy", "--model.supervised", "ranking")
 TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
-NER = ("--epochs", "4", "--seeds", "3", "--model.max_iter", "20", "--model.embeddings", GLOVE)
+NER = ("--epochs", "4", "--seeds", "3", "--model.max_epochs", "20", "--model.embeddings", GLOVE)
 LARGE = (
     "RCV mi/ma, AAPD mi/ma: BERT-CE 87.1/66.7, 74.1/57.2; LACO 88.2/69.1, 74.7/59.1; SeqTag 87.7/68.7, 73.1/58.5; Seq2Seq "
     "87.9/66.0, 69.0/54.1; SGM 86.9, 70.2; OCD -, 72.1/58.5; CD 88.5/68.9, 75.6/59.8"
@@ -333,12 +333,12 @@ TABLES: dict[str, Table] = {
                 "masks-weizmann32": (
                     *("masks", "compare", "weizmann32", "--seeds", "5"),
                     *("--methods", "cross-entropy,dvn,seal-regression-s,seal-nce,implicit-cd", "--protocol", "dvn"),
-                    *("--model.width", "8", "--model.max_iter", "100", "--model.n_iter_no_change", "100"),
+                    *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
                 ),
                 "masks-weizmann32-whole": (
                     *("masks", "compare", "weizmann32", "--seeds", "5"),
                     *("--methods", "cross-entropy,seal-regression-s", "--protocol", "whole"),
-                    *("--model.width", "8", "--model.max_iter", "100", "--model.n_iter_no_change", "100"),
+                    *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
                 ),
             },
             "DVN 83.9, cGLOW 81.2, ALEN 85.7, CD 89.4",
@@ -357,7 +357,7 @@ TABLES: dict[str, Table] = {
             {"implicit-figure-2": ("tags", "picture", "implicit-cd-twitter", "twitter_pos")},
             made={
                 "implicit-cd-twitter": (
-                    *("tags", "train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_iter", "10"),
+                    *("tags", "train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_epochs", "10"),
                     *("--out", "implicit-cd-twitter"),
                 )
             },

@@ -40,7 +40,7 @@ def fit(splits, method, seed):
     """Record of one fit, and its marginals of the validation and the test rows."""
     model = EnergyMultiLabelClassifier(method=method, random_state=seed)
     begin = time.perf_counter()
-    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     seconds = time.perf_counter() - begin
     test = {name: model.predict(splits.test.X, decision=name) for name in model.rules_}
     record = {

@@ -45,7 +45,7 @@ SETTINGS = {
     "cd": CD,
     "nce implicit": {"method": "seal-nce", "hypergradient": Implicit()},
     "cd score-function": {**CD, "sample_gradient": "score-function"},
-    "cd alternating": {"method": "implicit-cd", "energy_weight": 3.0, "hypergradient": Alternating(first="predictor")},
+    "cd alternating": {"method": "implicit-cd", "energy_weight": 3.0, "hypergradient": Alternating(update_first="predictor")},
     **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (100, 30, 10, 1)},
     "cd identity": {**CD, "hypergradient": Implicit(Identity(1.0))},
     "cd inner steps 3": {**CD, "predictor_steps": 3},
@@ -68,8 +68,8 @@ SETTINGS = {
 
 
 def fit(splits, setting, seed, epochs):
-    model = EnergyMultiLabelClassifier(**setting, random_state=seed, max_iter=epochs)
-    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    model = EnergyMultiLabelClassifier(**setting, random_state=seed, max_epochs=epochs)
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     p, truth = model.predict_proba(splits.validation.X), splits.validation.Y
     ratios = [record["implicit_ratio"] for record in model.history_ if "implicit_ratio" in record]
     return {

@@ -3,8 +3,8 @@
 learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
 energy_weight                         log-uniform in e^[-6.9, 2.3]
 n_samples                             20, 40, ..., 100 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
-energy_steps, repeats                 1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
-                                      repeats of what has no energy too: else one side alone could learn more from a batch
+energy_steps, rounds_per_batch                1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
+                                      rounds of what has no energy too: else one side alone could learn more from a batch
 inference_rate                        of methods that answer by it, log-uniform in e^[-5, 0]
 layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
 units                                 of energies that measure the output: 200 .. 400
@@ -46,7 +46,7 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
     if any(stage.predictor for stage in method.stages):
         given["learning_rate"] = trial.suggest_float("learning_rate", *RATES, log=True)
     if not method.has_energy:
-        return given | {"repeats": trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])}
+        return given | {"rounds_per_batch": trial.suggest_categorical("rounds_per_batch", [n for n in REPEATS if n <= most_updates])}
     given["energy_learning_rate"] = trial.suggest_float("energy_learning_rate", *RATES, log=True)
     if MEASURING & {*EnergySpec(**method.energy).terms}:
         units = trial.suggest_int("units", 200, 400, step=100)
@@ -63,9 +63,9 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
         rate = trial.suggest_float("inference_rate", *INFERENCE_RATES, log=True)
         given["inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
     if plays and any(stage.energy and stage.predictor for stage in method.stages) and not method.coupling.through_predictor:
-        given["repeats"] = trial.suggest_categorical("repeats", [n for n in REPEATS if n <= most_updates])
+        given["rounds_per_batch"] = trial.suggest_categorical("rounds_per_batch", [n for n in REPEATS if n <= most_updates])
         wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))
-        given["energy_steps"] = max(1, min(wished, most_updates // given["repeats"]))
+        given["energy_steps"] = max(1, min(wished, most_updates // given["rounds_per_batch"]))
     return given
 
 

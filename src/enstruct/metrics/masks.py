@@ -1,4 +1,4 @@
-"""Scores of masks as ratios of sums: each image gives a numerator and a denominator, (images, 2).
+"""Metrics of masks, a row being an image: truth and prediction are class numbers (images, height, width), of ``n_classes``.
 
     iou          mean over images of  I / U          (1 where both are empty; images without a known pixel are left out)
     pooled-iou   sum of I over images / sum of U     (large objects count more)
@@ -11,39 +11,38 @@ true class is -1 are ignored everywhere. :func:`class_iou` is the pooled IoU cla
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.errors import DataError, unknown_name
+from enstruct.errors import DataError
+from enstruct.metrics.base import Counts, Metric, named
 
 Numbers = NDArray[np.integer]
 
 
-def iou_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.float64]:
-    """(images, 2): IoU of each image, and 1; of an image without a known pixel 0 and 0."""
+def iou_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> Counts:
+    """The IoU of each image, over 1; of an image without a known pixel 0 over 0."""
     shared, union = overlaps(truth, predicted, n_classes)
     known = (truth >= 0).any((1, 2)).astype(np.float64)
     there = union > 0
     ratios = np.divide(shared, union, out=np.zeros_like(shared), where=there)
     counted = there.sum(1)
     score = np.where(counted > 0, ratios.sum(1) / np.maximum(counted, 1), 1.0)
-    return np.stack([score * known, known], axis=1)
+    return Counts.of(score * known, known)
 
 
-def pooled_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.float64]:
-    """(images, 2): I and U, summed over classes."""
+def pooled_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> Counts:
+    """I over U, each summed over classes."""
     shared, union = overlaps(truth, predicted, n_classes)
-    return np.stack([shared.sum(1), union.sum(1)], axis=1)
+    return Counts.of(shared.sum(1), union.sum(1))
 
 
-def accuracy_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.float64]:
-    """(images, 2): correct and known pixels."""
+def accuracy_counts(truth: Numbers, predicted: Numbers, n_classes: int) -> Counts:
+    """Correct pixels, over known ones."""
     _check(truth, predicted)
     known = truth >= 0
     right = (truth == predicted) & known
-    return np.stack([right.sum((1, 2)), known.sum((1, 2))], axis=1).astype(np.float64)
+    return Counts.of(right.sum((1, 2)), known.sum((1, 2)))
 
 
 def overlaps(truth: Numbers, predicted: Numbers, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -63,15 +62,16 @@ def class_iou(truth: Numbers, predicted: Numbers, n_classes: int) -> NDArray[np.
     return np.divide(shared, union, out=np.full_like(shared, np.nan), where=union > 0)
 
 
-Counts = Callable[[Numbers, Numbers, int], NDArray[np.float64]]
-MASK_METRICS: dict[str, Counts] = {"iou": iou_counts, "pooled-iou": pooled_counts, "accuracy": accuracy_counts}
+MASK_METRICS: dict[str, Metric] = {
+    "iou": Metric(iou_counts),
+    "pooled-iou": Metric(pooled_counts),
+    "accuracy": Metric(accuracy_counts),
+}
 
 
-def get_mask_metric(name: str) -> Counts:
-    """The function of ``MASK_METRICS`` called so; ConfigError names the nearest."""
-    if name not in MASK_METRICS:
-        raise unknown_name("mask metric", name, MASK_METRICS)
-    return MASK_METRICS[name]
+def get_mask_metric(name: str) -> Metric:
+    """The one of ``MASK_METRICS`` called so; ConfigError names the nearest."""
+    return named("mask metric", name, MASK_METRICS)
 
 
 def _check(truth: Numbers, predicted: Numbers) -> None:

@@ -1,4 +1,4 @@
-"""The method table for tag sequences: the rows of :mod:`enstruct.methods` by the same names, with what is different about tags.
+"""The method table for tag sequences: the rows of :mod:`enstruct.methods.labels` by the same names, with what is different about tags.
 
 - Costs count tokens: their sum under margins, their mean where a value in [0, 1] is learnt, the log loss end-to-end.
 - The energy is ``local`` + ``chain`` (implicit-training paper, eq. 7) on features copied from the predictor.
@@ -18,17 +18,15 @@ from typing import cast
 
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
-from enstruct.methods import (
+from enstruct.methods.labels import METHODS, SPEN_INFERENCE
+from enstruct.methods.method import Method, PredictorLoss
+from enstruct.methods.stages import (
     ENERGY_ALONE,
-    METHODS,
     PREDICTOR_ALONE,
     PRETRAINED_UNARIES,
-    SPEN_INFERENCE,
     THEN_PREDICTOR,
     THREE_STAGES,
     WARM_START_THEN_GAME,
-    Method,
-    PredictorLoss,
     Stage,
 )
 from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates

@@ -7,19 +7,27 @@ no label occurs) and ``calibration_error`` the truth and probabilities. All retu
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.errors import DataError, unknown_name
+from enstruct.errors import DataError
+from enstruct.metrics.base import Counts, Metric, named
 
-Counts = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 BLOCK_LABELS, BLOCK_ROWS = 128, 1024
 """How much of a matrix of probabilities is copied at a time."""
+
+
+class Agreement(NamedTuple):
+    """Labels that each row has in both sets, in the true and in the predicted one, each (rows,), out of ``n_labels``."""
+
+    shared: NDArray[np.float64]
+    true: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    n_labels: int
 
 
 def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
@@ -29,61 +37,74 @@ def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_mat
     return a, b
 
 
-def _counts(truth: Any, predicted: Any, axis: int, weight: Any = None) -> Counts:
-    """Shared, true and predicted label counts per row (axis=1) or per label (axis=0)."""
+def _agreement(truth: Any, predicted: Any) -> Agreement:
     a, b = _pair(truth, predicted)
-    if axis == 0 and weight is not None:
-        scale = np.asarray(weight, dtype=float)[:, None]
-        a_w, b_w = a.multiply(scale), b.multiply(scale)
-        return _flat(b.multiply(a_w), 0), _flat(a_w, 0), _flat(b_w, 0)
-    return _flat(a.multiply(b), axis), _flat(a, axis), _flat(b, axis)
-
-
-def _flat(matrix: Any, axis: int) -> NDArray[np.float64]:
-    return np.asarray(matrix.sum(axis=axis, dtype=np.float64)).ravel()
-
-
-def _f1(shared: NDArray[Any], true: NDArray[Any], predicted: NDArray[Any]) -> NDArray[np.float64]:
-    total = true + predicted
-    return np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
+    sums = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (a.multiply(b), a, b))
+    return Agreement(*sums, a.shape[1])
 
 
 def rowwise_f1(truth: Any, predicted: Any) -> NDArray[np.float64]:
     """(rows,) F1 of each row's label set."""
-    return _f1(*_counts(truth, predicted, axis=1))
-
-
-def example_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
-    """Mean over rows of 2|Y ∩ Ŷ| / (|Y| + |Ŷ|)."""
-    return float(np.average(rowwise_f1(truth, predicted), weights=sample_weight))
-
-
-def micro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
-    """F1 of all (row, label) decisions pooled."""
-    shared, true, chosen = _counts(truth, predicted, axis=0, weight=sample_weight)
-    return float(_f1(shared.sum(keepdims=True), true.sum(keepdims=True), chosen.sum(keepdims=True))[0])
-
-
-def macro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
-    """Mean over labels of each label's F1; a label that is never true and never predicted counts 1."""
-    return float(_f1(*_counts(truth, predicted, axis=0, weight=sample_weight)).mean())
+    shared, true, chosen, _ = _agreement(truth, predicted)
+    total = true + chosen
+    return np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
 
 
 def rowwise_hamming(truth: Any, predicted: Any) -> NDArray[np.float64]:
     """(rows,) share of each row's decisions that are right."""
-    shared, true, chosen = _counts(truth, predicted, axis=1)
-    return 1 - (true + chosen - 2 * shared) / _pair(truth, predicted)[0].shape[1]
+    shared, true, chosen, n_labels = _agreement(truth, predicted)
+    return 1 - (true + chosen - 2 * shared) / n_labels
+
+
+def _exact(truth: Any, predicted: Any) -> NDArray[np.bool_]:
+    shared, true, chosen, _ = _agreement(truth, predicted)
+    return (true == shared) & (chosen == shared)
+
+
+def _pooled(truth: Any, predicted: Any) -> Counts:
+    shared, true, chosen, _ = _agreement(truth, predicted)
+    return Counts.of(2 * shared, true + chosen)
+
+
+def _by_label(truth: Any, predicted: Any) -> Counts:
+    """A part a label, CSR."""
+    a, b = (matrix.astype(np.float64) for matrix in _pair(truth, predicted))
+    return Counts(2 * a.multiply(b).tocsr(), (a + b).tocsr())
+
+
+METRICS: dict[str, Metric] = {
+    "example-f1": Metric(lambda truth, predicted: Counts.of(rowwise_f1(truth, predicted))),
+    "micro-f1": Metric(_pooled, empty=1.0),
+    "macro-f1": Metric(_by_label, empty=1.0),
+    "hamming": Metric(lambda truth, predicted: Counts.of(rowwise_hamming(truth, predicted))),
+    "subset-accuracy": Metric(lambda truth, predicted: Counts.of(_exact(truth, predicted))),
+}
+"""The metrics a decision rule can be chosen for; all are "higher is better" (``hamming`` is 1 - loss)."""
+
+
+def example_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Mean over rows of 2|Y ∩ Ŷ| / (|Y| + |Ŷ|)."""
+    return METRICS["example-f1"](truth, predicted, sample_weight)
+
+
+def micro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """F1 of all (row, label) decisions pooled."""
+    return METRICS["micro-f1"](truth, predicted, sample_weight)
+
+
+def macro_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
+    """Mean over labels of each label's F1; a label that is never true and never predicted counts 1."""
+    return METRICS["macro-f1"](truth, predicted, sample_weight)
 
 
 def hamming_loss(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
     """Share of (row, label) decisions that are wrong."""
-    return 1 - float(np.average(rowwise_hamming(truth, predicted), weights=sample_weight))
+    return 1 - METRICS["hamming"](truth, predicted, sample_weight)
 
 
 def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
     """Share of rows whose label set is exactly right."""
-    shared, true, chosen = _counts(truth, predicted, axis=1)
-    return float(np.average((true == shared) & (chosen == shared), weights=sample_weight))
+    return METRICS["subset-accuracy"](truth, predicted, sample_weight)
 
 
 def average_precision(truth: Any, probabilities: Any) -> float:
@@ -124,39 +145,6 @@ def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     return float(np.abs(gap).sum() / max(p.size, 1))
 
 
-Metric = Callable[..., float]
-METRICS: dict[str, Metric] = {
-    "example-f1": example_f1,
-    "micro-f1": micro_f1,
-    "macro-f1": macro_f1,
-    "hamming": lambda truth, predicted, sample_weight=None: 1 - hamming_loss(truth, predicted, sample_weight),
-    "subset-accuracy": subset_accuracy,
-}
-"""The metrics a decision rule can be chosen for; all are "higher is better" (``hamming`` is 1 - loss)."""
-
-
-ROWWISE: dict[str, Callable[[Any, Any], NDArray[np.float64]]] = {"example-f1": rowwise_f1, "hamming": rowwise_hamming}
-"""The metrics that are means over rows, row by row."""
-
-
 def get_metric(name: str) -> Metric:
-    """The function of ``METRICS`` called so; ConfigError names the nearest."""
-    if name not in METRICS:
-        raise unknown_name("metric", name, METRICS)
-    return METRICS[name]
-
-
-example_f1_scorer: Any
-micro_f1_scorer: Any
-macro_f1_scorer: Any
-_SCORED = {"example_f1_scorer": example_f1, "micro_f1_scorer": micro_f1, "macro_f1_scorer": macro_f1}
-
-
-def __getattr__(name: str) -> object:
-    """The scorers, for scikit-learn's searches, made when they are first asked for. AttributeError for other names."""
-    if name not in _SCORED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn.metrics import make_scorer
-
-    globals()[name] = scorer = make_scorer(_SCORED[name])
-    return scorer
+    """The one of ``METRICS`` called so; ConfigError names the nearest."""
+    return named("metric", name, METRICS)

@@ -1,4 +1,4 @@
-"""The method table for masks: the rows of :mod:`enstruct.methods` by the same names, with what is different about masks.
+"""The method table for masks: the rows of :mod:`enstruct.methods.labels` by the same names, with what is different about masks.
 
 - The cost is 1 - soft IoU.
 - The energy is ``local`` + ``mask-conv`` (DVN's and SEAL's convolutions over [image, mask]) on features of its own.
@@ -16,7 +16,9 @@ from typing import Any
 
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import AdamOnLogits, Inference
-from enstruct.methods import METHODS, SAMPLE_GRADIENT, Method, PredictorLoss
+from enstruct.methods.columns import SAMPLE_GRADIENT
+from enstruct.methods.labels import METHODS
+from enstruct.methods.method import Method, PredictorLoss
 from enstruct.negatives import PerturbedSamples, PredictorSamples, ValueTuples
 
 IOU = "soft-iou"
@@ -27,13 +29,14 @@ NATS = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.001, wa
 MARGIN = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.03, warmup=WARMUP), "cost": IOU}
 DIVERGENCE = {**MARGIN, "predictor_loss": PredictorLoss(energy_weight=0.003, warmup=WARMUP)}
 VALUE = {"energy": SHAPE, "predictor_loss": PredictorLoss(energy_weight=0.5, warmup=WARMUP), "cost": IOU}
+CLIP = 10.0
 CLIMB = AdamOnLogits(0.5)
 REACTION = Implicit(Neumann(2), hvp="finite-difference")
 """Two terms by differences, as for tags: exact products through convolutions cost several times as much."""
 
 
 def _row(name: str, **changes: Any) -> Method:
-    return replace(METHODS[name], **changes)
+    return replace(METHODS[name], energy_clip=CLIP, **changes)
 
 
 MASK_METHODS: dict[str, Method] = {

@@ -34,15 +34,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.customise import COUPLING_SETTINGS, customise
+from enstruct.methods.columns import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.energies.build import LABEL_TERMS, MASK_TERMS, TAG_TERMS
 from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning, unknown_name
-from enstruct.mask_methods import MASK_METHODS, SHAPE
+from enstruct.methods.masks import MASK_METHODS, SHAPE
 from enstruct.methods import METHODS, TOGETHER, Method, get_method
 from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
-from enstruct.tag_methods import TAG_METHODS
+from enstruct.methods.tags import TAG_METHODS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank

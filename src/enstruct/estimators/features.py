@@ -1,0 +1,158 @@
+"""Features as the networks take them: checked, scaled, without those that no training row has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from enstruct.errors import ConfigError, DataError
+from enstruct.methods import METHODS, Method
+
+
+def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
+    """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+    try:
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+    except (ValueError, TypeError) as error:
+        column = _unreadable_column(X) if isinstance(error, TypeError) or "could not convert" in str(error) else None
+        if column is None and isinstance(error, TypeError):
+            raise
+        raise DataError(f"{error}{column or ''}") from error
+    if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
+        return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
+    return X
+
+
+def _unreadable_column(X: Any) -> str | None:
+    """Of a data frame of pandas: the first column that is no numbers, and what to do about it."""
+    for position, name in enumerate(X.columns if hasattr(X, "iloc") else ()):
+        column = X.iloc[:, position]  # two may have one name
+        try:
+            if column.dtype.kind in "mM":
+                raise TypeError
+            np.asarray(column, dtype=np.float64)
+        except (ValueError, TypeError):
+            return f" (column {name!r} holds {column.dtype}: make numbers of it, or leave it out)"
+    return None
+
+
+def in_single_precision(X: Any) -> Any:
+    """DataError for numbers beyond it, which would be infinite."""
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    if not np.isfinite(single.data if sparse.issparse(single) else single).all():
+        raise DataError(f"X holds numbers beyond {np.finfo(np.float32).max:.1g}, which networks cannot take: scale it.")
+    return single
+
+
+@dataclass(frozen=True)
+class Features:
+    """What training rows say of features: a fitted scaler of scikit-learn's, or None; the columns that are taken, None for all."""
+
+    scaler: Any = None
+    columns: NDArray[np.intp] | None = None
+
+    @classmethod
+    def fit(cls, X: Any, standardize: bool | str, choose: bool) -> Self:
+        """``choose``: whether features that no row has are left out, as far as the networks are made for these rows."""
+        return cls(make_scaler(standardize, X), seen_columns(X) if choose else None)
+
+    def __call__(self, X: Any) -> Any:
+        """(rows, features) as the networks take them."""
+        if sparse.issparse(X) and getattr(self.scaler, "mean_", None) is not None:
+            X = X.toarray()  # the rows of fit were dense, and centred
+        X = X if self.scaler is None else self.scaler.transform(X)
+        return X if self.columns is None else X[:, self.columns]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its numbers: "scaler/idf", "scaler/mean", "scaler/scale", "columns", as far as there are such."""
+        scaler = self.scaler
+        if scaler is None:
+            numbers = {}
+        elif hasattr(scaler, "idf_"):
+            numbers = {"scaler/idf": scaler.idf_}
+        else:
+            mean = getattr(scaler, "mean_", None)
+            numbers = {"scaler/scale": scaler.scale_} | ({} if mean is None else {"scaler/mean": mean})
+        return numbers | ({} if self.columns is None else {"columns": self.columns})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The inverse of :meth:`arrays`, of checked shapes."""
+        columns, scale = arrays.get("columns"), arrays.get("scaler/scale")
+        if "scaler/idf" in arrays:
+            from sklearn.feature_extraction.text import TfidfTransformer
+
+            weighting = TfidfTransformer()
+            weighting.idf_, weighting.n_features_in_ = arrays["scaler/idf"], len(arrays["scaler/idf"])
+            return cls(weighting, columns)
+        if scale is None:
+            return cls(None, columns)
+        from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+        scaler: Any = StandardScaler() if "scaler/mean" in arrays else MaxAbsScaler()
+        scaler.scale_, scaler.n_features_in_ = scale, len(scale)
+        if "scaler/mean" in arrays:
+            scaler.mean_, scaler.var_ = arrays["scaler/mean"], scale**2
+        else:
+            scaler.max_abs_ = scale
+        return cls(scaler, columns)
+
+
+def make_scaler(standardize: bool | str, X: Any) -> Any:
+    """A fitted scikit-learn scaler or None.
+
+    "auto": dense features that are not all 0/1 get zero mean and unit variance; CSR features beyond [-1, 1]
+    are divided by their largest absolute value (centring would fill them in). "tfidf": counts or 0/1 features times
+    log((1 + rows) / (1 + rows that have the feature)) + 1, then rows of length 1 (scikit-learn's ``TfidfTransformer``; CSR out).
+    """
+    if isinstance(standardize, (bool, np.bool_)) and not standardize:
+        return None
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler  # only here: it takes half as long to import as enstruct
+
+    if isinstance(standardize, str) and standardize == "tfidf":
+        if not weighable(X):
+            raise ConfigError(
+                "Negative values in data passed to tf-idf, which weighs counts or 0/1 features: use standardize='auto' and "
+                "another method."
+            )
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        return TfidfTransformer().fit(X)
+    if sparse.issparse(X):
+        beyond = X.nnz > 0 and np.abs(X.data).max() > 1
+        return MaxAbsScaler().fit(X) if beyond or not isinstance(standardize, str) else None
+    if isinstance(standardize, str) and np.isin(X, (0, 1)).all():
+        return None
+    return StandardScaler().fit(X)
+
+
+def weighs_counts(standardize: Any, method: Any) -> bool:
+    """Whether an estimator with these parameters takes numbers from 0 on alone, whatever these are: tags are read early."""
+    row = method if isinstance(method, Method) else METHODS.get(method) if isinstance(method, str) else None
+    scaling = row.scaling if isinstance(standardize, str) and standardize == "auto" and row is not None else standardize
+    return isinstance(scaling, str) and scaling == "tfidf"
+
+
+def seen_columns(X: Any) -> NDArray[np.intp] | None:
+    """Which CSR columns are ever other than 0 in the training rows; None for all of them, or dense features.
+
+    The weights of the others are never trained: with them in it a network on words adds noise to rows that have such words, and
+    takes two thirds of its time and memory for nothing on a collection like RCV1.
+    """
+    if not sparse.issparse(X):
+        return None
+    seen = np.unique(sparse.csr_matrix(X).indices[X.data != 0])
+    return None if len(seen) in (0, X.shape[1]) else seen
+
+
+def weighable(X: Any) -> bool:
+    """Whether no feature is negative, so that it may be a count."""
+    return bool(X.shape[0] == 0 or X.min() >= 0)

@@ -1,0 +1,218 @@
+"""The method table for label sets.
+
+Formulas: the SEAL paper's Table 2 rows, without the published code's loss errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
+from enstruct.hypergradients import Implicit
+from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
+from enstruct.inference.exact import SolverName
+from enstruct.methods.columns import SAMPLE_GRADIENT
+from enstruct.methods.method import Method, PredictorLoss
+from enstruct.methods.stages import (
+    ENERGY_ALONE,
+    NOISE_THEN_ENERGY,
+    PRETRAINED_UNARIES,
+    THEN_PREDICTOR,
+    THREE_STAGES,
+    TOGETHER,
+    WARM_START_THEN_GAME,
+)
+from enstruct.negatives import (
+    CostAugmentedNet,
+    InferencePoint,
+    PerturbedSamples,
+    PredictorPoint,
+    PredictorSamples,
+    UnrolledIterates,
+    ValueTuples,
+)
+from enstruct.objectives import (
+    CONTRASTIVE_DIVERGENCE,
+    END_TO_END,
+    MARGIN,
+    MARGIN_PERCEPTRON,
+    NCE,
+    RANKING,
+    REGRESSION,
+)
+from enstruct.validation import one_of
+
+CROSS_ENTROPY = Method("cross-entropy")
+BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
+EXTRA_TREES = Method("extra-trees", solver=fit_extra_trees)
+SEAL_NCE = Method(
+    "seal-nce",
+    negatives=PredictorSamples(20),
+    objective=NCE,
+    predictor_loss=PredictorLoss(energy_weight=3.0, warmup=500),
+    stages=TOGETHER,
+)
+
+SPEN_INFERENCE = Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3)
+SPEN = Method(
+    "spen",
+    negatives=InferencePoint(Inference(steps=20, starts=("predictor",)), augmented=True),
+    objective=MARGIN,
+    stages=THREE_STAGES,
+    cost="squared",
+    energy={"features": "copied", "units": 32},
+    inference=SPEN_INFERENCE,
+)
+DVN = Method(
+    "dvn",
+    negatives=ValueTuples(Inference(ProjectedGradient(0.5), starts=("zeros",), steps=20, as_value=True)),
+    objective=REGRESSION,
+    stages=ENERGY_ALONE,
+    inference=Inference(ProjectedGradient(0.5), starts=("zeros",), steps=30, as_value=True),
+)
+INFNET = Method(
+    "infnet",
+    negatives=PredictorPoint(),
+    objective=MARGIN,
+    predictor_loss=PredictorLoss(energy_weight=1.0, supervised_weight=1.0, augmented=True, hinged=True),
+    stages=WARM_START_THEN_GAME,
+    cost="squared",
+    energy={"features": "copied", "units": 16},
+)
+
+DEEP_MEAN_FIELD = Method(
+    "deep-mean-field",
+    negatives=UnrolledIterates(MEAN_FIELD),
+    objective=END_TO_END,
+    stages=PRETRAINED_UNARIES,
+    cost="log",
+    energy={"terms": ("local", "conditional-pairwise"), "features": "copied"},
+    inference=MEAN_FIELD,
+)
+
+IMPLICIT_CD = Method(
+    "implicit-cd",
+    negatives=PredictorSamples(20, SAMPLE_GRADIENT),
+    objective=CONTRASTIVE_DIVERGENCE,
+    predictor_loss=PredictorLoss(energy_weight=3.0, warmup=500),
+    coupling=Implicit(),
+    stages=TOGETHER,
+)
+
+CRF = Method(
+    "crf",
+    negatives=InferencePoint(Exact()),
+    objective=MARGIN,
+    stages=ENERGY_ALONE,
+    cost="hamming-sum",
+    encoder={"layers": 0},
+    energy={"terms": ("local", "pairwise"), "rank": None},
+    inference=Exact(),
+)
+
+
+def crf(name: str, solver: SolverName) -> Method:
+    """The pairwise CRF trained and read out by another solver."""
+    return replace(CRF, name=name, negatives=InferencePoint(Exact(solver)), inference=Exact(solver))
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        CROSS_ENTROPY,
+        SEAL_NCE,
+        replace(SEAL_NCE, name="seal-ranking", objective=RANKING, predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500)),
+        replace(
+            SEAL_NCE,
+            name="seal-margin",
+            negatives=PredictorPoint(),
+            objective=MARGIN,
+            predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500),
+        ),
+        replace(
+            SEAL_NCE,
+            name="seal-regression",
+            negatives=PredictorPoint(),
+            objective=REGRESSION,
+            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
+        ),
+        replace(
+            SEAL_NCE,
+            name="seal-regression-s",
+            negatives=PerturbedSamples(10, 1.0),
+            objective=REGRESSION,
+            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
+        ),
+        replace(
+            SEAL_NCE,
+            name="seal-static-nce",
+            stages=(*NOISE_THEN_ENERGY, THEN_PREDICTOR),
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        SPEN,
+        replace(  # as the SEAL paper has it
+            SPEN, name="spen-from-scratch", stages=NOISE_THEN_ENERGY, cost="soft-f1", energy={"features": "separate"}
+        ),
+        replace(SPEN, name="spen-entropy", inference=replace(SPEN_INFERENCE, temperature=1.0)),  # at test time only (A.4)
+        replace(
+            SPEN,
+            name="spen-e2e",
+            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), temperature=1.0)),
+            objective=END_TO_END,
+            cost="log",
+            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
+        ),
+        DVN,
+        replace(
+            SEAL_NCE,
+            name="nce",
+            stages=NOISE_THEN_ENERGY,
+            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
+        ),
+        replace(
+            SPEN,
+            name="seal-static-margin",
+            stages=(*THREE_STAGES, THEN_PREDICTOR),
+            inference=None,
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        replace(
+            DVN,
+            name="seal-static-regression",
+            stages=(*ENERGY_ALONE, THEN_PREDICTOR),
+            inference=None,
+            predictor_loss=PredictorLoss(energy_weight=0.1),
+        ),
+        INFNET,
+        replace(
+            INFNET,
+            name="infnet+",
+            negatives=CostAugmentedNet("shared", supervised_weight=1.0, with_predictor=True),
+            objective=MARGIN_PERCEPTRON,
+            predictor_loss=PredictorLoss(energy_weight=10.0),
+        ),
+        DEEP_MEAN_FIELD,
+        replace(DEEP_MEAN_FIELD, name="deep-mean-field-scratch", stages=ENERGY_ALONE),
+        IMPLICIT_CD,
+        replace(IMPLICIT_CD, name="implicit-ssvm", negatives=PredictorPoint(), objective=MARGIN),
+        replace(IMPLICIT_CD, name="implicit-dvn", negatives=PredictorPoint(), objective=REGRESSION),
+        CRF,
+        crf("crf-lp", "linear-program"),
+        crf("crf-lbp", "belief-propagation"),
+        crf("crf-mean-field", "mean-field"),
+        replace(CROSS_ENTROPY, name="low-rank", encoder={"layers": 1, "hidden": 64, "nonlinearity": "identity"}),
+        replace(CROSS_ENTROPY, name="mlp", encoder={"layers": 2, "hidden": 150, "nonlinearity": "relu"}),
+        BINARY_RELEVANCE,
+        replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
+        EXTRA_TREES,
+    )
+}
+
+
+def get_method(method: str | Method, table: Mapping[str, Method] = METHODS) -> Method:
+    """The row called ``method`` of the table; a :class:`Method` passes through. ConfigError names the nearest row."""
+    if isinstance(method, Method):
+        return method
+    one_of("method", table)("method", method)
+    return table[method]

@@ -1,0 +1,28 @@
+"""Tag sequences: one of K tags at every token."""
+
+from enstruct.decisions.tag_sequences import TAG_RULES
+from enstruct.energies import EnergySpec
+from enstruct.energies.build import TAG_TERMS
+from enstruct.methods import TAG_METHODS
+from enstruct.metrics import TAG_METRICS
+from enstruct.spaces import TagSpace
+from enstruct.spaces.costs import COSTS
+from enstruct.tasks.base import Budget, Task
+
+TAGS = Task(
+    name="tags",
+    parts="sentences",
+    methods=TAG_METHODS,
+    default="seal-nce",
+    space=TagSpace,
+    costs=tuple(COSTS),
+    places=1,
+    axes="time",
+    terms=TAG_TERMS,
+    energy=EnergySpec(("local", "chain")),
+    metrics=TAG_METRICS,
+    rules=TAG_RULES,
+    budget=Budget(epochs=40, updates=5000, patience_epochs=5, patience_updates=500, full_size=90),
+    estimator="EnergySequenceTagger",
+    endings=(".conll", ".conllu", ".tsv", ".tagged", ".cite"),
+)
