@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from enstruct.data.catalogue import data_root
+from enstruct.data.catalogue import data_root, not_passed_on
+from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shortened
 
 log = logging.getLogger("enstruct")
@@ -75,11 +76,7 @@ def load_picture_parts(source: str, seed: int = 0) -> PictureParts:
     folder = _folder(source)
     if (folder / "images").is_dir():
         data = read_pictures(folder)
-        if len(data) < 5:
-            raise DataError(f"{source} has {len(data)} images, too few for training, validation and test parts.")
-        order = np.random.default_rng(seed).permutation(len(data))
-        first, second = int(0.6 * len(data)), int(0.8 * len(data))
-        return PictureParts(*(data.take(sorted(part)) for part in (order[:first], order[first:second], order[second:])))
+        return PictureParts(*(data.take(sorted(places)) for places in places_60_20_20(len(data), seed, source, "images")))
     return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
 
 
@@ -104,14 +101,11 @@ def _folder(source: str) -> Path:
     root = data_root()
     if source in NAMED and root is not None and (root / NAMED[source]).is_dir():
         return root / NAMED[source]
-    if source in NAMED and not Path(source).is_dir():
-        raise DatasetNotFoundError(
-            f"{source} may not be passed on, so there is no copy to fetch: put it at {NAMED[source]} below the folder "
-            f"ENSTRUCT_DATA points at (now {root or 'not set'})."
-        )
-    if not Path(source).is_dir():
-        raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
-    return Path(source)
+    if Path(source).is_dir():
+        return Path(source)
+    if source in NAMED:
+        raise not_passed_on(source, NAMED[source])
+    raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
 
 
 def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:

@@ -80,11 +80,7 @@ def imputed(splits: Splits) -> Splits:
     if not any(part.has_missing for part in splits.parts().values()):
         return splits
     means = training_means(splits.train.X)
-
-    def fill(data: Dataset) -> Dataset:
-        return replace(data, X=fill_missing(data.X, means))
-
-    return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
+    return Splits(*(replace(part, X=fill_missing(part.X, means)) for part in splits.parts().values()))
 
 
 def stratifiable(Y: sparse.csr_matrix) -> bool:
@@ -111,6 +107,16 @@ def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
     """A fifth of the training rows validates."""
     kept, validation = holdout(train.Y, 0.2, seed)
     return Splits(train.take(kept), train.take(validation), test)
+
+
+def places_60_20_20(n: int, seed: int, source: str, what: str) -> list[NDArray[np.int64]]:
+    """Numbers of ``n`` sentences or images (train, validation, test), drawn without regard to what is in them.
+
+    DataError for too few, which says what they are and of which source.
+    """
+    if n < 5:
+        raise DataError(f"{source} has {n} {what}, too few for training, validation and test parts.")
+    return np.split(np.random.default_rng(seed).permutation(n), [int(0.6 * n), int(0.8 * n)])
 
 
 def holdout_places(n: int, fraction: float, seed: int, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
