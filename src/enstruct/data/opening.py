@@ -27,8 +27,8 @@ def open_binary(path: Path | str) -> IO[bytes]:
 def read_lines(path: Path | str) -> list[str]:
     """All lines; a damaged archive, or another encoding than UTF-8, is a ParseError."""
     try:
-        with open_binary(path) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8").read().removeprefix("\ufeff").removesuffix("\n")
+        with io.TextIOWrapper(open_binary(path), encoding="utf-8") as file:
+            text = file.read().removeprefix("\ufeff").removesuffix("\n")
             return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
     except DatasetNotFoundError:
         raise
