@@ -23,8 +23,7 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
-from enstruct.data.label_columns import counted
-from enstruct.data.label_names import check_label_names
+from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.numbers import overflows, to_numbers, whole
 from enstruct.data.opening import read_lines
 from enstruct.data.rows import indicator_of

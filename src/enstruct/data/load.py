@@ -12,11 +12,11 @@ from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
 from enstruct.data.numbers import whole
+from enstruct.data.opening import OPENERS
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
-COMPRESSED = (".xz", ".gz", ".bz2")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 
 
@@ -37,7 +37,7 @@ def read_file(
     file's column of names may hold; ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
     """
     path = Path(path)
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in OPENERS]
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
         return read_arff(path, labels, drop, feature_names)
