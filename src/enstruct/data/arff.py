@@ -75,14 +75,12 @@ def read_arff(
     ``labels``: a Mulan XML file, a list of attribute names (empty: no labels), or a number as in MEKA's ``-C``;
     None looks into the relation name, for a hierarchical attribute, and for an XML file of the same name beside
     the file. ``feature_names``: what a model has learnt from; of other nominal inputs, those with a value for most rows are
-    refused as identifiers.
-    Raises ParseError (file, line, column).
+    refused as identifiers. Raises ParseError (file, line, column).
     """
     file = _read(Path(path))
-    dropped = set(_attribute_indices(file, drop))
+    dropped = {*_attribute_indices(file, drop)}
     targets = [i for i in _label_columns(file, labels, drop) if i not in dropped]
-    left_out = {*targets, *dropped}
-    inputs = [i for i in range(len(file.attributes)) if i not in left_out]
+    inputs = sorted({*range(len(file.attributes))} - {*targets} - dropped)
     if not inputs:
         raise ParseError("no input attribute is left", file.path)
     for i in inputs:
@@ -179,8 +177,8 @@ def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
     for i, attribute in enumerate(file.attributes):
         first = columns.get(attribute.name, i)
         if first != i:
-            there = file.attributes[first].line
-            raise ParseError(f"the label stands in line {there} as well: rename one", file.path, attribute.line, attribute.name)
+            line = file.attributes[first].line
+            raise ParseError(f"the label stands in line {line} as well: rename one", file.path, attribute.line, attribute.name)
     return [*columns.values()]
 
 
@@ -197,11 +195,8 @@ def _implied_labels(file: _File) -> Any:
         beside = file.path.with_name(f"{candidate}.xml")
         if beside.is_file():
             return beside
-    raise ParseError(
-        "cannot tell which attributes are labels: pass the Mulan XML file, a list of names, or their number "
-        "(n: the first n, -n: the last n)",
-        file.path,
-    )
+    mend = "pass the Mulan XML file, a list of names, or their number (n: the first n, -n: the last n)"
+    raise ParseError(f"cannot tell which attributes are labels: {mend}", file.path)
 
 
 def read_label_names(path: Path | str) -> list[str]:
@@ -241,20 +236,17 @@ def _refuse_text(file: _File, attribute: Attribute, learnt: set[str]) -> None:
 
 # -- data -----------------------------------------------------------------------------------------
 
-Cells = dict[int, tuple[np.ndarray, list[str] | np.ndarray]]
+Cells = dict[int, tuple[np.ndarray, Any]]
 """Column number -> (row numbers, values there as text or numbers); other rows hold 0."""
 
 
 def _dense_cells(file: _File, wanted: list[int]) -> Cells:
-    n, columns = len(file.attributes), []
-    for number, body in file.lines:
-        values = _split(body)
+    n, texts = len(file.attributes), [_split(body) for _, body in file.lines]
+    for (number, _), values in zip(file.lines, texts, strict=True):
         if len(values) != n:
             raise ParseError(f"{len(values)} values where {n} attributes are declared", file.path, number)
-        columns.append(values)
-    rows = np.arange(len(columns))
-    table = list(zip(*columns, strict=True))
-    return {i: (rows, _convert(file, i, rows, table[i])) for i in wanted}
+    rows, columns = np.arange(len(texts)), [*zip(*texts, strict=True)]
+    return {i: (rows, _convert(file, i, rows, columns[i])) for i in wanted}
 
 
 def _sparse_cells(file: _File, wanted: list[int]) -> Cells:

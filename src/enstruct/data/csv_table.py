@@ -159,8 +159,8 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
 
 def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
     """Not if all that is there is 0 or 1, so that a gap is no row without labels but a mistake; unless those are ``known``."""
-    there = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
-    if not there or not all(is_number(cell) and float(cell) in (0, 1) for cell in there):
+    values = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
+    if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
         return True
     return known is not None and column not in known
 

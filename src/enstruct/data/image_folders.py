@@ -73,11 +73,10 @@ class PictureParts:
 
 def load_picture_parts(source: str, seed: int = 0) -> PictureParts:
     """The folders train, val and test of a set; of one without them 60/20/20 drawn by ``seed``. DataError."""
-    folder = _folder(source)
-    if (folder / "images").is_dir():
-        data = read_pictures(folder)
-        return PictureParts(*(data.take(sorted(places)) for places in places_60_20_20(len(data), seed, source, "images")))
-    return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
+    if has_parts(source):
+        return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
+    data = read_pictures(_folder(source))
+    return PictureParts(*(data.take(sorted(places)) for places in places_60_20_20(len(data), seed, source, "images")))
 
 
 def load_pictures(source: str, part: str) -> Pictures:
@@ -86,10 +85,10 @@ def load_pictures(source: str, part: str) -> Pictures:
     if (folder / "images").is_dir():
         return read_pictures(folder)
     names = VALIDATION if part in VALIDATION else (part,)
-    found = [folder / name for name in names if (folder / name / "images").is_dir()]
-    if not found:
+    folders = [folder / name for name in names if (folder / name / "images").is_dir()]
+    if not folders:
         raise DatasetNotFoundError(f"{folder} has neither a folder images nor a part {part} with one ({part}/images).")
-    return replace(read_pictures(found[0]), name=source)
+    return replace(read_pictures(folders[0]), name=source)
 
 
 def has_parts(source: str) -> bool:
@@ -210,32 +209,32 @@ def _is_image(path: Path) -> bool:
 
 def _files(folder: Path) -> dict[str, Path]:
     """Name without suffix -> image file; DataError if two share it."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if _is_image(path):
-            if path.stem in found:
-                raise DataError(f"{folder} has both {found[path.stem].name} and {path.name}: one name stands for one image.")
-            found[path.stem] = path
-    return found
+            if path.stem in files:
+                raise DataError(f"{folder} has both {files[path.stem].name} and {path.name}: one name stands for one image.")
+            files[path.stem] = path
+    return files
 
 
 def _without_suffix(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
     """NAME_mask goes with the image NAME; DataError where NAME is there as well."""
-    found: dict[str, Path] = {}
+    by_image: dict[str, Path] = {}
     for name, path in masks.items():
         key = name if name in images else name.removesuffix("_mask")
-        if key in found:
-            raise DataError(f"{folder} has two masks of the image {key}: {found[key].name} and {path.name}.")
-        found[key] = path
-    return found
+        if key in by_image:
+            raise DataError(f"{folder} has two masks of the image {key}: {by_image[key].name} and {path.name}.")
+        by_image[key] = path
+    return by_image
 
 
 def _check_pairs(images: dict[str, Path], masks: dict[str, Path], folder: Path) -> None:
     lonely = sorted(set(images) - set(masks)), sorted(set(masks) - set(images))
     for names, what, other in zip(lonely, ("images", "masks"), ("mask", "image"), strict=True):
         if names:
-            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {some}.")
+            first = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {first}.")
 
 
 def _size(grid: NDArray[Any]) -> str:
@@ -247,29 +246,28 @@ def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> li
 
     Each: first, second (names), their parts, similarity. A mirrored copy counts as well.
     """
-    every = [
-        (part, name, image) for part, data in vars(parts).items() for name, image in zip(data.names, data.images, strict=True)
-    ]
-    small = np.stack([_thumbnail(image) for _, _, image in every])
-    mirrored = np.stack([_thumbnail(image[:, ::-1]) for _, _, image in every])
+    names = [(name, part) for part, data in vars(parts).items() for name in data.names]
+    images = [image for data in vars(parts).values() for image in data.images]
+    small = np.stack([_thumbnail(image) for image in images])
+    mirrored = np.stack([_thumbnail(image[:, ::-1]) for image in images])
     alike = np.maximum(small @ small.T, small @ mirrored.T)
     first, second = np.nonzero(np.triu(alike >= similarity, 1))
     order = np.argsort(-alike[first, second], kind="stable")
     return [
         {
-            "first": every[i][1],
-            "in": every[i][0],
-            "second": every[j][1],
-            "also in": every[j][0],
+            "first": names[i][0],
+            "in": names[i][1],
+            "second": names[j][0],
+            "also in": names[j][1],
             "similarity": round(float(alike[i, j]), 4),
         }
         for i, j in zip(first[order], second[order], strict=True)
     ]
 
 
-def _thumbnail(image: NDArray[np.uint8], size: int = 16) -> NDArray[np.float64]:
+def _thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Grey, small, with mean 0 and length 1, so that products are correlations."""
-    small = Image.fromarray(np.ascontiguousarray(image)).convert("L").resize((size, size), Image.Resampling.BOX)
+    small = Image.fromarray(np.ascontiguousarray(image)).convert("L").resize((16, 16), Image.Resampling.BOX)
     values = np.asarray(small, dtype=np.float64).ravel()
     values -= values.mean()
     return values / max(float(np.linalg.norm(values)), 1e-12)

@@ -51,8 +51,8 @@ def _read(path: Path | str, names: Sequence[str]) -> dict[str, Any]:
     """Those of these arrays that are there."""
     try:
         with open_binary(path) as file, zipfile.ZipFile(_whole(path, file)) as archive:
-            there = {*archive.namelist()}
-            members = {name: archive.getinfo(f"{name}.npy") for name in names if f"{name}.npy" in there}
+            present = {*archive.namelist()}
+            members = {name: archive.getinfo(f"{name}.npy") for name in names if f"{name}.npy" in present}
             left = _most_bytes(path)
             for name, info in members.items():
                 with archive.open(info) as member:

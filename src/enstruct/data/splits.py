@@ -105,8 +105,8 @@ def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[An
 
 def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
     """A fifth of the training rows validates."""
-    kept, validation = holdout(train.Y, 0.2, seed)
-    return Splits(train.take(kept), train.take(validation), test)
+    training_rows, validation_rows = holdout(train.Y, 0.2, seed)
+    return Splits(train.take(training_rows), train.take(validation_rows), test)
 
 
 def places_60_20_20(n: int, seed: int, source: str, what: str) -> list[NDArray[np.int64]]:
@@ -121,11 +121,11 @@ def places_60_20_20(n: int, seed: int, source: str, what: str) -> list[NDArray[n
 
 def holdout_places(n: int, fraction: float, seed: int, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Numbers of ``n`` sentences or images (train, held out), drawn without regard to what is in them. DataError for too few."""
-    held = round(fraction * n)
-    if held < 1 or held >= n:
+    size = round(fraction * n)
+    if not 1 <= size < n:
         raise DataError(f"{n} {what} are too few to hold out {fraction:.0%} of them for validation.")
     order = np.random.default_rng(seed).permutation(n)
-    return order[held:], order[:held]
+    return order[size:], order[:size]
 
 
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -140,5 +140,5 @@ def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[A
     from iterstrat.ml_stratifiers import MultilabelStratifiedShuffleSplit
 
     splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
-    train, held = next(splitter.split(np.zeros(n), Y.toarray()))
-    return np.sort(train), np.sort(held)
+    train, validation = next(splitter.split(np.zeros(n), Y.toarray()))
+    return np.sort(train), np.sort(validation)

@@ -6,7 +6,7 @@ A token is a word, or a tuple of a word and further columns (part of speech, chu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ class TaggedEntry:
     ``others``: a pattern of further files below it, which serve without their tags.
     """
 
-    parts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str]
     others: str | None = None
 
     def other_files(self) -> list[Path]:
