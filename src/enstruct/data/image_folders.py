@@ -127,10 +127,7 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     beside = folder / "masks"
     theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
     files = (*images.values(), *(path for half in {beside, theirs} if half.is_dir() for path in half.iterdir()))
-    masks = _files(beside) if labelled and beside.is_dir() else None
-    if masks is not None:
-        masks = _without_suffix(masks, images, folder)
-        _check_pairs(images, masks, folder)
+    masks = _paired(_files(beside), images, folder) if labelled and beside.is_dir() else None
     names = sorted(images)
     grids = [read_image(images[name]) for name in names]
     if masks is None:
@@ -138,7 +135,8 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     numbers = [read_mask(masks[name]) for name in names]
     for name, grid, mask in zip(names, grids, numbers, strict=True):
         if grid.shape[:2] != mask.shape:
-            raise ParseError(f"is {_size(mask)}, but its image {images[name].name} is {_size(grid)}.", masks[name])
+            sizes = f"is {mask.shape[0]}x{mask.shape[1]}, but its image {images[name].name} is {grid.shape[0]}x{grid.shape[1]}."
+            raise ParseError(sizes, masks[name])
     return Pictures(names, grids, numbers, folder.name, files)
 
 
@@ -218,27 +216,20 @@ def _files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _without_suffix(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """NAME_mask goes with the image NAME; DataError where NAME is there as well."""
-    by_image: dict[str, Path] = {}
+def _paired(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """The masks by their images' names: NAME_mask goes with NAME too. DataError for two of one image, or what has no partner."""
+    paired: dict[str, Path] = {}
     for name, path in masks.items():
-        key = name if name in images else name.removesuffix("_mask")
-        if key in by_image:
-            raise DataError(f"{folder} has two masks of the image {key}: {by_image[key].name} and {path.name}.")
-        by_image[key] = path
-    return by_image
-
-
-def _check_pairs(images: dict[str, Path], masks: dict[str, Path], folder: Path) -> None:
-    lonely = sorted(set(images) - set(masks)), sorted(set(masks) - set(images))
+        image = name if name in images else name.removesuffix("_mask")
+        if image in paired:
+            raise DataError(f"{folder} has two masks of the image {image}: {paired[image].name} and {path.name}.")
+        paired[image] = path
+    lonely = sorted(set(images) - set(paired)), sorted(set(paired) - set(images))
     for names, what, other in zip(lonely, ("images", "masks"), ("mask", "image"), strict=True):
         if names:
             first = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {first}.")
-
-
-def _size(grid: NDArray[Any]) -> str:
-    return f"{grid.shape[0]}x{grid.shape[1]}"
+    return paired
 
 
 def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> list[dict[str, Any]]:

@@ -18,12 +18,8 @@ def check_label_name(name: str, path: Path | str, line: int | None = None, colum
     if not name:
         raise ParseError("a label without a name: give it one", path, line, column)
     if not name.isprintable() and (odd := next((c for c in name if unicodedata.category(c) in BREAKING), None)):
-        raise ParseError(
-            f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart: rename it",
-            path,
-            line,
-            column,
-        )
+        what = f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart"
+        raise ParseError(f"{what}: rename it", path, line, column)
 
 
 def check_label_names(names: Sequence[str], path: Path | str, lines: Sequence[int] | None = None) -> None:
@@ -52,8 +48,6 @@ def counted(path: Path, names: Sequence[str], number: int, dropped: Collection[s
     positions = range(number) if number > 0 else range(len(names) + number, len(names))
     if both := [names[i] for i in positions if names[i] in dropped]:
         which = f"the first {number}" if number > 0 else f"the last {-number}"
-        raise ParseError(
-            f"{shown(both[0])} is to be left out and is among {which} columns, which are said to be the labels: name the labels",
-            path,
-        )
+        what = f"{shown(both[0])} is to be left out and is among {which} columns, which are said to be the labels"
+        raise ParseError(f"{what}: name the labels", path)
     return positions

@@ -43,19 +43,17 @@ def read_file(
         return read_arff(path, labels, drop, feature_names)
     if kind in (".csv", ".tsv"):
         return read_csv(path, labels, drop, label_names)
-    if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(
-            f"{path} says itself which its labels are; labels={shown(labels)} is for ARFF and CSV files: leave it out."
-        )
-    if drop and kind in (*SVMLIGHT, ".npz"):
+    if kind not in (*SVMLIGHT, ".npz"):
+        known = "use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2"
+        raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
+    if labels is not None and labels != ():
+        what = f"labels={shown(labels)} is for ARFF and CSV files"
+        raise DataError(f"{path} says itself which its labels are; {what}: leave it out.")
+    if drop:
         raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={shown([*drop])} is not for this kind.")
-    if kind in SVMLIGHT:
-        return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
         return read_npz(path, labels is None, n_features, n_labels)
-    raise DataError(
-        f"{path}: unknown kind of file {shown(kind)}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2."
-    )
+    return read_svmlight(path, n_labels, n_features, first_feature)
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
@@ -63,7 +61,8 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
     entry = CATALOGUE.get(str(source))
     if entry is None:
         if not Path(source).is_file():
-            raise _not_there(source)
+            hint = unknown_name("data set", source, CATALOGUE)
+            raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop)
     _check_named(source, labels, drop)
     return _read_part(entry, part)
@@ -111,9 +110,8 @@ def load_protocol(
 
 def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
     if drop or labels not in (None, ()):
-        raise DataError(
-            f"{source} is a set of the catalogue, which knows its labels: leave out labels and drop, or give its file."
-        )
+        mend = "leave out labels and drop, or give its file"
+        raise DataError(f"{source} is a set of the catalogue, which knows its labels: {mend}.")
 
 
 def _read_part(entry: Entry, part: str) -> Dataset:
@@ -125,8 +123,3 @@ def _read_part(entry: Entry, part: str) -> Dataset:
         else:
             raise unknown_name(f"part of {entry.name}", part, entry.parts)
     return read_file(locate(entry, part), entry.labels, entry.drop)
-
-
-def _not_there(source: Path | str) -> DatasetNotFoundError:
-    hint = unknown_name("data set", source, CATALOGUE)
-    return DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")

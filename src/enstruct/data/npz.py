@@ -82,11 +82,8 @@ def _most_bytes(path: Path | str) -> int:
 
 
 def _too_large(path: Path | str) -> ParseError:
-    return ParseError(
-        f"its arrays take more than {_most_bytes(path):.1e} bytes, over {RATIO} times the file's size: save what is mostly zeros "
-        "as CSR (X_data, X_indices, X_indptr, X_shape)",
-        path,
-    )
+    what = f"its arrays take more than {_most_bytes(path):.1e} bytes, over {RATIO} times the file's size"
+    return ParseError(f"{what}: save what is mostly zeros as CSR (X_data, X_indices, X_indptr, X_shape)", path)
 
 
 def _check_header(name: str, member: IO[bytes], size: int) -> int:

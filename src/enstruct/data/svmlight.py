@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -68,10 +68,10 @@ def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:
 
 
 def _header(line: str) -> tuple[int, int, int] | None:
-    counts = [count for part in line.split() if (count := whole(part)) is not None]
-    if not len(counts) == len(line.split()) == 3:
+    counts = [whole(part) for part in line.split()]
+    if len(counts) != 3 or None in counts:
         return None
-    return counts[0], counts[1], counts[2]
+    return cast(tuple[int, int, int], tuple(counts))
 
 
 def _check_header(path: Path | str, number: int, header: tuple[int, int, int], rows: int, limits: tuple[int, int]) -> None:
