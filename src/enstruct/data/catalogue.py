@@ -53,7 +53,7 @@ mediamill  101 9d76f26050aea32aea6d255365146b7990db838e ad7e629d599ac1c80dfabe32
 """
 """The public collections: name, number of labels, commit and SHA-256 of the file."""
 IN_TWO_PARTS = ("bibtex", "delicious", "genbase", "yeast")
-"""Those of them that were published as train and test rows as well."""
+"""Those of them whose train and test rows may stand below ENSTRUCT_DATA as well."""
 
 
 def _mulan(name: str, n_labels: str, commit: str, sha256: str) -> Entry:
