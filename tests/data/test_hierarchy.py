@@ -36,6 +36,15 @@ def test_random_graphs_are_closed_as_by_products(seed):
     np.testing.assert_array_equal(hierarchy.raise_parents(p), np.where(above, p[:, :, None], 0).max(1))
 
 
+def test_many_rows_are_closed_block_by_block(monkeypatch):
+    tree = Hierarchy(3, ((0, 1), (1, 2)))
+    Y = np.random.default_rng(0).integers(0, 2, (7, 3))
+    whole = tree.close(Y)
+    monkeypatch.setattr("enstruct.data.hierarchy.MOST_CELLS", 6)
+    assert (tree.close(Y) != whole).nnz == 0
+    assert tree.close(Y[:0]).shape == (0, 3)
+
+
 def test_a_long_chain_is_closed_at_once():
     n = 20_000
     chain = Hierarchy(n, tuple((i, i + 1) for i in range(n - 1)))

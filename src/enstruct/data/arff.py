@@ -23,10 +23,10 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
-from enstruct.data.label_columns import counted
-from enstruct.data.label_names import check_label_names
+from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.numbers import overflows, to_numbers, whole
 from enstruct.data.opening import read_lines
+from enstruct.data.rows import indicator_of
 from enstruct.errors import DataError, ParseError, shown
 
 MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
@@ -75,14 +75,12 @@ def read_arff(
     ``labels``: a Mulan XML file, a list of attribute names (empty: no labels), or a number as in MEKA's ``-C``;
     None looks into the relation name, for a hierarchical attribute, and for an XML file of the same name beside
     the file. ``feature_names``: what a model has learnt from; of other nominal inputs, those with a value for most rows are
-    refused as identifiers.
-    Raises ParseError (file, line, column).
+    refused as identifiers. Raises ParseError (file, line, column).
     """
     file = _read(Path(path))
-    dropped = set(_attribute_indices(file, drop))
+    dropped = {*_attribute_indices(file, drop)}
     targets = [i for i in _label_columns(file, labels, drop) if i not in dropped]
-    left_out = {*targets, *dropped}
-    inputs = [i for i in range(len(file.attributes)) if i not in left_out]
+    inputs = sorted({*range(len(file.attributes))} - {*targets} - dropped)
     if not inputs:
         raise ParseError("no input attribute is left", file.path)
     for i in inputs:
@@ -175,15 +173,13 @@ def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
         labels = read_label_names(labels)
     if len({*labels}) < len(labels):
         raise ParseError(f"a label is named twice: {', '.join(shown(name, 20) for name in labels)}", file.path)
-    found = sorted(_attribute_indices(file, labels))
-    lines: dict[str, int] = {}
-    named = {*labels}
-    for attribute in file.attributes:
-        if attribute.name in named and attribute.name in lines:
-            there = lines[attribute.name]
-            raise ParseError(f"the label stands in line {there} as well: rename one", file.path, attribute.line, attribute.name)
-        lines[attribute.name] = attribute.line
-    return found
+    columns = {file.attributes[i].name: i for i in sorted(_attribute_indices(file, labels))}
+    for i, attribute in enumerate(file.attributes):
+        first = columns.get(attribute.name, i)
+        if first != i:
+            line = file.attributes[first].line
+            raise ParseError(f"the label stands in line {line} as well: rename one", file.path, attribute.line, attribute.name)
+    return [*columns.values()]
 
 
 def _implied_labels(file: _File) -> Any:
@@ -199,11 +195,8 @@ def _implied_labels(file: _File) -> Any:
         beside = file.path.with_name(f"{candidate}.xml")
         if beside.is_file():
             return beside
-    raise ParseError(
-        "cannot tell which attributes are labels: pass the Mulan XML file, a list of names, or their number "
-        "(n: the first n, -n: the last n)",
-        file.path,
-    )
+    mend = "pass the Mulan XML file, a list of names, or their number (n: the first n, -n: the last n)"
+    raise ParseError(f"cannot tell which attributes are labels: {mend}", file.path)
 
 
 def read_label_names(path: Path | str) -> list[str]:
@@ -243,20 +236,17 @@ def _refuse_text(file: _File, attribute: Attribute, learnt: set[str]) -> None:
 
 # -- data -----------------------------------------------------------------------------------------
 
-Cells = dict[int, tuple[np.ndarray, list[str] | np.ndarray]]
-"""Column number -> (row numbers, values there as text or numbers); in sparse files unlisted rows hold the default."""
+Cells = dict[int, tuple[np.ndarray, Any]]
+"""Column number -> (row numbers, values there as text or numbers); other rows hold 0."""
 
 
 def _dense_cells(file: _File, wanted: list[int]) -> Cells:
-    n, columns = len(file.attributes), []
-    for number, body in file.lines:
-        values = _split(body)
+    n, texts = len(file.attributes), [_split(body) for _, body in file.lines]
+    for (number, _), values in zip(file.lines, texts, strict=True):
         if len(values) != n:
             raise ParseError(f"{len(values)} values where {n} attributes are declared", file.path, number)
-        columns.append(values)
-    rows = np.arange(len(columns))
-    table = list(zip(*columns, strict=True))
-    return {i: (rows, _convert(file, i, rows, table[i])) for i in wanted}
+    rows, columns = np.arange(len(texts)), [*zip(*texts, strict=True)]
+    return {i: (rows, _convert(file, i, rows, columns[i])) for i in wanted}
 
 
 def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
@@ -275,60 +265,60 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
                 raise ParseError(f"attribute {index} stands twice in this row", file.path, number)
             rows[index].append(row)
             texts[index].append(_unquote(value.strip()))
-    return {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}
+    cells = {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}
+    return {i: _with_unlisted(file.attributes[i], len(file.lines), *cells[i]) for i in wanted}
+
+
+def _with_unlisted(attribute: Attribute, n: int, rows: np.ndarray, values: Any) -> tuple[np.ndarray, Any]:
+    """Sparse rows leave out the first declared value of a nominal attribute, whatever it means."""
+    if attribute.kind != "nominal":
+        return rows, values
+    first = attribute.values[0]
+    if attribute.codes is None:
+        full = np.full(n, first, dtype=object)
+    elif attribute.codes[first]:
+        full = np.ones(n)
+    else:
+        return rows, values
+    full[rows] = values
+    return np.arange(n), full
 
 
 def _convert(file: _File, column: int, rows: Any, texts: Sequence[str]) -> Any:
     """Numbers for numeric and 0/1 attributes, texts for the rest; a bad value is reported with its line."""
     attribute = file.attributes[column]
     if attribute.kind in ("hierarchical", "text"):
-        return list(texts)
+        return [*texts]
     if attribute.kind == "numeric":
         values, bad = to_numbers(["nan" if text == "?" else text for text in texts])
+        if bad is None:
+            return values
+        wanted = "a number: it is too large, or infinite" if overflows(texts[bad]) else "a number"
     else:
         codes, known = attribute.codes, {*attribute.values, "?"}
         bad = next((at for at, text in enumerate(texts) if text not in known), None)
         if bad is None:
             return [*texts] if codes is None else np.array([codes[text] if text != "?" else np.nan for text in texts])
-    if bad is not None:
-        raise ParseError(
-            f"{shown(texts[bad])} is not {_wanted(attribute, texts[bad])}",
-            file.path,
-            file.lines[int(rows[bad])][0],
-            attribute.name,
-        )
-    return values
-
-
-def _wanted(attribute: Attribute, text: str) -> str:
-    if attribute.kind == "numeric":
-        return "a number: it is too large, or infinite" if overflows(text) else "a number"
-    return f"one of {', '.join(shown(value, 20) for value in attribute.values[:6])}"
+        wanted = f"one of {', '.join(shown(value, 20) for value in attribute.values[:6])}"
+    line = file.lines[int(rows[bad])][0]
+    raise ParseError(f"{shown(texts[bad])} is not {wanted}", file.path, line, attribute.name)
 
 
 def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> tuple[Any, list[str]]:
     names: list[str] = []
-    blocks: list[tuple[np.ndarray, np.ndarray, float]] = []  # rows, values, value elsewhere
+    blocks: list[tuple[np.ndarray, np.ndarray]] = []  # the rows and values of each column
     for i in inputs:
         attribute, (rows, values) = file.attributes[i], cells[i]
-        if isinstance(values, np.ndarray):
+        if attribute.kind == "numeric" or attribute.codes is not None:
             names.append(attribute.name)
-            blocks.append((rows, values, attribute.codes[attribute.values[0]] if attribute.codes else 0.0))
-            continue
-        text = np.asarray(values, dtype=object)
-        names += _columns(attribute)
-        for position, value in enumerate(attribute.values):
-            column = np.where(text == "?", np.nan, (text == value).astype(float)) if len(text) else np.zeros(0)
-            blocks.append((rows, column, float(position == 0)))
-    n = len(file.lines)
+            blocks.append((rows, values))
+        else:
+            names += _columns(attribute)
+            texts = np.asarray(values, dtype=object)
+            blocks += [(rows, np.where(texts == "?", np.nan, texts == value)) for value in attribute.values]
     if not is_sparse:
-        return np.column_stack([values for _, values, _ in blocks]), names
-    if any(default for _, _, default in blocks):  # sparse rows leave out the first declared value, whatever it means
-        blocks = [_fill(n, *block) for block in blocks]
-    data = np.concatenate([v for _, v, _ in blocks])
-    row = np.concatenate([r for r, _, _ in blocks])
-    column = np.repeat(np.arange(len(blocks)), [len(r) for r, _, _ in blocks])
-    X = sparse.csr_matrix((data, (row, column)), shape=(n, len(blocks)))
+        return np.column_stack([values for _, values in blocks]), names
+    X = _from_columns(blocks, len(file.lines))
     X.eliminate_zeros()
     return X, names
 
@@ -338,55 +328,49 @@ def _columns(attribute: Attribute) -> list[str]:
     return [f"{attribute.name}={value}" for value in attribute.values]
 
 
-def _fill(n: int, rows: np.ndarray, values: np.ndarray, default: float) -> tuple[np.ndarray, np.ndarray, float]:
-    if not default:
-        return rows, values, 0.0
-    full = np.full(n, default)
-    full[rows] = values
-    return np.arange(n), full, 0.0
+def _from_columns(blocks: list[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_matrix:
+    """The matrix of ``n`` rows whose columns hold these values in these rows."""
+    row, values = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+    column = np.repeat(np.arange(len(blocks)), [len(rows) for rows, _ in blocks])
+    return sparse.csr_matrix((values, (row, column)), shape=(n, len(blocks)))
 
 
 def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy | None]:
-    kinds = {file.attributes[i].kind for i in targets}
-    if kinds == {"hierarchical"}:
+    attributes = [file.attributes[i] for i in targets]
+    if {attribute.kind for attribute in attributes} == {"hierarchical"}:
         if len(targets) > 1:
             raise ParseError("more than one hierarchical class attribute", file.path)
-        return _hierarchical_labels(file, targets[0], cells)
+        return _hierarchical_labels(file, attributes[0], *cells[targets[0]])
     if not targets:
         return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None
-    check_label_names([file.attributes[i].name for i in targets], file.path, [file.attributes[i].line for i in targets])
-    rows, columns, names = [], [], []
-    for k, i in enumerate(targets):
-        attribute, (where, values) = file.attributes[i], cells[i]
-        names.append(attribute.name)
-        if not isinstance(values, np.ndarray):
+    names = [attribute.name for attribute in attributes]
+    check_label_names(names, file.path, [attribute.line for attribute in attributes])
+    blocks = []
+    for i, attribute in zip(targets, attributes, strict=True):
+        rows, values = cells[i]
+        if attribute.kind != "numeric" and attribute.codes is None:
             raise ParseError("a label attribute must be {0,1}, {NO,YES} or the like", file.path, attribute.line, attribute.name)
         bad = ~np.isin(values, (0.0, 1.0))
         if bad.any():
-            at = int(where[np.flatnonzero(bad)[0]])
-            raise ParseError("a label must be 0 or 1 and not missing", file.path, file.lines[at][0], attribute.name)
-        where, values, _ = _fill(len(file.lines), where, values, attribute.codes[attribute.values[0]] if attribute.codes else 0.0)
-        on = where[values == 1]
-        rows.append(on)
-        columns.append(np.full(len(on), k))
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, column)), shape=(len(file.lines), len(targets)))
-    return Y, names, None
+            line = file.lines[int(rows[np.argmax(bad)])][0]
+            raise ParseError("a label must be 0 or 1 and not missing", file.path, line, attribute.name)
+        on = rows[values == 1]
+        blocks.append((on, np.ones(len(on), dtype=np.uint8)))
+    return _from_columns(blocks, len(file.lines)), names, None
 
 
-def _hierarchical_labels(file: _File, target: int, cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy]:
-    attribute, (where, texts) = file.attributes[target], cells[target]
+def _hierarchical_labels(
+    file: _File, attribute: Attribute, rows: np.ndarray, texts: Sequence[str]
+) -> tuple[sparse.csr_matrix, list[str], Hierarchy]:
     names, hierarchy, number = parse_hierarchy(attribute.declared)
     check_label_names(names, file.path, [attribute.line] * len(names))
-    row, column = [], []
-    for at, text in zip(where, texts, strict=True):
-        for part in str(text).split("@"):
-            if part not in number:
-                raise ParseError(f"undeclared class {shown(part)}", file.path, file.lines[int(at)][0], attribute.name)
-            row.append(int(at))
-            column.append(number[part])
-    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, column)), shape=(len(file.lines), len(names)))
+    label_sets: list[list[int]] = [[] for _ in file.lines]
+    for row, text in zip(rows, texts, strict=True):
+        for name in text.split("@"):
+            if name not in number:
+                raise ParseError(f"undeclared class {shown(name)}", file.path, file.lines[row][0], attribute.name)
+            label_sets[row].append(number[name])
     try:
-        return hierarchy.close(Y), names, hierarchy
+        return hierarchy.close(indicator_of(label_sets, len(names))), names, hierarchy
     except DataError as error:
         raise ParseError(str(error), file.path, attribute.line, attribute.name) from error

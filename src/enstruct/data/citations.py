@@ -40,13 +40,13 @@ def _parse(line: str, path: Path | str, number: int) -> tuple[list[str], list[st
     end = 0
 
     def take(text: str) -> None:
-        found = text.split()
-        words.extend(found)
-        names.extend([inside or before] * len(found))
+        added = text.split()
+        words.extend(added)
+        names.extend([inside or before] * len(added))
 
     for mark in MARK.finditer(line):
         take(line[end : mark.start()])
-        closing, name = bool(mark.group(1)), mark.group(2)
+        closing, name = bool(mark[1]), mark[2]
         short = shortened(name, 60)
         if closing and name != inside:
             raise ParseError(f"</{short}> closes {'nothing' if inside is None else f'<{shortened(inside, 60)}>'}", path, number)

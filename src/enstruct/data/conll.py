@@ -20,8 +20,6 @@ from enstruct.errors import ParseError, shown
 
 BLANKS = " \t\r"
 """What separates columns; others, as the no-break space of 10 000, are parts of words."""
-
-
 NOTE = re.compile(r"#\s*(newdoc|newpar|sent_id|text|id|global\.columns)\b")
 """Comments of CoNLL-U before a sentence, which some write into other files of columns too."""
 
@@ -33,7 +31,6 @@ def read_conll(
     sentences: list[list[str | tuple[str, ...]]] = [[]]
     tags: list[list[str]] = [[]]
     width, universal = 0, is_universal(path)
-    known: set[str] = set()  # tags that have been looked at
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip(BLANKS) or line.startswith("-DOCSTART-"):
             if sentences[-1]:
@@ -59,13 +56,10 @@ def read_conll(
             raise ParseError("there is no word before the first tab", path, number)
         sentences[-1].append((cells[0], *(cells[c] for c in columns)) if columns else cells[0])
         if labelled:
-            if cells[-1] not in known:
-                check_label_name(cells[-1], path, number)
-                known.add(cells[-1])
+            check_label_name(cells[-1], path, number)
             tags[-1].append(cells[-1])
     if not sentences[-1]:
-        sentences.pop()
-        tags.pop()
+        del sentences[-1], tags[-1]
     if not sentences:
         raise ParseError("there are no tokens in it", path)
     return sentences, tags if labelled else None
@@ -80,18 +74,16 @@ def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list
     """[word, lemma, ..., UPOS] of a token's ten columns, without UPOS where it is not asked for; nothing where there is none."""
     cells = line.rstrip("\r\n").split("\t")
     if len(cells) != 10:
-        raise ParseError(
-            f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {shown(line.strip())}", path, number
-        )
+        what = f"CoNLL-U has ten columns with tabs between them, this line {len(cells)}: {shown(line.strip())}"
+        raise ParseError(what, path, number)
     token, word, lemma, upos, *others = cells
     if re.fullmatch(r"\d+[-.]\d+", token):
         return []
     if not is_whole(token):
         raise ParseError(f"{shown(token)} is no number of a word, as 1, 1-2 or 1.1 are", path, number)
     if labelled and upos in ("_", ""):
-        raise ParseError(
-            f"{shown(word)} has no UPOS tag: say that the file is unlabelled, or leave its sentence out", path, number
-        )
+        mend = "say that the file is unlabelled, or leave its sentence out"
+        raise ParseError(f"{shown(word)} has no UPOS tag: {mend}", path, number)
     return [word, lemma, *others, *([upos] if labelled else [])]
 
 
@@ -108,8 +100,6 @@ def write_conll(sentences: Sequence[Sequence[str | tuple[str, ...]]], tags: Sequ
     """The text of a CoNLL file: the tokens' columns and their tags, with tabs between them."""
     blocks = []
     for tokens, names in zip(sentences, tags, strict=True):
-        lines = [
-            "\t".join((*((token,) if isinstance(token, str) else token), tag)) for token, tag in zip(tokens, names, strict=True)
-        ]
-        blocks.append("\n".join(lines) + "\n")
+        rows = [[token, tag] if isinstance(token, str) else [*token, tag] for token, tag in zip(tokens, names, strict=True)]
+        blocks.append("\n".join(map("\t".join, rows)) + "\n")
     return "\n".join(blocks)

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
-from enstruct.data.label_columns import counted
-from enstruct.data.label_names import check_label_name
+from enstruct.data.label_names import check_label_name, counted
 from enstruct.data.numbers import is_number, overflows, to_numbers
 from enstruct.data.opening import read_lines
+from enstruct.data.rows import indicator_of
 from enstruct.errors import ParseError, shortened, shown
 
 SEPARATORS = (",", ";", "\t")
@@ -46,12 +46,12 @@ class _Table:
         names = [names] if isinstance(names, str) else names
         for name in names:
             if name not in self.columns:
-                raise ParseError(f"there is no column {shown(name)}; the header has {self.some()}, ...", self.path)
+                first = ", ".join(shortened(name, 20) for name in [*self.columns][:6])
+                raise ParseError(f"there is no column {shown(name)}; the header has {first}, ...", self.path)
         return list(names)
 
-    def some(self) -> str:
-        """The first names."""
-        return ", ".join(shortened(name, 20) for name in [*self.columns][:6])
+    def error(self, message: str, row: int, column: str) -> ParseError:
+        return ParseError(message, self.path, self.lines[row], column)
 
 
 def read_csv(
@@ -116,13 +116,10 @@ def _header(path: Path, names: list[str]) -> list[str]:
     if all(is_number(name) for name in names):
         raise ParseError("the first line holds numbers only, and must name the columns", path, 1)
     seen: set[str] = set()
-    for position, name in enumerate(names):
+    for number, name in enumerate(names, 1):
         if not name:
-            raise ParseError(
-                f"column {position + 1} has no name: name it, or, if it is an index that pandas wrote, write with index=False",
-                path,
-                1,
-            )
+            mend = "name it, or, if it is an index that pandas wrote, write with index=False"
+            raise ParseError(f"column {number} has no name: {mend}", path, 1)
         if name in seen:
             raise ParseError(f"two columns are called {shown(name)}", path, 1)
         seen.add(name)
@@ -130,7 +127,7 @@ def _header(path: Path, names: list[str]) -> list[str]:
 
 
 def _targets(table: _Table, labels: Any, dropped: Sequence[str]) -> list[str]:
-    names = list(table.columns)
+    names = [*table.columns]
     if labels is None:
         raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", table.path)
     if isinstance(labels, (int, np.integer)):
@@ -156,19 +153,14 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
         mend = "decimals are written with a point"
     else:
         mend = "make 0/1 columns of what is text"
-    given, short = shown(cells[at], 40), shortened(name, 20)
-    raise ParseError(
-        f"{given} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])",
-        table.path,
-        table.lines[at],
-        name,
-    )
+    cell, short = shown(cells[at], 40), shortened(name, 20)
+    raise table.error(f"{cell} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])", at, name)
 
 
 def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
     """Not if all that is there is 0 or 1, so that a gap is no row without labels but a mistake; unless those are ``known``."""
-    there = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
-    if not there or not all(is_number(cell) and float(cell) in (0, 1) for cell in there):
+    values = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
+    if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
         return True
     return known is not None and column not in known
 
@@ -179,23 +171,22 @@ def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
         values = _numbers(table, name)
         bad = ~np.isin(values, (0.0, 1.0))
         if bad.any():
-            raise ParseError("a label must be 0 or 1 and not missing", table.path, table.lines[int(np.argmax(bad))], name)
+            raise table.error("a label must be 0 or 1 and not missing", int(np.argmax(bad)), name)
         Y[:, k] = values
     return sparse.csr_matrix(Y)
 
 
 def _check_no_reals(table: _Table, target: str, cells: Sequence[str]) -> None:
     """That a column of measurements is not taken for names, one label for each value; names that are numbers have no fraction."""
-    there = [(at, cell.strip().replace(",", ".")) for at, cell in enumerate(cells) if cell.strip()]
-    if not all(is_number(cell) for _, cell in there):
+    numbers = {at: cell.strip().replace(",", ".") for at, cell in enumerate(cells) if cell.strip()}
+    if not all(map(is_number, numbers.values())):
         return
-    for at, cell in there:
-        if not float(cell).is_integer():
-            raise ParseError(
+    for at, number in numbers.items():
+        if not float(number).is_integer():
+            raise table.error(
                 f"{shown(cells[at])} is a number with a fraction, and no label: give another column; if it is a name, put a ; "
                 "behind it",
-                table.path,
-                table.lines[at],
+                at,
                 target,
             )
 
@@ -209,11 +200,10 @@ def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
     by_commas = [at for at, cell in enumerate(cells) if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
     if listed or by_commas:
         at = (listed or by_commas)[0]
-        raise ParseError(
+        raise table.error(
             f"{shown(cells[at])} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
             "put a ; behind it",
-            table.path,
-            table.lines[at],
+            at,
             target,
         )
 
@@ -224,17 +214,12 @@ def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[spa
     if known is None:
         _check_no_reals(table, target, cells)
         _check_separated(table, target, cells)
-    sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
-    names = tuple(sorted(set().union(*sets)) if known is None else known)
+    name_sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
+    names = tuple(sorted(set().union(*name_sets)) if known is None else known)
     number = {name: k for k, name in enumerate(names)}
-    checked: set[str] = set()
-    for at, found in enumerate(sets):
-        if unknown := sorted(found - number.keys()):
-            raise ParseError(f"the model has no label {shown(unknown[0])}: take it out", table.path, table.lines[at], target)
-        for name in found - checked:
+    for at, name_set in enumerate(name_sets):
+        if unknown := sorted(name_set - number.keys()):
+            raise table.error(f"the model has no label {shown(unknown[0])}: take it out", at, target)
+        for name in name_set:
             check_label_name(name, table.path, table.lines[at], target)
-        checked |= found
-    rows = np.repeat(np.arange(len(sets)), [len(found) for found in sets])
-    columns = [number[name] for found in sets for name in sorted(found)]
-    Y = sparse.csr_matrix((np.ones(len(rows), np.uint8), (rows, columns)), shape=(len(sets), len(names)))
-    return Y, names
+    return indicator_of([[number[name] for name in name_set] for name_set in name_sets], len(names)), names

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
-from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.splits import Splits
+from enstruct.data.splits import Splits, imputed
 
 NEAR = 0.99
 MOST_ROWS = 3000
@@ -51,30 +50,25 @@ def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
 
     At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were.
     """
-    from sklearn.neighbors import NearestNeighbors  # only here: it imports much of scikit-learn
-
-    train, validation, test = (_comparable(splits, d) for d in (splits.train, splits.validation, splits.test))
-    rows = []
-    for name, these, against, there in (
-        ("train / validation", validation, train, "train"),
-        ("train / test", test, train, "train"),
-        ("validation / test", test, validation, "validation"),
-    ):
-        looked = these[:MOST_ROWS]
-        distance, index = NearestNeighbors(n_neighbors=1, metric="cosine", algorithm="brute").fit(against).kneighbors(looked)
-        near = np.flatnonzero(1 - distance[:, 0] >= NEAR)
-        pairs = [(int(i), int(index[i, 0])) for i in near[:5]]
-        rows.append(
-            {"between": name, "looked up": looked.shape[0], "near-duplicates": len(near), f"first (row, {there} row)": pairs}
-        )
-    return rows
-
-
-def _comparable(splits: Splits, data: Dataset) -> Any:
-    means = training_means(splits.train.X)
-    X = fill_missing(data.X, means) if data.has_missing else data.X
-    if sparse.issparse(X):
-        return X
+    from sklearn.neighbors import NearestNeighbors  # only here: they import much of scikit-learn
     from sklearn.preprocessing import StandardScaler
 
-    return StandardScaler().fit(fill_missing(splits.train.X, means)).transform(X)
+    features = {name: part.X for name, part in imputed(splits).parts().items()}
+    if not sparse.issparse(features["train"]):
+        scaler = StandardScaler().fit(features["train"])
+        features = {name: scaler.transform(X) for name, X in features.items()}
+    rows = []
+    for earlier, later in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        looked_up = features[later][:MOST_ROWS]
+        neighbours = NearestNeighbors(n_neighbors=1, metric="cosine", algorithm="brute").fit(features[earlier])
+        distance, index = neighbours.kneighbors(looked_up)
+        near = np.flatnonzero(1 - distance[:, 0] >= NEAR)
+        rows.append(
+            {
+                "between": f"{earlier} / {later}",
+                "looked up": looked_up.shape[0],
+                "near-duplicates": len(near),
+                f"first (row, {earlier} row)": [(int(i), int(index[i, 0])) for i in near[:5]],
+            }
+        )
+    return rows

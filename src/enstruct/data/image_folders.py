@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from enstruct.data.catalogue import data_root
+from enstruct.data.catalogue import data_root, not_passed_on
+from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shortened
 
 log = logging.getLogger("enstruct")
@@ -72,15 +73,10 @@ class PictureParts:
 
 def load_picture_parts(source: str, seed: int = 0) -> PictureParts:
     """The folders train, val and test of a set; of one without them 60/20/20 drawn by ``seed``. DataError."""
-    folder = _folder(source)
-    if (folder / "images").is_dir():
-        data = read_pictures(folder)
-        if len(data) < 5:
-            raise DataError(f"{source} has {len(data)} images, too few for training, validation and test parts.")
-        order = np.random.default_rng(seed).permutation(len(data))
-        first, second = int(0.6 * len(data)), int(0.8 * len(data))
-        return PictureParts(*(data.take(sorted(part)) for part in (order[:first], order[first:second], order[second:])))
-    return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
+    if has_parts(source):
+        return PictureParts(*(load_pictures(source, part) for part in ("train", "validation", "test")))
+    data = read_pictures(_folder(source))
+    return PictureParts(*(data.take(sorted(places)) for places in places_60_20_20(len(data), seed, source, "images")))
 
 
 def load_pictures(source: str, part: str) -> Pictures:
@@ -89,10 +85,10 @@ def load_pictures(source: str, part: str) -> Pictures:
     if (folder / "images").is_dir():
         return read_pictures(folder)
     names = VALIDATION if part in VALIDATION else (part,)
-    found = [folder / name for name in names if (folder / name / "images").is_dir()]
-    if not found:
+    folders = [folder / name for name in names if (folder / name / "images").is_dir()]
+    if not folders:
         raise DatasetNotFoundError(f"{folder} has neither a folder images nor a part {part} with one ({part}/images).")
-    return replace(read_pictures(found[0]), name=source)
+    return replace(read_pictures(folders[0]), name=source)
 
 
 def has_parts(source: str) -> bool:
@@ -104,14 +100,11 @@ def _folder(source: str) -> Path:
     root = data_root()
     if source in NAMED and root is not None and (root / NAMED[source]).is_dir():
         return root / NAMED[source]
-    if source in NAMED and not Path(source).is_dir():
-        raise DatasetNotFoundError(
-            f"{source} may not be passed on, so there is no copy to fetch: put it at {NAMED[source]} below the folder "
-            f"ENSTRUCT_DATA points at (now {root or 'not set'})."
-        )
-    if not Path(source).is_dir():
-        raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
-    return Path(source)
+    if Path(source).is_dir():
+        return Path(source)
+    if source in NAMED:
+        raise not_passed_on(source, NAMED[source])
+    raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
 
 
 def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
@@ -134,10 +127,7 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     beside = folder / "masks"
     theirs = folder.resolve().parent / "masks" if folder.resolve().name == "images" else beside  # of whom FOLDER is one half
     files = (*images.values(), *(path for half in {beside, theirs} if half.is_dir() for path in half.iterdir()))
-    masks = _files(beside) if labelled and beside.is_dir() else None
-    if masks is not None:
-        masks = _without_suffix(masks, images, folder)
-        _check_pairs(images, masks, folder)
+    masks = _paired(_files(beside), images, folder) if labelled and beside.is_dir() else None
     names = sorted(images)
     grids = [read_image(images[name]) for name in names]
     if masks is None:
@@ -145,7 +135,8 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     numbers = [read_mask(masks[name]) for name in names]
     for name, grid, mask in zip(names, grids, numbers, strict=True):
         if grid.shape[:2] != mask.shape:
-            raise ParseError(f"is {_size(mask)}, but its image {images[name].name} is {_size(grid)}.", masks[name])
+            sizes = f"is {mask.shape[0]}x{mask.shape[1]}, but its image {images[name].name} is {grid.shape[0]}x{grid.shape[1]}."
+            raise ParseError(sizes, masks[name])
     return Pictures(names, grids, numbers, folder.name, files)
 
 
@@ -216,36 +207,29 @@ def _is_image(path: Path) -> bool:
 
 def _files(folder: Path) -> dict[str, Path]:
     """Name without suffix -> image file; DataError if two share it."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if _is_image(path):
-            if path.stem in found:
-                raise DataError(f"{folder} has both {found[path.stem].name} and {path.name}: one name stands for one image.")
-            found[path.stem] = path
-    return found
+            if path.stem in files:
+                raise DataError(f"{folder} has both {files[path.stem].name} and {path.name}: one name stands for one image.")
+            files[path.stem] = path
+    return files
 
 
-def _without_suffix(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """NAME_mask goes with the image NAME; DataError where NAME is there as well."""
-    found: dict[str, Path] = {}
+def _paired(masks: dict[str, Path], images: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """The masks by their images' names: NAME_mask goes with NAME too. DataError for two of one image, or what has no partner."""
+    paired: dict[str, Path] = {}
     for name, path in masks.items():
-        key = name if name in images else name.removesuffix("_mask")
-        if key in found:
-            raise DataError(f"{folder} has two masks of the image {key}: {found[key].name} and {path.name}.")
-        found[key] = path
-    return found
-
-
-def _check_pairs(images: dict[str, Path], masks: dict[str, Path], folder: Path) -> None:
-    lonely = sorted(set(images) - set(masks)), sorted(set(masks) - set(images))
+        image = name if name in images else name.removesuffix("_mask")
+        if image in paired:
+            raise DataError(f"{folder} has two masks of the image {image}: {paired[image].name} and {path.name}.")
+        paired[image] = path
+    lonely = sorted(set(images) - set(paired)), sorted(set(paired) - set(images))
     for names, what, other in zip(lonely, ("images", "masks"), ("mask", "image"), strict=True):
         if names:
-            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {some}.")
-
-
-def _size(grid: NDArray[Any]) -> str:
-    return f"{grid.shape[0]}x{grid.shape[1]}"
+            first = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise DataError(f"{folder}: {len(names)} {what} have no {other} of their name: {first}.")
+    return paired
 
 
 def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> list[dict[str, Any]]:
@@ -253,29 +237,28 @@ def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> li
 
     Each: first, second (names), their parts, similarity. A mirrored copy counts as well.
     """
-    every = [
-        (part, name, image) for part, data in vars(parts).items() for name, image in zip(data.names, data.images, strict=True)
-    ]
-    small = np.stack([_thumbnail(image) for _, _, image in every])
-    mirrored = np.stack([_thumbnail(image[:, ::-1]) for _, _, image in every])
+    names = [(name, part) for part, data in vars(parts).items() for name in data.names]
+    images = [image for data in vars(parts).values() for image in data.images]
+    small = np.stack([_thumbnail(image) for image in images])
+    mirrored = np.stack([_thumbnail(image[:, ::-1]) for image in images])
     alike = np.maximum(small @ small.T, small @ mirrored.T)
     first, second = np.nonzero(np.triu(alike >= similarity, 1))
     order = np.argsort(-alike[first, second], kind="stable")
     return [
         {
-            "first": every[i][1],
-            "in": every[i][0],
-            "second": every[j][1],
-            "also in": every[j][0],
+            "first": names[i][0],
+            "in": names[i][1],
+            "second": names[j][0],
+            "also in": names[j][1],
             "similarity": round(float(alike[i, j]), 4),
         }
         for i, j in zip(first[order], second[order], strict=True)
     ]
 
 
-def _thumbnail(image: NDArray[np.uint8], size: int = 16) -> NDArray[np.float64]:
+def _thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Grey, small, with mean 0 and length 1, so that products are correlations."""
-    small = Image.fromarray(np.ascontiguousarray(image)).convert("L").resize((size, size), Image.Resampling.BOX)
+    small = Image.fromarray(np.ascontiguousarray(image)).convert("L").resize((16, 16), Image.Resampling.BOX)
     values = np.asarray(small, dtype=np.float64).ravel()
     values -= values.mean()
     return values / max(float(np.linalg.norm(values)), 1e-12)

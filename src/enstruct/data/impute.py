@@ -33,8 +33,8 @@ def fill_missing(X: Any, means: NDArray[np.float64]) -> Any:
         raise DataError(f"X has {X.shape[1]} features, the stored means {len(means)}.")
     X = X.copy()
     if sparse.issparse(X):
-        gone = np.isnan(X.data)
-        X.data[gone] = means[X.indices[gone]]
+        missing = np.isnan(X.data)
+        X.data[missing] = means[X.indices[missing]]
         return X
     rows, columns = np.nonzero(np.isnan(X))
     X[rows, columns] = means[columns]

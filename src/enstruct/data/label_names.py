@@ -1,9 +1,9 @@
-"""Names of labels as readers hand them on: each once, and such that a row of them is one line wherever it is written."""
+"""Labels as readers hand them on: told by a number, and named, each once and so that a row of names is one line."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from enstruct.errors import ParseError, shown
@@ -18,12 +18,8 @@ def check_label_name(name: str, path: Path | str, line: int | None = None, colum
     if not name:
         raise ParseError("a label without a name: give it one", path, line, column)
     if not name.isprintable() and (odd := next((c for c in name if unicodedata.category(c) in BREAKING), None)):
-        raise ParseError(
-            f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart: rename it",
-            path,
-            line,
-            column,
-        )
+        what = f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart"
+        raise ParseError(f"{what}: rename it", path, line, column)
 
 
 def check_label_names(names: Sequence[str], path: Path | str, lines: Sequence[int] | None = None) -> None:
@@ -39,3 +35,19 @@ def check_label_names(names: Sequence[str], path: Path | str, lines: Sequence[in
             place = f"labels {first[name] + 1} and {i + 1}" if lines is None else f"lines {lines[first[name]]} and {line}"
             raise ParseError(f"two labels are called {shown(name)} ({place}): rename one, or take it out", path, line)
         first[name] = i
+
+
+def counted(path: Path, names: Sequence[str], number: int, dropped: Collection[str]) -> range:
+    """The positions of labels told by a number as in MEKA's ``-C``, the first n or, of -n, the last n of all columns.
+
+    ParseError if there are not so many beside features, or if one of them is left out: a number cannot say whether another should
+    take its place.
+    """
+    if number == 0 or abs(number) >= len(names):
+        raise ParseError(f"{shown(number)} labels asked for, but the file has {len(names)} columns", path)
+    positions = range(number) if number > 0 else range(len(names) + number, len(names))
+    if both := [names[i] for i in positions if names[i] in dropped]:
+        which = f"the first {number}" if number > 0 else f"the last {-number}"
+        what = f"{shown(both[0])} is to be left out and is among {which} columns, which are said to be the labels"
+        raise ParseError(f"{what}: name the labels", path)
+    return positions

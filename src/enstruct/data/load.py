@@ -12,11 +12,11 @@ from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
 from enstruct.data.numbers import whole
+from enstruct.data.opening import OPENERS
 from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
-COMPRESSED = (".xz", ".gz", ".bz2")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
 
 
@@ -37,25 +37,23 @@ def read_file(
     file's column of names may hold; ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
     """
     path = Path(path)
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in COMPRESSED]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in OPENERS]
     kind = suffixes[-1] if suffixes else ""
     if kind == ".arff":
         return read_arff(path, labels, drop, feature_names)
     if kind in (".csv", ".tsv"):
         return read_csv(path, labels, drop, label_names)
-    if labels is not None and labels != () and kind in (*SVMLIGHT, ".npz"):
-        raise DataError(
-            f"{path} says itself which its labels are; labels={shown(labels)} is for ARFF and CSV files: leave it out."
-        )
-    if drop and kind in (*SVMLIGHT, ".npz"):
+    if kind not in (*SVMLIGHT, ".npz"):
+        known = "use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2"
+        raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
+    if labels is not None and labels != ():
+        what = f"labels={shown(labels)} is for ARFF and CSV files"
+        raise DataError(f"{path} says itself which its labels are; {what}: leave it out.")
+    if drop:
         raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={shown([*drop])} is not for this kind.")
-    if kind in SVMLIGHT:
-        return read_svmlight(path, n_labels, n_features, first_feature)
     if kind == ".npz":
         return read_npz(path, labels is None, n_features, n_labels)
-    raise DataError(
-        f"{path}: unknown kind of file {shown(kind)}; use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2."
-    )
+    return read_svmlight(path, n_labels, n_features, first_feature)
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
@@ -63,7 +61,8 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
     entry = CATALOGUE.get(str(source))
     if entry is None:
         if not Path(source).is_file():
-            raise _not_there(source)
+            hint = unknown_name("data set", source, CATALOGUE)
+            raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop)
     _check_named(source, labels, drop)
     return _read_part(entry, part)
@@ -111,9 +110,8 @@ def load_protocol(
 
 def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
     if drop or labels not in (None, ()):
-        raise DataError(
-            f"{source} is a set of the catalogue, which knows its labels: leave out labels and drop, or give its file."
-        )
+        mend = "leave out labels and drop, or give its file"
+        raise DataError(f"{source} is a set of the catalogue, which knows its labels: {mend}.")
 
 
 def _read_part(entry: Entry, part: str) -> Dataset:
@@ -125,8 +123,3 @@ def _read_part(entry: Entry, part: str) -> Dataset:
         else:
             raise unknown_name(f"part of {entry.name}", part, entry.parts)
     return read_file(locate(entry, part), entry.labels, entry.drop)
-
-
-def _not_there(source: Path | str) -> DatasetNotFoundError:
-    hint = unknown_name("data set", source, CATALOGUE)
-    return DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")

@@ -51,15 +51,15 @@ def _read(path: Path | str, names: Sequence[str]) -> dict[str, Any]:
     """Those of these arrays that are there."""
     try:
         with open_binary(path) as file, zipfile.ZipFile(_whole(path, file)) as archive:
-            there = {*archive.namelist()}
-            found = {name: archive.getinfo(f"{name}.npy") for name in names if f"{name}.npy" in there}
+            present = {*archive.namelist()}
+            members = {name: archive.getinfo(f"{name}.npy") for name in names if f"{name}.npy" in present}
             left = _most_bytes(path)
-            for name, info in found.items():
+            for name, info in members.items():
                 with archive.open(info) as member:
                     left -= _check_header(name, member, info.file_size)
                 if left < 0:
                     raise _too_large(path)
-            return {name: _array(archive, info) for name, info in found.items()}
+            return {name: _array(archive, info) for name, info in members.items()}
     except EnstructError:
         raise
     except Exception as error:  # of damaged bytes zipfile and NumPy raise many kinds
@@ -82,11 +82,8 @@ def _most_bytes(path: Path | str) -> int:
 
 
 def _too_large(path: Path | str) -> ParseError:
-    return ParseError(
-        f"its arrays take more than {_most_bytes(path):.1e} bytes, over {RATIO} times the file's size: save what is mostly zeros "
-        "as CSR (X_data, X_indices, X_indptr, X_shape)",
-        path,
-    )
+    what = f"its arrays take more than {_most_bytes(path):.1e} bytes, over {RATIO} times the file's size"
+    return ParseError(f"{what}: save what is mostly zeros as CSR (X_data, X_indices, X_indptr, X_shape)", path)
 
 
 def _check_header(name: str, member: IO[bytes], size: int) -> int:
@@ -123,8 +120,17 @@ def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
 
 
 def _matrix(path: Path | str, arrays: dict[str, Any], name: str, known: int | None) -> Any:
-    if name in arrays:
-        return _checked(path, name, arrays[name], known)
+    matrix = arrays[name] if name in arrays else _csr(path, arrays, name)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {shown(matrix.dtype)}", path)
+    most = most_columns(int(matrix.size), known)
+    if matrix.shape[1] > most:
+        size = f"{matrix.shape[1]} columns, more than the {most} of an array of its size"
+        raise ParseError(f"{name} has {size}: number those that occur from 0", path)
+    return matrix
+
+
+def _csr(path: Path | str, arrays: dict[str, Any], name: str) -> sparse.csr_matrix:
     if not all(f"{name}{key}" in arrays for key in KEYS[1:]):
         raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape", path)
     data, indices, indptr, shape = parts = [arrays[f"{name}{key}"] for key in KEYS[1:]]
@@ -138,39 +144,29 @@ def _matrix(path: Path | str, arrays: dict[str, Any], name: str, known: int | No
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
         raise ParseError(f"{name}_data, {name}_indices, {name}_indptr, {name}_shape are no CSR matrix ({error})", path) from error
     matrix.sum_duplicates()
-    return _checked(path, name, matrix, known)
-
-
-def _checked(path: Path | str, name: str, matrix: Any, known: int | None) -> Any:
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise ParseError(f"{name} must be a matrix (rows, columns) of numbers, not {matrix.shape} of {shown(matrix.dtype)}", path)
-    most = most_columns(int(matrix.size), known)
-    if matrix.shape[1] > most:
-        raise ParseError(
-            f"{name} has {matrix.shape[1]} columns, more than the {most} of an array of its size: number those that occur from 0",
-            path,
-        )
     return matrix
 
 
 def _check_finite(path: Path | str, X: Any) -> None:
     """ParseError for what is infinite, or would be in double precision; NaN is a missing cell."""
     values = X.data if sparse.issparse(X) else X
+    if values.dtype.kind != "f":
+        return
     with np.errstate(over="ignore"):
-        infinite = np.isinf(values.astype(np.float64, copy=False)) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        infinite = np.isinf(values.astype(np.float64, copy=False))
     if infinite.any():
-        at = np.unravel_index(int(np.argmax(infinite)), infinite.shape)
+        at = int(np.argmax(infinite))
         if sparse.issparse(X):
-            row, column = int(np.searchsorted(X.indptr, at[0], side="right")) - 1, int(X.indices[at[0]])
+            row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, X.indices[at]
         else:
-            row, column = int(at[0]), int(at[1])
+            row, column = divmod(at, X.shape[1])
         raise ParseError(f"X is infinite in row {row}, column {column} (from 0): put NaN where a cell is missing", path)
 
 
 def _names(path: Path | str, arrays: dict[str, Any], key: str, n: int, prefix: str) -> tuple[str, ...]:
     if key not in arrays:
         return tuple(f"{prefix}{i}" for i in range(n))
-    given = np.atleast_1d(arrays[key])
-    if given.shape != (n,):
-        raise ParseError(f"{key} has {' x '.join(map(str, given.shape))} names for {n} columns", path)
-    return tuple(str(v) for v in given)
+    names = np.atleast_1d(arrays[key])
+    if names.shape != (n,):
+        raise ParseError(f"{key} has {' x '.join(map(str, names.shape))} names for {n} columns", path)
+    return tuple(map(str, names))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-WHOLE = re.compile(r"[0-9]+")
 MANY = 10**18
 """What whole numbers beyond it are read as: no count of what a file holds comes near, and Python refuses 5,000 digits."""
 
@@ -22,7 +20,7 @@ def is_number(text: str) -> bool:
 
 def is_whole(text: str) -> bool:
     """Whether it is a whole number without a sign."""
-    return WHOLE.fullmatch(text) is not None
+    return text.isascii() and text.isdigit()
 
 
 def whole(text: str) -> int | None:

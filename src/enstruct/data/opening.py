@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable
@@ -15,34 +16,23 @@ from enstruct.errors import DatasetNotFoundError, ParseError
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 
 
-def open_text(path: Path | str) -> IO[str]:
-    """UTF-8 text of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
-    path = _there(path)
-    return OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8")
-
-
 def open_binary(path: Path | str) -> IO[bytes]:
-    """The same, its bytes."""
-    path = _there(path)
-    return OPENERS.get(path.suffix, open)(path, "rb")
-
-
-def _there(path: Path | str) -> Path:
+    """The bytes of a plain, .xz, .gz or .bz2 file; DatasetNotFoundError if there is none."""
     path = Path(path)
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}.")
-    return path
+    return OPENERS.get(path.suffix, open)(path, "rb")
 
 
 def read_lines(path: Path | str) -> list[str]:
     """All lines; a damaged archive, or another encoding than UTF-8, is a ParseError."""
     try:
-        with open_text(path) as file:
+        with io.TextIOWrapper(open_binary(path), encoding="utf-8") as file:
             text = file.read().removeprefix("\ufeff").removesuffix("\n")
             return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
+    except DatasetNotFoundError:
+        raise
     except UnicodeDecodeError as error:
         raise ParseError(f"the file is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", path) from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, DatasetNotFoundError):
-            raise
         raise ParseError(f"the file cannot be decompressed or read ({error}); fetch it again", path) from error

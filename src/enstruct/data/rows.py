@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -46,3 +47,12 @@ def as_indicator(Y: Any) -> sparse.csr_matrix:
     matrix = sparse.csr_matrix(Y, dtype=np.uint8)
     matrix.eliminate_zeros()
     return matrix
+
+
+def indicator_of(label_sets: Sequence[Collection[int]], n_labels: int) -> sparse.csr_matrix:
+    """Label sets, each the numbers of its labels, as CSR (rows, labels) of uint8; a label listed twice is one label."""
+    rows = np.repeat(np.arange(len(label_sets)), [len(labels) for labels in label_sets])
+    columns = [label for labels in label_sets for label in labels]
+    Y = sparse.csr_matrix((np.ones(len(columns), np.uint8), (rows, columns)), shape=(len(label_sets), n_labels))
+    Y.data[:] = 1
+    return Y

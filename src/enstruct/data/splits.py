@@ -80,11 +80,7 @@ def imputed(splits: Splits) -> Splits:
     if not any(part.has_missing for part in splits.parts().values()):
         return splits
     means = training_means(splits.train.X)
-
-    def fill(data: Dataset) -> Dataset:
-        return replace(data, X=fill_missing(data.X, means))
-
-    return Splits(fill(splits.train), fill(splits.validation), fill(splits.test))
+    return Splits(*(replace(part, X=fill_missing(part.X, means)) for part in splits.parts().values()))
 
 
 def stratifiable(Y: sparse.csr_matrix) -> bool:
@@ -109,17 +105,27 @@ def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[An
 
 def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
     """A fifth of the training rows validates."""
-    kept, validation = holdout(train.Y, 0.2, seed)
-    return Splits(train.take(kept), train.take(validation), test)
+    training_rows, validation_rows = holdout(train.Y, 0.2, seed)
+    return Splits(train.take(training_rows), train.take(validation_rows), test)
+
+
+def places_60_20_20(n: int, seed: int, source: str, what: str) -> list[NDArray[np.int64]]:
+    """Numbers of ``n`` sentences or images (train, validation, test), drawn without regard to what is in them.
+
+    DataError for too few, which says what they are and of which source.
+    """
+    if n < 5:
+        raise DataError(f"{source} has {n} {what}, too few for training, validation and test parts.")
+    return np.split(np.random.default_rng(seed).permutation(n), [int(0.6 * n), int(0.8 * n)])
 
 
 def holdout_places(n: int, fraction: float, seed: int, what: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Numbers of ``n`` sentences or images (train, held out), drawn without regard to what is in them. DataError for too few."""
-    held = round(fraction * n)
-    if held < 1 or held >= n:
+    size = round(fraction * n)
+    if not 1 <= size < n:
         raise DataError(f"{n} {what} are too few to hold out {fraction:.0%} of them for validation.")
     order = np.random.default_rng(seed).permutation(n)
-    return order[held:], order[:held]
+    return order[size:], order[:size]
 
 
 def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -134,5 +140,5 @@ def holdout(Y: sparse.csr_matrix, fraction: float, seed: int) -> tuple[NDArray[A
     from iterstrat.ml_stratifiers import MultilabelStratifiedShuffleSplit
 
     splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
-    train, held = next(splitter.split(np.zeros(n), Y.toarray()))
-    return np.sort(train), np.sort(held)
+    train, validation = next(splitter.split(np.zeros(n), Y.toarray()))
+    return np.sort(train), np.sort(validation)

@@ -17,6 +17,7 @@ from scipy import sparse
 from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.numbers import is_number, whole
 from enstruct.data.opening import read_lines
+from enstruct.data.rows import indicator_of
 from enstruct.errors import ParseError, shortened, shown
 
 
@@ -29,8 +30,8 @@ def read_svmlight(
     """
     from sklearn.datasets import load_svmlight_file  # only here: other files are read without it
 
-    every = enumerate(read_lines(path), 1)
-    lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in every if not line.lstrip().startswith("#")]
+    numbered = enumerate(read_lines(path), 1)
+    lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#")]
     first = next((i for i, (_, line) in enumerate(lines) if line), 0)
     header = _header(lines[first][1]) if lines else None
     body = _rows(lines[first + 1 :] if header else lines, header[0] if header else 0)
@@ -70,8 +71,7 @@ def _header(line: str) -> tuple[int, int, int] | None:
     counts = [whole(part) for part in line.split()]
     if len(counts) != 3 or None in counts:
         return None
-    rows, features, labels = counts
-    return cast(tuple[int, int, int], (rows, features, labels))
+    return cast(tuple[int, int, int], tuple(counts))
 
 
 def _check_header(path: Path | str, number: int, header: tuple[int, int, int], rows: int, limits: tuple[int, int]) -> None:
@@ -80,16 +80,16 @@ def _check_header(path: Path | str, number: int, header: tuple[int, int, int], r
         raise ParseError(f"the header promises {header[0]} rows, the file has {rows}", path, number)
     for count, most, what in zip(header[1:], limits, ("features", "labels"), strict=True):
         if count > most:
-            raise ParseError(
-                f"the header promises {count} {what}, more than the {most} of a file of this size: number those that occur",
-                path,
-                number,
-            )
+            promise = f"{count} {what}, more than the {most} of a file of this size: number those that occur"
+            raise ParseError(f"the header promises {promise}", path, number)
 
 
 def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) -> tuple[list[int], str]:
     """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
-    head, tokens = ("", line.split()) if line[:1].strip() == "" or ":" in line.split(" ", 1)[0] else _head(line)
+    head, _, rest = line.partition(" ")
+    if ":" in head or line[:1].isspace():
+        head, rest = "", line
+    tokens = rest.split()
     previous = -1
     for token in tokens:
         digits, colon, value = token.partition(":")
@@ -111,17 +111,9 @@ def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) ->
 def _place(path: Path | str, number: int, text: str, index: int, most: int) -> int:
     """A feature's or label's number, which is its column."""
     if index > most:
-        raise ParseError(
-            f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur",
-            path,
-            number,
-        )
+        what = f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur"
+        raise ParseError(what, path, number)
     return index
-
-
-def _head(line: str) -> tuple[str, list[str]]:
-    head, _, rest = line.partition(" ")
-    return head, rest.split()
 
 
 def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:
@@ -132,7 +124,4 @@ def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_label
     for (number, _), labels in zip(body, label_sets, strict=True):
         if outside := [label for label in labels if not 0 <= label < width]:
             raise ParseError(f"label {outside[0]} is outside 0..{width - 1}", path, number)
-    row = np.repeat(np.arange(len(label_sets)), [len(labels) for labels in label_sets])
-    Y = sparse.csr_matrix((np.ones(len(flat), np.uint8), (row, flat)), shape=(len(label_sets), width))
-    Y.data[:] = 1  # a label listed twice is one label
-    return Y
+    return indicator_of(label_sets, width)

@@ -5,18 +5,17 @@ A token is a word, or a tuple of a word and further columns (part of speech, chu
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.data.catalogue import data_root
+from enstruct.data.catalogue import data_root, not_passed_on
 from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
+from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
 Token = str | tuple[str, ...]
@@ -63,14 +62,15 @@ class TaggedEntry:
     ``others``: a pattern of further files below it, which serve without their tags.
     """
 
-    parts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str]
     others: str | None = None
 
     def other_files(self) -> list[Path]:
         root = data_root()
-        own = set(self.parts.values())
-        found = sorted(root.glob(self.others)) if root is not None and self.others is not None else []
-        return [path for path in found if str(path.relative_to(cast(Path, root))) not in own]
+        if root is None or self.others is None:
+            return []
+        own = {root / path for path in self.parts.values()}
+        return [path for path in sorted(root.glob(self.others)) if path not in own]
 
 
 TAGGED: dict[str, TaggedEntry] = {
@@ -103,11 +103,9 @@ def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = 
     inline = is_inline(path) if inline is None else inline
     if not path.is_file():
         raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
-    if inline and not labelled:
-        return Tagged([list(words) for words in read_references(path)], None, path.name)
     if inline:
-        sentences, tags = read_citations(path)
-        return Tagged(list(map(list, sentences)), tags, path.name)
+        sentences, tags = read_citations(path) if labelled else (read_references(path), None)
+        return Tagged([[*words] for words in sentences], tags, path.name)
     return Tagged(*read_conll(path, columns, labelled), path.name)
 
 
@@ -125,11 +123,7 @@ def load_tagged(source: str, part: str, columns: Sequence[int] = ()) -> Tagged:
         raise unknown_name(f"part of {source} (--part)", part, parts)
     root = data_root()
     if root is None or not (root / parts[part]).is_file():
-        where = os.environ.get("ENSTRUCT_DATA", "not set")
-        raise DatasetNotFoundError(
-            f"{source} ({part}) may not be passed on, so there is no copy to fetch: put it at {parts[part]} below the folder "
-            f"ENSTRUCT_DATA points at (now {where})."
-        )
+        raise not_passed_on(f"{source} ({part})", parts[part])
     return replace(read_tagged(root / parts[part], columns), name=source)
 
 
@@ -138,8 +132,4 @@ def load_tagged_parts(source: str, seed: int = 0, columns: Sequence[int] = ()) -
     if source in TAGGED and {"train", "validation", "test"} <= set(TAGGED[source].parts):
         return TaggedParts(*(load_tagged(source, part, columns) for part in ("train", "validation", "test")))
     data = load_tagged(source, "full", columns)
-    if len(data) < 5:
-        raise DataError(f"{source} has {len(data)} sentences, too few for training, validation and test parts.")
-    order = np.random.default_rng(seed).permutation(len(data))
-    first, second = int(0.6 * len(data)), int(0.8 * len(data))
-    return TaggedParts(data.take(order[:first]), data.take(order[first:second]), data.take(order[second:]))
+    return TaggedParts(*map(data.take, places_60_20_20(len(data), seed, source, "sentences")))

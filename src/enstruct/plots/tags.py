@@ -7,6 +7,7 @@ sentence    P(tag | token) of one sentence, true tags marked
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,6 @@ def probabilities_picture(tagger: EnergySequenceTagger, data: Tagged, sentence: 
     save(figure, path)
 
 
-def _ticks(axis, columns: list[str], rows: list[str]) -> None:  # type: ignore[no-untyped-def]
+def _ticks(axis: Any, columns: list[str], rows: list[str]) -> None:
     axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=6)
     axis.set_yticks(range(len(rows)), rows, fontsize=6)
