@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
     from enstruct.estimators import EnergySegmenter as EnergySegmenter
     from enstruct.estimators import EnergySequenceTagger as EnergySequenceTagger
+    from enstruct.methods import MASK_METHODS as MASK_METHODS
     from enstruct.methods import METHODS as METHODS
+    from enstruct.methods import TAG_METHODS as TAG_METHODS
     from enstruct.methods import Method as Method
     from enstruct.metrics import example_f1 as example_f1
     from enstruct.metrics import example_f1_scorer as example_f1_scorer
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "energies": ("EnergySpec",),
     "estimators": ("AutoMultiLabelClassifier", "EnergyMultiLabelClassifier", "EnergySegmenter", "EnergySequenceTagger"),
-    "methods": ("METHODS", "Method"),
+    "methods": ("MASK_METHODS", "METHODS", "TAG_METHODS", "Method"),
     "metrics": ("example_f1", "example_f1_scorer", "macro_f1", "macro_f1_scorer", "micro_f1", "micro_f1_scorer"),
-    "training.energy_loss": ("EnergyLoss",),
+    "nn": ("EnergyLoss",),
 }
 """Module -> the names that are the library's own."""
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,10 +7,10 @@
         optimizer.zero_grad(); loss.backward(); optimizer.step()
         criterion.update()                                          # after backward: it changes the energy
 
-For a tagger, ``EnergyLoss(features_dim, n_tags, outputs="tags")``: logits (batch, time, tags), features (batch, time,
-features_dim), y (batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, outputs="masks")``,
+For a tagger, ``EnergyLoss(features_dim, n_tags, task="tags")``: logits (batch, time, tags), features (batch, time,
+features_dim), y (batch, time) tag numbers. For a segmentation network, ``EnergyLoss(features_dim, n_classes, task="masks")``,
 in torch's order of images: logits (batch, classes, height, width), features (batch, features_dim, height, width), y (batch,
-height, width). In both -100 stands where there is no truth, as in torch's own cross-entropy.
+height, width). In both ``ignore_index`` stands where there is no truth, as in torch's own cross-entropy.
 
 ``loss.backward()`` leaves no gradient on the energy; ``criterion.update()`` trains it with its own optimiser on all batches seen
 since the last call, as on the joined batch: with accumulated gradients call it once, where the network steps. The last of them is
@@ -28,28 +28,24 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from enstruct.methods.columns import COUPLING_SETTINGS, customise
 from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.energies.build import LABEL_TERMS, MASK_TERMS, TAG_TERMS
-from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning, unknown_name
-from enstruct.methods.masks import MASK_METHODS, SHAPE
-from enstruct.methods import METHODS, TOGETHER, Method, get_method
-from enstruct.spaces import LabelSpace, MaskSpace, TagSpace
-from enstruct.methods.tags import TAG_METHODS
+from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning
+from enstruct.methods import TOGETHER, Method
+from enstruct.methods.columns import COLUMNS, OF_COUPLING
+from enstruct.tasks import TASKS
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
 from enstruct.training.settings import Settings
-from enstruct.validation import check_rates, check_whole
+from enstruct.validation import check_rates, check_whole, is_whole, not_negative, one_of, optional
 
-IGNORED = -100
 WARMUP = 500
 """Calls, for a game that begins with a predictor trained by cross-entropy: here that is the caller's, if he trained one."""
 
@@ -57,39 +53,26 @@ UNUSED = 300
 """Batches in training mode without one update, after which it is said that the energy learns nothing."""
 
 
-class Kind(NamedTuple):
-    """What differs between outputs: how many places they have, names of their axes, default method, methods, energies, space."""
-
-    places: int
-    names: str
-    default: str
-    methods: dict[str, Method]
-    terms: tuple[str, ...]
-    energy: EnergySpec
-    space: type[LabelSpace] | type[TagSpace] | type[MaskSpace]
-
-
-KINDS = {
-    "labels": Kind(0, "", "seal-nce", METHODS, LABEL_TERMS, EnergySpec(), LabelSpace),
-    "tags": Kind(1, "time", "seal-nce", TAG_METHODS, TAG_TERMS, EnergySpec(("local", "chain")), TagSpace),
-    "masks": Kind(2, "height, width", "seal-regression-s", MASK_METHODS, MASK_TERMS, EnergySpec(**SHAPE), MaskSpace),
-}
+REDUCTIONS = ("mean", "sum", "none")
+RENAMED = {"energy": "energy_network", "outputs": "task", "learning_rate": "energy_learning_rate", "ignore": "ignore_index"}
+"""Arguments by their names in enstruct 0.1; columns of the method's row were arguments too."""
 
 
 class EnergyLoss(nn.Module):
-    """``criterion(logits, y, features) -> scalar``.
+    """``criterion(logits, y, features) -> scalar``, or with ``reduction="none"`` (batch,).
 
     features_dim, n_labels : widths of ``features`` (batch, features_dim) and of ``logits`` and ``y`` (batch, n_labels).
-    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`; for tags and masks a row of their tables. By
-        default "seal-nce", for masks "seal-regression-s", as the estimators have it.
-    energy : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels last,
-        and zeros in y where there is no truth.
-    outputs : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
-    learning_rate, weight_decay, clip : of the energy's AdamW.
-    changes : columns of the row to change, as ``energy_weight=1.0, n_samples=50``. The energy's weight rises over ``warmup``
-        calls of :meth:`update` (500; for masks 300), so that the network learns the labels first; 0 for one that has.
-
-    The supervised part is cross-entropy summed over labels or tokens, or averaged over pixels; and averaged over rows.
+    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`, as ``METHODS["seal-nce"].with_(n_samples=50)``;
+        for tags and masks a row of their tables. By default the task's own, as the estimators have it.
+    energy_network : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels
+        last, and zeros in y where there is no truth.
+    task : "labels" (label sets), "tags" (a tag at every token) or "masks" (a class at every pixel).
+    reduction : "mean" or "sum" over rows, or "none". The supervised part of a row is cross-entropy summed over labels or tokens,
+        or averaged over pixels. What the energy learns does not depend on it.
+    ignore_index : of y where there is no truth, for tags and masks. Label sets have no such places.
+    energy_learning_rate, weight_decay : of the energy's AdamW; its gradient is clipped to the method's ``energy_clip``.
+    warmup : calls of :meth:`update` over which the energy's weight rises, so that the network learns the labels first; 0 for one
+        that has. None: the method's own (500; for masks 300).
     """
 
     _seen: tuple[Batch, Tensor] | None  # the last batch, and its logits
@@ -105,35 +88,58 @@ class EnergyLoss(nn.Module):
         features_dim: int,
         n_labels: int,
         method: str | Method | None = None,
-        energy: EnergySpec | nn.Module | None = None,
+        energy_network: EnergySpec | nn.Module | None = None,
         *,
-        outputs: Literal["labels", "tags", "masks"] = "labels",
-        learning_rate: float = 1e-3,
+        task: Literal["labels", "tags", "masks"] = "labels",
+        reduction: Literal["mean", "sum", "none"] = "mean",
+        ignore_index: int = -100,
+        energy_learning_rate: float = 1e-3,
         weight_decay: float = 1e-5,
-        clip: float | None = None,
-        **changes: Any,
+        warmup: int | None = None,
+        **renamed: Any,
     ) -> None:
         super().__init__()
-        if outputs not in KINDS:
-            raise unknown_name("kind of outputs", outputs, KINDS)
+        _refuse(renamed)
+        one_of("task", TASKS)("task", task)
+        one_of("reduction", REDUCTIONS)("reduction", reduction)
         check_whole(1, features_dim=features_dim, n_labels=n_labels)
-        self.kind = kind = KINDS[outputs]
-        if "ignore_index" in changes or "ignore" in changes:
-            raise ConfigError(f"Places without a truth are {IGNORED} in y, as in torch's cross-entropy; no other number can be.")
-        if kind.places and n_labels < 2:
-            raise ConfigError(f"outputs={outputs!r} are classes, two at least: a channel for each, the background's too.")
-        for name in COUPLING_SETTINGS:
-            if name != "energy_steps" and changes.get(name) is not None:
-                raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")
-        by_name = not isinstance(method, Method)
-        row = customise(get_method(kind.default if method is None else method, kind.methods), **changes)
-        if len(row.stages) > 1 and kind.places and any(stage.predictor and stage.energy for stage in row.stages):
+        optional(not_negative)("warmup", warmup)
+        self.task, self.reduction, self.ignore_index = TASKS[task], reduction, ignore_index
+        if self.task.places and not is_whole(ignore_index):
+            raise ConfigError(f"ignore_index must be a whole number, not {ignore_index!r}.")
+        if self.task.places and 0 <= ignore_index < n_labels:
+            raise ConfigError(f"ignore_index={ignore_index} is a class: take one that is not from 0 to {n_labels - 1}.")
+        if self.task.places and n_labels < 2:
+            raise ConfigError(f"task={task!r} has classes, two at least: a channel for each, the background's too.")
+        row = self._row(self.task.default if method is None else method, warmup)
+        check_rates(energy_learning_rate=energy_learning_rate)
+        if isinstance(energy_network, EnergySpec) and "tag-lm" in energy_network.terms:
+            raise ConfigError('The term "tag-lm" learns from all tags first, which EnergyLoss does not see: leave it out.')
+        features = _Given(features_dim)
+        spec = self.task.energy if energy_network is None else energy_network
+        self.energy = build_energy(spec, features, features, n_labels, self.task.terms)
+        settings = Settings(learning_rate=energy_learning_rate, weight_decay=weight_decay)
+        self.learned = LearnedLoss(row, self.task.space(n_labels, row.cost), self.energy, n_labels, settings, across_ranks=True)
+        self.source = self.learned.source
+        self.features_dim, self.n_labels = features_dim, n_labels
+        self.n_updates = 0  # calls of update(), which is once for each step of the predictor
+        self._equal_on_ranks = False
+        self._forget()
+
+    def _row(self, method: str | Method, warmup: int | None) -> Method:
+        """The method as it is played here, the network's steps being the caller's. ConfigError for one that cannot be."""
+        row = self.task.method(method)
+        if len(row.stages) > 1 and self.task.places and any(stage.predictor and stage.energy for stage in row.stages):
             row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
-            if by_name and changes.get("warmup") is None and not row.predictor_loss.warmup:
-                row = replace(row, predictor_loss=replace(row.predictor_loss, warmup=WARMUP))
+            if warmup is None and not row.predictor_loss.warmup:
+                warmup = WARMUP
+        row = row.with_(energy_rate=1.0, **({} if warmup is None else {"warmup": warmup}))
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
-        check_rates(learning_rate=learning_rate, clip=clip)
+        known = self.task.methods.get(row.name, row).columns
+        for name in OF_COUPLING:
+            if name != "energy_steps" and row.columns[name] != known[name]:
+                raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")
         if row.predictor_loss.anchor_weight:
             raise ConfigError(
                 "EnergyLoss does not see the network's weights, so it cannot hold them to a start: anchor_weight=0."
@@ -141,23 +147,13 @@ class EnergyLoss(nn.Module):
         if row.coupling.through_predictor:
             raise ConfigError(
                 f"EnergyLoss sees logits, not the network behind them, so it cannot differentiate through it as {row.name!r} "
-                "does. Pass hypergradient='alternating', or hand your network to EnergyMultiLabelClassifier, "
+                "does. Take with_(coupling='alternating'), or hand your network to EnergyMultiLabelClassifier, "
                 "EnergySequenceTagger or EnergySegmenter (encoder=...)."
             )
-        if isinstance(energy, EnergySpec) and "tag-lm" in energy.terms:
-            raise ConfigError('The term "tag-lm" learns from all tags first, which EnergyLoss does not see: leave it out.')
-        features = _Given(features_dim)
-        self.energy = build_energy(kind.energy if energy is None else energy, features, features, n_labels, kind.terms)
-        settings = Settings(energy_learning_rate=learning_rate, weight_decay=weight_decay, energy_clip=clip)
-        self.learned = LearnedLoss(row, kind.space(n_labels, row.cost), self.energy, n_labels, settings, across_ranks=True)
-        self.source = self.learned.source
-        self.features_dim, self.n_labels = features_dim, n_labels
-        self.n_updates = 0  # calls of update(), which is once for each step of the predictor
-        self._equal_on_ranks = False
-        self._forget()
+        return row
 
     def forward(self, logits: Tensor, y: Tensor, features: Tensor) -> Tensor:
-        """Scalar loss; in training mode the batch is remembered for :meth:`update`, unless gradients are off.
+        """The reduced loss; in training mode the batch is remembered for :meth:`update`, unless gradients are off.
 
         DataError if shapes disagree, there are no rows, y is no 0/1 matrix, or features are not finite; DivergenceError if logits
         are NaN or inf. Places without a truth may hold either, as attention leaves it at padding, and -inf may rule out classes
@@ -166,30 +162,30 @@ class EnergyLoss(nn.Module):
         for name, given in {"logits": logits, "y": y, "features": features}.items():
             if not isinstance(given, Tensor):
                 raise DataError(f"{name} must be a tensor, not {type(given).__name__}.")
-        if self.kind.places == 2:
+        if self.task.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
         dtype = next(self.energy.parameters()).dtype
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
-        if self.kind.places:
-            known = (y != IGNORED).unsqueeze(-1)
+        if self.task.places:
+            known = (y != self.ignore_index).unsqueeze(-1)
             logits, features = (values.where(known | values.isfinite(), 0.0) for values in (logits, features))
         self._check_finite(logits, features)
-        batch = self._placed(logits, y, features) if self.kind.places else Batch(features.detach(), y.to(logits.dtype))
+        batch = self._placed(logits, y, features) if self.task.places else Batch(features.detach(), y.to(logits.dtype))
         learning = self.training and torch.is_grad_enabled()
         if learning:
             self._meet_ranks(logits.device)
         weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
         with torch.autocast(logits.device.type, enabled=False):
-            loss = self.learned.predictor_loss(batch, logits, weight, learning=self.training).mean()
+            loss = self.learned.predictor_loss(batch, logits, weight, learning=self.training)  # (batch,)
             if learning:
                 self._remember(batch, logits.detach())  # after it, so that a checkpoint draws the same numbers for it again
-        return loss
+        return loss if self.reduction == "none" else loss.sum() if self.reduction == "sum" else loss.mean()
 
     def _placed(self, logits: Tensor, y: Tensor, features: Tensor) -> Batch:
         """The batch of outputs with a class at every place."""
         y = y.long()
-        mask = (y != IGNORED).unsqueeze(-1).to(logits.dtype)  # (batch, *places, 1)
+        mask = (y != self.ignore_index).unsqueeze(-1).to(logits.dtype)  # (batch, *places, 1)
         truth = F.one_hot(y.clamp(min=0), self.n_labels).to(logits.dtype) * mask
         return Batch(features.detach(), truth, mask)
 
@@ -260,7 +256,7 @@ class EnergyLoss(nn.Module):
         check_equal_on_ranks(device, remedy, numbers_of_weights=size, updates=self.n_updates)
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
-        places, names = self.kind.places, self.kind.names
+        places, names = self.task.places, self.task.axes
         if not logits.numel():
             raise DataError(f"The batch is empty: logits are {tuple(logits.shape)}.")
         form = {0: "(batch, {})", 1: f"(batch, {names}, {{}})", 2: f"(batch, {{}}, {names})"}[places]
@@ -272,17 +268,19 @@ class EnergyLoss(nn.Module):
                 shown = tensor.movedim(-1, 1).shape if places == 2 and tensor.ndim == 4 else tensor.shape
                 raise DataError(f"{name} must be {form.format(width)}; it is {tuple(shown)} beside {len(logits)} rows of logits.")
         if not places and not bool(((y == 0) | (y == 1)).all()):
-            raise DataError("y must hold 0 and 1 alone: label sets have no -100 for what is not known, and no soft labels.")
+            raise DataError("y must hold 0 and 1 alone: label sets have no ignore_index, and no soft labels.")
         if places and (y.shape != logits.shape[:-1] or y.is_floating_point()):
             raise DataError(f"y must be (batch, {names}) whole numbers; it is {tuple(y.shape)} of {y.dtype}.")
-        if places and bool(((y >= self.n_labels) | ((y < 0) & (y != IGNORED))).any()):
-            raise DataError(f"y holds classes 0 .. {self.n_labels - 1}, or {IGNORED} where there is no truth; here is another.")
+        if places and bool(((y >= self.n_labels) | ((y < 0) & (y != self.ignore_index))).any()):
+            raise DataError(
+                f"y holds classes 0 .. {self.n_labels - 1}, or {self.ignore_index} where there is no truth; here is another."
+            )
 
     def _check_finite(self, logits: Tensor, features: Tensor) -> None:
         """Of places that have a truth; a maximum or minimum is NaN where one number is, and takes a single pass."""
-        best = logits.detach().amax(-1) if self.kind.places else logits.detach()  # not every class of a place is ruled out
+        best = logits.detach().amax(-1) if self.task.places else logits.detach()  # not every class of a place is ruled out
         if not _finite(best):
-            ruled_out = "-inf for every class of a place" if self.kind.places else "-inf"
+            ruled_out = "-inf for every class of a place" if self.task.places else "-inf"
             held = "NaN" if bool(best.isnan().any()) else "inf" if bool(best.isposinf().any()) else ruled_out
             raise DivergenceError(
                 f"The logits hold {held}: those given to the loss must be finite. The network has diverged (try a smaller "
@@ -334,6 +332,21 @@ def _itself(tensor: Tensor) -> Tensor:
 
 def _moved(fn: Any, tensor: Tensor | None) -> Tensor | None:
     return None if tensor is None else fn(tensor)
+
+
+def _refuse(renamed: dict[str, Any]) -> None:
+    """ConfigError for arguments by the names that they had in enstruct 0.1, TypeError for others that are none."""
+    for name in renamed:
+        if name in RENAMED:
+            raise ConfigError(f"{name}= of EnergyLoss is called {RENAMED[name]}= since enstruct 0.2.")
+        column = {"clip": "energy_clip", "hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"}.get(
+            name, name
+        )
+        if column in COLUMNS:
+            raise ConfigError(
+                f"{name}= is the column {column} of the method since enstruct 0.2: method=METHODS[...].with_({column}=...)."
+            )
+        raise TypeError(f"EnergyLoss has no argument {name!r}.")
 
 
 class _Given(nn.Module):

@@ -28,9 +28,9 @@ from enstruct.data.image_folders import (
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import replace_file, write_json
+from enstruct.metrics.base import ratio
 from enstruct.metrics.masks import MASK_METRICS, class_iou
 from enstruct.plots.masks import segmentation_picture
-from enstruct.metrics.base import ratio
 
 
 def run(options: Namespace) -> None:

@@ -18,7 +18,7 @@ Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring=
 NOT_ON_THE_COMMAND_LINE = {
     "encoder",
     "energy_network",
-    "inference",
+    "initial",
     "callbacks",
     "hierarchy",
     "warm_start",
@@ -58,10 +58,27 @@ def add_data(parser: Parser) -> None:
     parser.add_argument("--drop", type=list[str], default=[], help="CSV, ARFF: columns to leave out, as [a,b]")
 
 
-def add_model(parser: Parser, skip: set[str]) -> None:
-    """Every parameter of the estimator as ``--model.NAME``."""
-    classifier = class_of("enstruct", "estimators.multilabel", "EnergyMultiLabelClassifier")
-    parser.add_class_arguments(classifier, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+ESTIMATORS = {
+    "labels": ("estimators.multilabel", "EnergyMultiLabelClassifier"),
+    "tags": ("estimators.tagger", "EnergySequenceTagger"),
+    "masks": ("estimators.segmenter", "EnergySegmenter"),
+}
+"""Task -> the module and the class of its estimator, whose constructor is read without importing it."""
+COLUMNS: dict[str, type] = {
+    **{name: float for name in ("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight")},
+    **{name: int for name in ("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch")},
+    **{name: str for name in ("supervised", "update_first", "negatives", "coupling", "sample_gradient", "cost")},
+    **{"energy_rate": float, "energy_clip": float, "validation_epochs": int},
+}
+"""Columns of a method's row that are told in a word or a number."""
+
+
+def add_model(parser: Parser, skip: set[str], task: str = "labels") -> None:
+    """Every parameter of the task's estimator as ``--model.NAME``, columns of the method's row as ``--method.NAME``."""
+    estimator = class_of("enstruct", *ESTIMATORS[task])
+    parser.add_class_arguments(estimator, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+    for name, kind in COLUMNS.items():
+        parser.add_argument(f"--method.{name}", type=kind | None, default=None, help="this column of the method's row")
 
 
 def _joined(names: Any) -> str:
@@ -106,5 +123,10 @@ def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[s
 
 
 def model_parameters(options: Namespace) -> dict[str, Any]:
-    """What is given, without the parser's own notes, as of the file that it comes from (``__path__``)."""
-    return {name: value for name, value in vars(options.model).items() if not name.startswith("__")}
+    """What ``set_params`` of the estimator takes: its parameters, and the columns that were given, as ``method__NAME``.
+
+    Without the parser's own notes, as of the file that a value comes from (``__path__``).
+    """
+    parameters = {name: value for name, value in vars(options.model).items() if not name.startswith("__")}
+    columns = {f"method__{name}": value for name, value in vars(options.method).items() if name in COLUMNS and value is not None}
+    return {**parameters, **columns}

@@ -23,11 +23,11 @@ from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json, write_text
 from enstruct.methods import get_method
-from enstruct.plots.tags import probabilities_picture, transitions_picture
-from enstruct.records import fits
 from enstruct.methods.tags import TAG_METHODS
 from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import TAG_METRICS
+from enstruct.plots.tags import probabilities_picture, transitions_picture
+from enstruct.records import fits
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
-from enstruct.methods.columns import idle_settings
 from enstruct.errors import ModelFileError
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.persistence import check_place
+from enstruct.methods.columns import idle_settings
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 

@@ -107,7 +107,7 @@ class EnergyEstimator(SavedEstimator):
         columns = {name.removeprefix(COLUMN): value for name, value in params.items() if name.startswith(COLUMN)}
         plain = {name: value for name, value in params.items() if not name.startswith(COLUMN)}
         if columns:
-            plain["method"] = self._task.method(plain.get("method", self.method)).with_(**columns)
+            plain["method"] = self._task.method(cast(Any, plain.get("method", self.method))).with_(**columns)
         super().set_params(**plain)
         return self
 
@@ -238,7 +238,9 @@ class EnergyEstimator(SavedEstimator):
             if new and not going_on:
                 self.predictor_, self.energy_ = training.build()
                 self.partial_game_ = self._game(training.rows, training.positive_weight)
-            elif not going_on or not self.partial_game_.has(method, self._settings(rows_an_epoch(training.rows.X))):  # or set_params since
+            elif not going_on or not self.partial_game_.has(
+                method, self._settings(rows_an_epoch(training.rows.X))
+            ):  # or set_params since
                 self._check_same_networks(training.rows, "partial_fit")
                 self.partial_game_ = self._game(training.rows, training.positive_weight)
                 updates = getattr(self, "updates_", {})
@@ -258,7 +260,8 @@ class EnergyEstimator(SavedEstimator):
         cells = min(int(self.batch_size), n_rows) * places
         check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
         method = self._method()
-        own, asked = (row and getattr(row.negatives, "n", 1) for row in (self._task.methods.get(method.name), method))
+        own = getattr(self._task.methods.get(method.name, method).negatives, "n", 1)
+        asked = getattr(method.negatives, "n", 1)
         candidates = cells * n_outputs * (1 if asked == own else asked)
         check_bytes("The candidates of a batch", candidates, f"batch_size=, n_samples=, {smaller}")
 

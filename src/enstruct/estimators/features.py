@@ -54,7 +54,7 @@ def in_single_precision(X: Any) -> Any:
 
 @dataclass(frozen=True)
 class Features:
-    """What training rows say of features: a fitted scaler of scikit-learn's, or None; the columns that are taken, None for all."""
+    """What training rows say of features: a fitted scaler of scikit-learn's or None, the columns taken or None for all."""
 
     scaler: Any = None
     columns: NDArray[np.intp] | None = None

@@ -28,9 +28,11 @@ class Pictures(NamedTuple):
     masks: list[Grid]
     weight: NDArray[np.float64]
 
-    def take(self, index: Sequence[int]) -> Self:
+    def take(self, index: Sequence[int] | NDArray[np.intp]) -> Self:
         return self._replace(
-            images=[self.images[i] for i in index], masks=[self.masks[i] for i in index], weight=self.weight[np.asarray(index, int)]
+            images=[self.images[i] for i in index],
+            masks=[self.masks[i] for i in index],
+            weight=self.weight[np.asarray(index, int)],
         )
 
 

@@ -1,4 +1,4 @@
-"""What a fitted classifier of label sets answers: logits, marginals, label sets by rule or by number, a block of rows at a time."""
+"""What a fitted classifier of label sets answers: logits, marginals, label sets, for a block of rows at a time."""
 
 from __future__ import annotations
 

@@ -206,7 +206,9 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
         for name in ("partial_game_", "weight_scale_"):  # partial_fit goes on with what is fitted now
             self.__dict__.pop(name, None)
-        training = Training(train, validation, self._monitor(), start, lambda: self._build(train.X[:1], train.Y.shape[1], len(train)))
+        training = Training(
+            train, validation, self._monitor(), start, lambda: self._build(train.X[:1], train.Y.shape[1], len(train))
+        )
         game = self._train(training._replace(positive_weight=self.data_.positive_weight(self.class_weight, rows.Y)))
         self._decide_by(LabelRules())
         if self._fits_rules and validation is not None and not self.data_.single:

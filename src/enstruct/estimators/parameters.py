@@ -95,7 +95,6 @@ SHARED: Table = {
 }
 
 
-
 def _of_task(task: Task, automatic_metric: bool = False) -> Table:
     """What each task has its own names for."""
     metrics = ("auto", *task.metrics) if automatic_metric else tuple(task.metrics)

@@ -53,8 +53,8 @@ class SavedEstimator(BaseEstimator):
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """Write a model folder (see :mod:`enstruct.estimators.persistence`), whole or not at all.
 
-        What is code, as a custom ``encoder``, ``energy_network`` module, or ``method`` of other parts than enstruct's, is named in
-        the folder and must be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
+        What is code, as a custom ``encoder``, ``energy_network`` module or ``method`` of other parts than enstruct's, is named
+        there and must be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
         Raises SaveError, ModelFileError; ConfigError for settings that the networks were not made with.
         """
         check_is_fitted(self, "predictor_")

@@ -220,7 +220,10 @@ class EnergySequenceTagger(EnergyEstimator):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
         weak.check(self._method(), pairs, self.tags_.given is not None)
-        rows, validation = tagged_rows(pairs, self.tokens_, self.tags_), tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
+        rows, validation = (
+            tagged_rows(pairs, self.tokens_, self.tags_),
+            tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None,
+        )
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
         if weak:
             rows, judged = weak.rows(self._method(), rows, pairs, self.tokens_, self.tags_)

@@ -12,7 +12,7 @@ from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 
 
 def vector_table(given: Path | str | WordVectors | None) -> tuple[dict[str, int], torch.Tensor | None]:
-    """(word -> row, (words + 1, width)): row 0 is the vector of ``<unk>``, or zeros; of a word that occurs twice the first counts.
+    """Word -> row, and (words + 1, width): row 0 is that of ``<unk>``, or zeros; of a word that occurs twice the first counts.
 
     Nothing of None.
     """

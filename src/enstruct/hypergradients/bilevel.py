@@ -60,8 +60,8 @@ class Hypergradient:
 class Coupling:
     """``rounds_per_batch`` times on one batch: ``energy_steps`` and ``predictor_steps`` updates, those of ``update_first`` first.
 
-    The published systems' (nE, nF) is ``Alternating(energy_steps=nE, predictor_steps=1, rounds_per_batch=nF)``; the implicit-training
-    paper's T_inner is ``Implicit(predictor_steps=T)``.
+    The published systems' (nE, nF) is ``Alternating(energy_steps=nE, predictor_steps=1, rounds_per_batch=nF)``; the
+    implicit-training paper's T_inner is ``Implicit(predictor_steps=T)``.
     """
 
     energy_steps: int = 1

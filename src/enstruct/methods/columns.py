@@ -6,7 +6,6 @@ Those of the predictor's loss and of the coupling go by their own names; objects
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from enstruct import validation
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
@@ -91,4 +90,4 @@ def make_coupling(given: str | Coupling, like: Coupling) -> Coupling:
         return given
     OF_CANDIDATES["coupling"]("coupling", given)
     steps = {name: getattr(like, name) for name in ("energy_steps", "predictor_steps", "rounds_per_batch")}
-    return COUPLINGS[cast(str, given)](**steps)
+    return COUPLINGS[given](**steps)

@@ -12,7 +12,7 @@
 | ``inference`` | how answers come from minimising the energy; None: the predictor answers |
 | ``solver`` | what fits the predictor instead of the loop (linear models and trees, :mod:`enstruct.baselines`) |
 | ``energy_rate``, ``energy_clip`` | the energy's learning rate over the predictor's; the bound of its gradient's norm |
-| ``validation_epochs`` | passes of the predictor over the validation rows once the decision rules are fitted, the energy held fixed |
+| ``validation_epochs`` | passes of the predictor over the validation rows once the rules are fitted, the energy held fixed |
 | ``scaling`` | what ``standardize="auto"`` stands for where the method needs features of its own |
 """
 
@@ -195,7 +195,9 @@ class Method:
             elif name not in own:
                 raise unknown_name("column of a method", name, sorted({*COLUMNS, *own}))
         if columns.get("inference") is not None and self.inference is None:
-            raise ConfigError(f"Method {self.name!r} answers by its predictor: inference= is for those that answer by the energy.")
+            raise ConfigError(
+                f"Method {self.name!r} answers by its predictor: inference= is for those that answer by the energy."
+            )
         loss = {name: columns.pop(name) for name in OF_LOSS if name in columns}
         if not self.teaches:
             loss = {name: value for name, value in loss.items() if name not in OF_PLAY}  # nothing to weigh

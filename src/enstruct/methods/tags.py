@@ -1,4 +1,4 @@
-"""The method table for tag sequences: the rows of :mod:`enstruct.methods.labels` by the same names, with what is different about tags.
+"""The method table for tag sequences: rows of :mod:`enstruct.methods.labels` by the same names, with what differs for tags.
 
 - Costs count tokens: their sum under margins, their mean where a value in [0, 1] is learnt, the log loss end-to-end.
 - The energy is ``local`` + ``chain`` (implicit-training paper, eq. 7) on features copied from the predictor.

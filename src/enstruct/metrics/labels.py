@@ -39,8 +39,8 @@ def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_mat
 
 def _agreement(truth: Any, predicted: Any) -> Agreement:
     a, b = _pair(truth, predicted)
-    sums = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (a.multiply(b), a, b))
-    return Agreement(*sums, a.shape[1])
+    shared, true, chosen = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (a.multiply(b), a, b))
+    return Agreement(shared, true, chosen, a.shape[1])
 
 
 def rowwise_f1(truth: Any, predicted: Any) -> NDArray[np.float64]:

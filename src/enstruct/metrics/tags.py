@@ -1,7 +1,7 @@
 """Metrics of tagged sentences, a row being a sentence; 0 where there is nothing to count.
 
-    accuracy   correct tags / tags
-    span-f1    2 true positives / (spans found + spans there)            the standard scorer's micro F1
+accuracy   correct tags / tags
+span-f1    2 true positives / (spans found + spans there)            the standard scorer's micro F1
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a trained pair of networks answers: relaxed outputs of the predictor, or of inference on the energy; energies of outputs."""
+"""What a trained pair of networks answers: relaxed outputs of the predictor, or of inference on the energy; energies."""
 
 from __future__ import annotations
 
