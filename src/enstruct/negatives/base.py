@@ -58,6 +58,25 @@ class NegativeSource(nn.Module):
         raise NotImplementedError  # every source defines it
 
 
+class Drawing:
+    """A source as data that learns nothing: it says itself how candidates are drawn for outputs of a space."""
+
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        raise NotImplementedError  # every such source defines it
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        return _Drawn(self, space)
+
+
+class _Drawn(NegativeSource):
+    def __init__(self, source: Drawing, space: RelaxedSpace) -> None:
+        super().__init__()
+        self.source, self.space = source, space
+
+    def draw(self, at: Situation) -> Candidates:
+        return self.source.draw(at, self.space)
+
+
 class Negatives(Protocol):
     """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss).
 

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import nn
-
 from enstruct.inference.chain import chain_potentials, log_partition
-from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.negatives.base import Candidates, Drawing, Situation
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class Partition:
+class Partition(Drawing):
     has_noise = False
     differentiable = False
 
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Partition()
-
-
-class _Partition(NegativeSource):
-    def draw(self, at: Situation) -> Candidates:
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         free = -log_partition(chain_potentials(at.energy, at.prepared()))
         return Candidates(None, energies=free.unsqueeze(1))
