@@ -1,7 +1,7 @@
 """Every output at once, in the place of candidates: the free energy -log sum_y exp(-E(x, y)) of a linear chain.
 
 It stands for the lowest energy of all outputs, softened, and turns the likelihood of a conditional random field into one more
-objective (:mod:`enstruct.objectives.likelihood`).
+objective (:mod:`enstruct.objectives.ranking`).
 """
 
 from __future__ import annotations
