@@ -39,11 +39,11 @@ class Reward(Protocol):
         ...
 
 
-def check_reward(found: float, what: str) -> float:
+def check_reward(value: float, what: str) -> float:
     """DataError for one that is not in [0, 1]: costs are made of it."""
-    if not 0 <= found <= 1:
-        raise DataError(f"A reward lies in [0, 1]; {what} gives {found}.")
-    return found
+    if not 0 <= value <= 1:
+        raise DataError(f"A reward lies in [0, 1]; {what} gives {value}.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,11 @@ class RuleReward:
 
     def score(self, read: Any, tags: Sequence[str]) -> float:
         total = weight = 0.0
-        if not tags:
-            return 0.0
-        for rule in self.rules:
-            found = rule.score(read, tags)
-            if found is not None:
-                check_reward(found, f"the rule {rule.name!r}")
-                total, weight = total + rule.weight * found, weight + rule.weight
+        for rule in self.rules if tags else ():
+            score = rule.score(read, tags)
+            if score is not None:
+                total += rule.weight * check_reward(score, f"the rule {rule.name!r}")
+                weight += rule.weight
         return total / weight if weight else 0.0
 
     def explain(self, words: Sequence[str], tags: Sequence[str]) -> dict[str, float]:
@@ -81,8 +79,8 @@ class RuleReward:
         if not tags:
             return {}
         read = self.read(words)
-        found = {rule.name: rule.score(read, tags) for rule in self.rules}
-        return {name: score for name, score in found.items() if score is not None}
+        scores = {rule.name: rule.score(read, tags) for rule in self.rules}
+        return {name: score for name, score in scores.items() if score is not None}
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,8 @@ class Judged:
         for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
             if n:
                 best[i, :n] = improve(best[i, :n], self._score_of(read), self.n_tags, self.tries, rng)
-        found = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
-        return found if mask is None else found * mask
+        one_hot = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
+        return one_hot if mask is None else one_hot * mask
 
     def _score_of(self, read: Any) -> Callable[[NDArray[Any]], float]:
         return lambda tags: self.reward.score(read, self.names(tags))
@@ -129,11 +127,11 @@ class Judged:
         """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""
         if self.labelled.all():
             return truth
-        some = np.flatnonzero(~self.labelled)
-        index = torch.from_numpy(some).to(truth.device)
-        out = truth.clone()
-        out[index] = self.take(some).improved(y[index], None if mask is None else mask[index])
-        return out
+        unlabelled = np.flatnonzero(~self.labelled)
+        index = torch.from_numpy(unlabelled).to(truth.device)
+        completed = truth.clone()
+        completed[index] = self.take(unlabelled).improved(y[index], None if mask is None else mask[index])
+        return completed
 
     def cost(self, error: Tensor, y: Tensor, mask: Tensor | None, averaged: bool) -> Tensor:
         """(batch, samples) the cost above; ``error`` (batch, samples): wrong tags, or their share if ``averaged``."""
