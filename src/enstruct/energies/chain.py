@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import Term
 from enstruct.errors import ConfigError
-from enstruct.spaces.label_vectors import Labels
 
 
 class ChainEnergy(Term):
@@ -37,8 +36,8 @@ class ChainEnergy(Term):
         """(batch, time) the place of the t-th tag, -1 beyond the last; None if every place has one."""
         return None if mask is None else tag_places(mask)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        tags = squeezed(y, prepared)  # type: ignore[arg-type]
+    def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        tags = squeezed(y, prepared)
         before, after = self._pairs(tags)
         energy = (before @ self.transitions * after).sum((-2, -1))
         if self.start is not None and self.end is not None:

@@ -31,23 +31,15 @@ class ConditionalPairwiseEnergy(Term):
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scales(features)  # (batch, rank)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        scales = _given(prepared)
-        whole = (project(y, self.factor).square() * scales.unsqueeze(1)).sum(-1)
+    def forward(self, prepared: Tensor, y: Labels) -> Tensor:
+        whole = (project(y, self.factor).square() * prepared.unsqueeze(1)).sum(-1)
         own = y.square() if isinstance(y, Tensor) else y  # a binary label is its own square
-        return whole - inner(own, self._diagonal(scales))
+        return whole - inner(own, self._diagonal(prepared))
 
-    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
-        scales = _given(prepared)
-        field = (y @ self.factor * scales.unsqueeze(1)) @ self.factor.T - self._diagonal(scales).unsqueeze(1) * y
+    def value_and_gradient(self, prepared: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        field = (y @ self.factor * prepared.unsqueeze(1)) @ self.factor.T - self._diagonal(prepared).unsqueeze(1) * y
         return (field * y).sum(-1), 2 * field
 
     def _diagonal(self, scales: Tensor) -> Tensor:
         """S_ii(x) (batch, labels)."""
         return scales @ self.factor.square().T
-
-
-def _given(prepared: Tensor | None) -> Tensor:
-    if prepared is None:
-        raise RuntimeError("a conditional pairwise energy needs prepare(features) first")
-    return prepared

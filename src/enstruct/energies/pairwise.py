@@ -43,15 +43,13 @@ class PairwiseEnergy(Term):
         linear = project(y, self.linear.unsqueeze(1)).squeeze(-1)
         if self.scale is None:
             return linear + self._quadratic_full(y)
-        scale = F.softplus(self.scale) if self.convex else self.scale
-        return linear + project(y, self.factor).square() @ scale  # (batch, samples)
+        return linear + project(y, self.factor).square() @ self._signed(self.scale)  # (batch, samples)
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         if self.scale is None:
             half = y @ self.interactions()  # (batch, samples, labels) = y S
         else:
-            scale = F.softplus(self.scale) if self.convex else self.scale
-            half = (y @ self.factor * scale) @ self.factor.T
+            half = (y @ self.factor * self._signed(self.scale)) @ self.factor.T
         return y @ self.linear + (half * y).sum(-1), self.linear + 2 * half
 
     def _quadratic_full(self, y: Labels) -> Tensor:
@@ -66,5 +64,7 @@ class PairwiseEnergy(Term):
         if self.scale is None:
             table = (self.factor + self.factor.T) / 2
             return table if self.diagonal else table - torch.diag(table.diagonal())
-        scale = F.softplus(self.scale) if self.convex else self.scale
-        return (self.factor * scale) @ self.factor.T
+        return (self.factor * self._signed(self.scale)) @ self.factor.T
+
+    def _signed(self, scale: Tensor) -> Tensor:
+        return F.softplus(scale) if self.convex else scale
