@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
+
+from enstruct.randomness import drawn_like
 
 
 class OutputSpace(Protocol):
@@ -80,3 +83,16 @@ class RelaxedSpace(OutputSpace, Protocol):
         ...
 
     def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor: ...
+
+
+class IndependentParts:
+    """What spaces draw whose parts vary independently of each other."""
+
+    def noise(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, ...) standard normal."""
+        return torch.randn(len(logits), n, *logits.shape[1:], **drawn_like(logits))
+
+    def _uniform(self, logits: Tensor, n: int) -> Tensor:
+        """(batch, n, ...) between 0 and 1, both excluded."""
+        u = torch.rand(len(logits), n, *logits.shape[1:], **drawn_like(logits))
+        return u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
