@@ -64,8 +64,8 @@ class BayesRisk:
         self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
         if y.shape[0] > FIT_ROWS:
-            some = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
-            y, X, weight = y[some], X[some], None if weight is None else np.asarray(weight)[some]
+            rows = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
+            y, X, weight = y[rows], X[rows], None if weight is None else np.asarray(weight)[rows]
         chunks = list(self._posterior().weigh(X))
         qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
         self.alpha = ALPHAS[int(np.argmax(qualities))]

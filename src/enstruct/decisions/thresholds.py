@@ -41,16 +41,11 @@ class FixedThreshold:
 
 
 @dataclass
-class GlobalThreshold:
-    threshold: float = 0.5
-
+class GlobalThreshold(FixedThreshold):
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> GlobalThreshold:
         """The best threshold of ``GRID`` for ``metric``."""
         self.threshold = float(GRID[int(np.argmax(scores_by_threshold(p, truth, metric, weight)))])
         return self
-
-    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
-        return at_threshold(p, self.threshold)
 
 
 @dataclass
