@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
+from enstruct.decisions.thresholds import indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
 
@@ -98,7 +99,8 @@ def minimum_risk(
         chosen = np.einsum("rs,rst->rt", weight, y) > 0.5
     else:
         chosen = _best_sample(y, weight, _exact_match if gain == "subset" else gain)  # type: ignore[arg-type]
-    return _expand(chosen, columns, samples.shape[1])
+    row, place = np.nonzero(chosen & (columns >= 0))
+    return indicator(row, columns[row, place], (rows, samples.shape[1]))
 
 
 def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -162,10 +164,3 @@ def _best_sample(y: NDArray[np.float32], weight: NDArray[Any], gain: Gain) -> ND
 
 def _exact_match(shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.asarray((shared == a) & (shared == b), dtype=float)
-
-
-def _expand(chosen: NDArray[np.bool_], columns: NDArray[np.int64], n_labels: int) -> sparse.csr_matrix:
-    row, place = np.nonzero(chosen & (columns >= 0))
-    matrix = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, columns[row, place])), shape=(len(chosen), n_labels))
-    matrix.sort_indices()
-    return matrix

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 
 log = logging.getLogger("enstruct")
@@ -43,10 +43,6 @@ class InferenceObjective:
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
-        if self.gradient not in GRADIENTS:
-            raise unknown_name("inference gradient", self.gradient, GRADIENTS)
-        if self.temperature < 0:
-            raise ConfigError(f"The temperature of inference must not be negative; it is {self.temperature}.")
         if self.gradient == "closed-form" and not getattr(self.energy, "has_closed_form", False):
             raise ConfigError("This energy has no closed-form gradient in y; use gradient='auto' or 'autograd'.")
 

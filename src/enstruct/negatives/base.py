@@ -61,6 +61,12 @@ class NegativeSource(nn.Module):
 class Drawing:
     """A source as data that learns nothing: it says itself how candidates are drawn for outputs of a space."""
 
+    has_noise = False
+
+    @property
+    def differentiable(self) -> bool:
+        return False
+
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         raise NotImplementedError  # every such source defines it
 
@@ -90,6 +96,5 @@ class Negatives(Protocol):
     @property
     def differentiable(self) -> bool:
         """Whether the candidates carry a gradient to the predictor's logits, where these have one."""
-        ...
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource: ...

@@ -37,8 +37,6 @@ class InferencePoint(Drawing):
     inference: Solver = field(default_factory=lambda: Inference(steps=20))
     augmented: bool = True
     dropout: bool = False
-    has_noise = False
-    differentiable = False
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         solver = self.inference.resolve(space.relax(at.logits))
@@ -58,8 +56,6 @@ class ValueTuples(Drawing):
     rate: float = 0.5
     adversarial_steps: int = 1
     adversarial: Rule | None = None
-    has_noise = False
-    differentiable = False
 
     def __post_init__(self) -> None:
         if not self.rate > 0 or self.adversarial_steps < 1:
@@ -117,8 +113,6 @@ class UnrolledIterates(Drawing):
     inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
     keep: int = 1
     detached: bool = False
-    has_noise = False
-    differentiable = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.keep <= self.inference.steps:

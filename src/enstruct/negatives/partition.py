@@ -15,9 +15,6 @@ from enstruct.spaces.base import RelaxedSpace
 
 @dataclass(frozen=True)
 class Partition(Drawing):
-    has_noise = False
-    differentiable = False
-
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         free = -log_partition(chain_potentials(at.energy, at.prepared()))
         return Candidates(None, energies=free.unsqueeze(1))

@@ -24,7 +24,6 @@ class PredictorPoint(Drawing):
     """ȳ = F(x), SEAL Algorithm 1's singleton; ``rounded`` updates the energy on the hard decision instead."""
 
     rounded: bool = False
-    has_noise = False
 
     @property
     def differentiable(self) -> bool:
@@ -89,7 +88,6 @@ class PerturbedSamples(Drawing):
 
     n: int = 10
     std: float = 1.0
-    has_noise = False
     differentiable = True
 
     def __post_init__(self) -> None:

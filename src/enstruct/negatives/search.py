@@ -18,8 +18,6 @@ from enstruct.spaces.base import RelaxedSpace
 @dataclass(frozen=True)
 class SearchPair(Drawing):
     inference: Solver = field(default_factory=lambda: Inference(steps=10, starts=("predictor",)))
-    has_noise = False
-    differentiable = False
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         if at.reward is None:

@@ -32,11 +32,9 @@ class Reward(Protocol):
 
     def read(self, words: Sequence[str]) -> Any:
         """What the reward keeps of a sentence, once."""
-        ...
 
     def score(self, read: Any, tags: Sequence[str]) -> float:
         """In [0, 1], for a tag a word."""
-        ...
 
 
 def check_reward(value: float, what: str) -> float:
