@@ -112,8 +112,8 @@ def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDA
     place = present.cumsum(1) - 1  # of each label among the row's own
     T = max(1, int(place[:, -1].max()) + 1)
     columns = np.full((rows, T), -1, dtype=np.int64)
-    owner, kept = np.nonzero(present)
-    columns[owner, place[owner, kept]] = kept
+    owner, own_label = np.nonzero(present)
+    columns[owner, place[owner, own_label]] = own_label
     y = np.zeros((rows, n_samples, T), dtype=np.float32)
     y[row, vector % n_samples, place[row, label]] = 1
     return y, columns

@@ -38,11 +38,11 @@ class State(NamedTuple):
 
     def rows(self, index: Tensor) -> State:
         """The state of some rows: every kept tensor has the rows first."""
-        terms = tuple(None if kept is None else kept[index] for kept in self.terms)
+        terms = tuple(None if prepared is None else prepared[index] for prepared in self.terms)
         return State(terms, None if self.mask is None else self.mask[index], int(index.numel()), self.parts)
 
     def detached(self) -> State:
-        return self._replace(terms=tuple(None if kept is None else kept.detach() for kept in self.terms))
+        return self._replace(terms=tuple(None if prepared is None else prepared.detach() for prepared in self.terms))
 
 
 class Energy(Protocol):
@@ -96,8 +96,8 @@ class SumEnergy(nn.Module):
 
     def prepare_features(self, features: Tensor, mask: Tensor | None = None) -> State:
         """The state from features (batch, ..., width) computed elsewhere, as by a predictor that shares them."""
-        kept = tuple(term.prepare(features, mask) for term in self._all_terms())
-        return State(kept, mask, features.shape[0], tuple(features.shape[1:-1]))
+        prepared = tuple(term.prepare(features, mask) for term in self._all_terms())
+        return State(prepared, mask, features.shape[0], tuple(features.shape[1:-1]))
 
     def part(self, name: str) -> nn.Module:
         """ "features", or a term by its name. ConfigError if there is none."""
@@ -120,19 +120,19 @@ class SumEnergy(nn.Module):
 
     def value_and_gradient(self, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
         y = cast(Tensor, masked(y, state.mask))
-        pairs = [term.value_and_gradient(kept, y) for term, kept in self._with_prepared(state)]
+        pairs = [term.value_and_gradient(prepared, y) for term, prepared in self._with_prepared(state)]
         values, gradients = zip(*pairs, strict=True)
         return _total(values), _total(gradients) if state.mask is None else _total(gradients) * state.mask.unsqueeze(1)
 
     def gradient(self, state: State, y: Tensor) -> Tensor:
         """The gradient in y alone."""
         y = cast(Tensor, masked(y, state.mask))
-        total = _total([term.gradient(kept, y) for term, kept in self._with_prepared(state)])
+        total = _total([term.gradient(prepared, y) for term, prepared in self._with_prepared(state)])
         return total if state.mask is None else total * state.mask.unsqueeze(1)
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
-        return _total([term(kept, y) for term, kept in self._with_prepared(state)])  # (batch, samples)
+        return _total([term(prepared, y) for term, prepared in self._with_prepared(state)])  # (batch, samples)
 
 
 def _total(tensors: Sequence[Tensor]) -> Tensor:

@@ -32,7 +32,7 @@ class ConvEnergy(Term):
         self.weights = nn.Parameter(torch.empty(units).normal_(std=math.sqrt(2 / units)))
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return None if mask is None else tag_places(mask)
+        return tag_places(mask)
 
     def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
         tags = squeezed(y, prepared)

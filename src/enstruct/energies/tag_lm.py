@@ -74,7 +74,7 @@ class TagLanguageEnergy(Term):
         self.weight = weight
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return None if mask is None else tag_places(mask)
+        return tag_places(mask)
 
     def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
         tags = squeezed(y, prepared)

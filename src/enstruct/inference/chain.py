@@ -55,15 +55,14 @@ class Chain(DirectSolver):
         if truth is not None:
             potentials = potentials._replace(unary=potentials.unary - _linear_cost(space, truth, state.mask))
         tags = viterbi(potentials) if self.answer == "viterbi" else marginals(potentials)
-        places = None if state.mask is None else tag_places(state.mask)
-        y = spread(tags.unsqueeze(1), places).squeeze(1)
+        y = spread(tags.unsqueeze(1), tag_places(state.mask)).squeeze(1)
         return answered(energy, state, space, truth, y, True, f"{self.answer} on {len(y)} rows.")
 
 
 def chain_potentials(energy: Any, state: State) -> Potentials:
     """What the algorithms read of an energy of terms local and chain; ConfigError for any other. Differentiable."""
     terms = list(energy.terms) if isinstance(energy, SumEnergy) else []
-    local = [kept for term, kept in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
+    local = [prepared for term, prepared in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
     chain = [term for term in terms if isinstance(term, ChainEnergy) and term.distance == 1]
     if len(terms) != 2 or not local or not chain:
         raise ConfigError(
@@ -71,11 +70,9 @@ def chain_potentials(energy: Any, state: State) -> Potentials:
             "EnergySpec(terms=('local', 'chain')), or gradient-based inference."
         )
     unary, links = cast(Tensor, local[0]), chain[0]
-    if state.mask is None:
-        there = torch.ones(unary.shape[:2], dtype=torch.bool, device=unary.device)
-    else:
-        places = tag_places(state.mask)
-        unary, there = squeezed(unary.unsqueeze(1), places).squeeze(1), places >= 0
+    places = tag_places(state.mask)
+    there = torch.ones(unary.shape[:2], dtype=torch.bool, device=unary.device) if places is None else places >= 0
+    unary = squeezed(unary.unsqueeze(1), places).squeeze(1)
     return Potentials(unary, there, links.transitions, cast(Tensor, links.start), cast(Tensor, links.end))
 
 
@@ -117,8 +114,7 @@ def viterbi(p: Potentials) -> Tensor:
 
 def _linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
     """(batch, time, tags) the cost's gradient, squeezed; ConfigError if the cost is not linear in y."""
-    at = torch.zeros_like(truth).unsqueeze(1)
-    slope = space.cost_gradient(at, truth, mask)
+    slope = space.cost_gradient(torch.zeros_like(truth).unsqueeze(1), truth, mask)
     if not torch.allclose(slope, space.cost_gradient(truth.unsqueeze(1), truth, mask)):
         raise ConfigError("Exact cost-augmented inference on a chain needs a cost that is linear in y: hamming-sum or -mean.")
-    return squeezed(slope, None if mask is None else tag_places(mask)).squeeze(1)
+    return squeezed(slope, tag_places(mask)).squeeze(1)

@@ -126,8 +126,8 @@ def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
             f"This solver reads energies of local and pairwise terms, not {sorted(terms) or type(energy).__name__}; "
             "use EnergySpec(terms=('local', 'pairwise'))."
         )
-    kept = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
-    local = kept.get("local")
+    prepared = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
+    local = prepared.get("local")
     if "pairwise" not in terms:
         unary = cast(Tensor, local).detach()
         return unary, unary.new_zeros(unary.shape[1], unary.shape[1])

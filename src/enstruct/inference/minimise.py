@@ -220,7 +220,7 @@ class _Run:
         if self.settings.watches:
             self._settle(value, step)
         else:
-            self.last = value
+            self.diverged = ~torch.isfinite(value).all(1)
         self._finish(self.active, step, converged=False)
         return self._solution()
 
@@ -272,8 +272,6 @@ class _Run:
             setattr(self, name, getattr(self, name)[keep])
 
     def _solution(self) -> Solution:
-        if not self.settings.watches:
-            self.diverged = ~torch.isfinite(self.last).all(1)
         energy, winner = self.out_best.min(1)
         y = self.out_y[torch.arange(len(winner), device=winner.device), winner]
         if self.mask is not None:
@@ -320,9 +318,9 @@ def _better(value: Tensor, y: Tensor, best: Tensor, best_y: Tensor) -> tuple[Ten
 
 def _like(energy: Any, state: State) -> Tensor:
     """A tensor of the energy's precision and device."""
-    for kept in state.terms:
-        if kept is not None and kept.is_floating_point():
-            return kept
+    for prepared in state.terms:
+        if prepared is not None and prepared.is_floating_point():
+            return prepared
     return next(energy.parameters(), torch.zeros(0))
 
 
