@@ -62,6 +62,11 @@ class PredictorSamples(Drawing):
     def differentiable(self) -> bool:
         return self.gradient is not None
 
+    @property
+    def exact(self) -> bool:
+        """Whether they are draws from the predictor's own distribution."""
+        return self.spread == 1.0 and self.gradient != "concrete"
+
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         logits = (at.logits if self.differentiable else at.logits.detach()) / self.spread
         y = self._candidates(logits, at.mask, space)
