@@ -12,12 +12,11 @@ from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
 from enstruct.energies.chain import ChainEnergy
-from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy
 from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
 from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
-from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.energies.pairwise import ConditionalPairwiseEnergy, PairwiseEnergy
 from enstruct.energies.potts import PottsEnergy
 from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel
 from enstruct.errors import ConfigError, unknown_name

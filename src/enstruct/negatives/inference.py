@@ -3,9 +3,11 @@
     InferencePoint     ȳ = argmin_y E(x, y) - Δ(y, truth)                      SPEN's SSVM (eq. 8); Δ off: a perceptron
     ValueTuples        inference, an adversarial output, and the truth          DVN (Gygli et al. 2017, section 3.2)
     UnrolledIterates   y_1 .. y_T of inference, with their graph                SPEN end-to-end (Belanger et al. 2017)
+    SearchPair         y⁺ and ŷ = argmin_y E(x, y), the better one first        SG-SPEN (Rooshenas et al. 2019)
 
 The adversarial output of DVN climbs the regression loss CE(v, q), with v = sigma(-E) and q the oracle's value of y held fixed,
 whose gradient in y is -(v - q) dE/dy; the published code climbs v instead (its adversarial gradient is built and never used).
+y⁺ is the truth where it is known, else search(ŷ): what a search for reward makes of inference's answer.
 """
 
 from __future__ import annotations
@@ -124,3 +126,16 @@ class UnrolledIterates(Drawing):
             iterates = inference.iterates(at.energy, at.prepared(), space)
         y = torch.stack(iterates[-self.keep :], dim=1)
         return Candidates(y.detach() if self.detached else y)
+
+
+@dataclass(frozen=True)
+class SearchPair(Drawing):
+    inference: Solver = field(default_factory=lambda: Inference(steps=10, starts=("predictor",)))
+
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        if at.reward is None:
+            raise ConfigError("Search-guided training needs a reward: pass fit(..., reward=...).")
+        solver = self.inference.resolve(space.relax(at.logits))
+        answer = solver.solve(at.energy, at.prepared().detached(), space).y
+        better = at.reward.completed(at.truth, answer, at.mask)
+        return Candidates(torch.stack([better, answer], dim=1))

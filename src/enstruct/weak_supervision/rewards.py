@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,7 +104,7 @@ class Judged:
         """(batch, samples) rewards of the most probable tags of y (batch, samples, time, tags)."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y, mask)
         rows = [
-            [check_reward(self.reward.score(read, self.names(tags[:n])), "the reward's score") for tags in samples]
+            [check_reward(self._score(read, tags[:n]), "the reward's score") for tags in samples]
             for read, samples, n in zip(self.read, best, lengths, strict=True)
         ]
         return torch.tensor(rows, dtype=y.dtype, device=y.device)
@@ -114,12 +115,13 @@ class Judged:
         rng = np.random.default_rng(int(torch.randint(2**31, (), generator=generator("cpu"))))
         for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
             if n:
-                best[i, :n] = improve(best[i, :n], self._score_of(read), self.n_tags, self.tries, rng)
+                score = partial(self._score, read)
+                best[i, :n] = improve(best[i, :n], score, self.n_tags, self.tries, rng)
         one_hot = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
         return one_hot if mask is None else one_hot * mask
 
-    def _score_of(self, read: Any) -> Callable[[NDArray[Any]], float]:
-        return lambda tags: self.reward.score(read, self.names(tags))
+    def _score(self, read: Any, tags: NDArray[Any]) -> float:
+        return self.reward.score(read, self.names(tags))
 
     def completed(self, truth: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""
