@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from enstruct.data.tag_schemes import Scheme, legal_transitions
 from enstruct.inference.chain import Potentials, viterbi
 
 TagRule = Literal["greedy", "legal", "map"]
-TAG_RULES: tuple[TagRule, ...] = ("greedy", "legal", "map")
+TAG_RULES: tuple[TagRule, ...] = get_args(TagRule)
 FORBIDDEN = 1e6
 EPS = 1e-9
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import torch
 from torch import nn
@@ -22,7 +22,7 @@ from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel
 from enstruct.errors import ConfigError, unknown_name
 
 Features = Literal["separate", "copied", "frozen", "shared"]
-FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
+FEATURES: tuple[Features, ...] = get_args(Features)
 LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
 MASK_TERMS = ("local", "mask-conv", "potts")

@@ -11,7 +11,7 @@ conditional random field, the baseline that energy-trained taggers are held agai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import torch
 import torch.nn.functional as F
@@ -45,8 +45,8 @@ class Chain(DirectSolver):
     answer: Answer = "marginals"
 
     def __post_init__(self) -> None:
-        if self.answer not in ("viterbi", "marginals"):
-            raise unknown_name("answer of a chain", self.answer, ("viterbi", "marginals"))
+        if self.answer not in get_args(Answer):
+            raise unknown_name("answer of a chain", self.answer, get_args(Answer))
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from enstruct.spaces.base import RelaxedSpace
 from enstruct.validation import number, one_of, optional, whole
 
 SolverName = Literal["enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field"]
-SOLVERS: tuple[SolverName, ...] = ("enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field")
+SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
 MOST_LABELS = 16
 """Above this, 2^L label sets are too many to enumerate."""
 MOST_CELLS = 2**24

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import torch
 from torch import Tensor
@@ -27,7 +27,7 @@ log = logging.getLogger("enstruct")
 
 F = TypeVar("F", bound=Callable[..., Any])
 Gradient = Literal["auto", "closed-form", "autograd", "compiled"]
-GRADIENTS: tuple[Gradient, ...] = ("auto", "closed-form", "autograd", "compiled")
+GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 
 
 @dataclass(frozen=True)

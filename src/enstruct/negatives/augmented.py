@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from enstruct.randomness import redirected
 from enstruct.spaces.base import RelaxedSpace
 
 Kind = Literal["stacked", "shared", "separate"]
-KINDS: tuple[Kind, ...] = ("stacked", "shared", "separate")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ leave-one-out baseline of Mnih & Rezende 2016; Bengio et al. 2013; Maddison et a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from enstruct.errors import ConfigError, unknown_name
 from enstruct.objectives.base import Scores
 
 SampleGradient = Literal["score-function", "straight-through", "concrete"]
-SAMPLE_GRADIENTS: tuple[SampleGradient, ...] = ("score-function", "straight-through", "concrete")
+SAMPLE_GRADIENTS: tuple[SampleGradient, ...] = get_args(SampleGradient)
 
 
 def check_sample_gradient(name: str | None, temperature: float) -> None:
