@@ -14,7 +14,7 @@ import torch
 from enstruct.cli.commands import build_parser
 from enstruct.cli.main import main
 from enstruct.objectives.base import Scores
-from enstruct.objectives.nce import nce_loss
+from enstruct.objectives.ranking import nce_loss
 from enstruct.spaces import LabelSpace
 
 ROOT = Path(__file__).parents[1]

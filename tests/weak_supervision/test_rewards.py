@@ -75,7 +75,7 @@ def test_rules_that_do_not_apply_are_left_out():
 
 def test_words_that_stand_out():
     x = Reference(("J.", "Smith", "1999.", "4(2),", "12--15"))
-    assert (x.initials, x.years, x.issues, x.ranges) == ([0], [2], [3], [4])
+    assert [x.places[kind] for kind in ("initial", "year", "issue", "range")] == [[0], [2], [3], [4]]
 
 
 def test_search_only_ever_gains():
@@ -144,7 +144,7 @@ def test_what_rules_find_in_a_reference():
     words = ('"', "On", "trees", '"', "Addison-Wesley,", "1990.")
     read = Reference(words)
     assert read.quoted == [0, 1, 2, 3]  # the mark that opens does not close
-    assert read.found["publisher"] == [4]
+    assert read.places["publisher"] == [4]
     assert Reference(('"', "alone")).quoted == []
 
 

@@ -51,16 +51,16 @@ def _chosen(
 ) -> Model:
     if validation is None:
         return _fit(train, UNTUNED, positive_weight, seed)
-    found: list[tuple[float, Model]] = []
+    tried: list[tuple[float, Model]] = []
     for C in C_GRID:
         if C != UNTUNED and should_stop():  # that one is tried in any case: smaller ones may be far worse
             continue
         model = _fit(train, C, positive_weight, seed)
         quality = best_threshold_score(_predict(model, validation.X), validation.Y, metric, validation.weight)
-        if found and quality < found[-1][0]:
+        if tried and quality < tried[-1][0]:
             break  # the score has one peak in C, and larger C cost more
-        found.append((quality, model))
-    return found[-1][1]
+        tried.append((quality, model))
+    return tried[-1][1]
 
 
 def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int) -> Model:
@@ -71,8 +71,8 @@ def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int)
         delayed(_fit_label)(train, columns[:, [label]].toarray().ravel(), C, label_weight, seed)
         for label, label_weight in enumerate([None] * columns.shape[1] if positive_weight is None else positive_weight)
     )
-    found = Parallel(n_jobs=_at_a_time(train.X), require="sharedmem")(jobs)  # liblinear releases the interpreter's lock
-    return np.stack([weights for weights, _ in found]), np.array([bias for _, bias in found])
+    models = Parallel(n_jobs=_at_a_time(train.X), require="sharedmem")(jobs)  # liblinear releases the interpreter's lock
+    return np.stack([weights for weights, _ in models]), np.array([bias for _, bias in models])
 
 
 def _at_a_time(X: Any) -> int:
@@ -94,6 +94,6 @@ def _fit_label(train: Rows, y: NDArray[Any], C: float, positive_weight: float | 
     return model.coef_[0], float(model.intercept_[0])
 
 
-def _predict(model: tuple[NDArray[Any], NDArray[Any]], X: Any) -> NDArray[Any]:
+def _predict(model: Model, X: Any) -> NDArray[Any]:
     weights, biases = model
     return np.asarray(expit(X @ weights.T + biases))

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
+from enstruct.decisions.thresholds import indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
 
@@ -64,8 +65,8 @@ class BayesRisk:
         self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
         if y.shape[0] > FIT_ROWS:
-            some = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
-            y, X, weight = y[some], X[some], None if weight is None else np.asarray(weight)[some]
+            rows = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
+            y, X, weight = y[rows], X[rows], None if weight is None else np.asarray(weight)[rows]
         chunks = list(self._posterior().weigh(X))
         qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
         self.alpha = ALPHAS[int(np.argmax(qualities))]
@@ -98,7 +99,8 @@ def minimum_risk(
         chosen = np.einsum("rs,rst->rt", weight, y) > 0.5
     else:
         chosen = _best_sample(y, weight, _exact_match if gain == "subset" else gain)  # type: ignore[arg-type]
-    return _expand(chosen, columns, samples.shape[1])
+    row, place = np.nonzero(chosen & (columns >= 0))
+    return indicator(row, columns[row, place], (rows, samples.shape[1]))
 
 
 def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -110,8 +112,8 @@ def _compact(samples: sparse.csr_matrix, rows: int, n_samples: int) -> tuple[NDA
     place = present.cumsum(1) - 1  # of each label among the row's own
     T = max(1, int(place[:, -1].max()) + 1)
     columns = np.full((rows, T), -1, dtype=np.int64)
-    owner, kept = np.nonzero(present)
-    columns[owner, place[owner, kept]] = kept
+    owner, own_label = np.nonzero(present)
+    columns[owner, place[owner, own_label]] = own_label
     y = np.zeros((rows, n_samples, T), dtype=np.float32)
     y[row, vector % n_samples, place[row, label]] = 1
     return y, columns
@@ -162,10 +164,3 @@ def _best_sample(y: NDArray[np.float32], weight: NDArray[Any], gain: Gain) -> ND
 
 def _exact_match(shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.asarray((shared == a) & (shared == b), dtype=float)
-
-
-def _expand(chosen: NDArray[np.bool_], columns: NDArray[np.int64], n_labels: int) -> sparse.csr_matrix:
-    row, place = np.nonzero(chosen & (columns >= 0))
-    matrix = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, columns[row, place])), shape=(len(chosen), n_labels))
-    matrix.sort_indices()
-    return matrix

@@ -95,12 +95,10 @@ def cross_validate(
 
 
 def _two_fold(make: Callable[[], Any], p: NDArray[Any], y: Any, metric: str, X: Any, weight: Any) -> sparse.csr_matrix:
-    halves = np.arange(len(p)) % 2
+    even, odd = np.arange(0, len(p), 2), np.arange(1, len(p), 2)
     parts = []
-    for held in (0, 1):
-        fit, test = np.flatnonzero(halves != held), np.flatnonzero(halves == held)
-        some_X, some_weight = (None if given is None else given[fit] for given in (X, weight))
-        rule = fit_rule(make(), p[fit], y[fit], metric, some_X, some_weight)
-        parts.append(rule.predict(p[test], None if X is None else X[test]))
-    back = np.argsort(np.concatenate([np.flatnonzero(halves == 0), np.flatnonzero(halves == 1)]))
-    return sparse.vstack(parts, format="csr")[back]
+    for fit, test in ((odd, even), (even, odd)):
+        X_fit, X_test = (None, None) if X is None else (X[fit], X[test])
+        rule = fit_rule(make(), p[fit], y[fit], metric, X_fit, None if weight is None else weight[fit])
+        parts.append(rule.predict(p[test], X_test))
+    return sparse.vstack(parts, format="csr")[np.argsort(np.concatenate([even, odd]))]

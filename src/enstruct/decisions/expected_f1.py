@@ -50,8 +50,8 @@ class ExpectedF1:
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
         if len(p) > FIT_ROWS:  # two numbers need no more rows than this
-            some = np.linspace(0, len(p) - 1, FIT_ROWS).astype(int)
-            p, y, weight = p[some], y[some], None if weight is None else np.asarray(weight)[some]
+            rows = np.linspace(0, len(p) - 1, FIT_ROWS).astype(int)
+            p, y, weight = p[rows], y[rows], None if weight is None else np.asarray(weight)[rows]
         best = -np.inf
         for sharpness in SHARPNESS:
             for shift in SHIFTS:
@@ -79,11 +79,9 @@ def decode(p: NDArray[Any], allow_empty: bool = True) -> sparse.csr_matrix:
 
 
 def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
-    n_labels = p.shape[1]
-    head = min(n_labels, HEAD)
-    order, ranked = ranked_labels(p, head)
+    order, ranked = ranked_labels(p, min(p.shape[1], HEAD))
     tail = np.maximum(p.sum(1) - ranked.sum(1), 0.0)
-    return take_labels(order, _best_sizes(ranked.astype(np.float64), tail.astype(np.float64), allow_empty), n_labels)
+    return take_labels(order, _best_sizes(ranked.astype(np.float64), tail.astype(np.float64), allow_empty), p.shape[1])
 
 
 def _best_sizes(p: NDArray[np.float64], tail: NDArray[np.float64], allow_empty: bool) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ threshold   two classes: the object where its probability is at least t, with t 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from enstruct.metrics.masks import get_mask_metric
 
 MaskRule = Literal["greedy", "threshold"]
-MASK_RULES: tuple[MaskRule, ...] = ("greedy", "threshold")
+MASK_RULES: tuple[MaskRule, ...] = get_args(MaskRule)
 GRID = np.round(np.arange(0.05, 0.96, 0.025), 3)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from enstruct.data.tag_schemes import Scheme, legal_transitions
 from enstruct.inference.chain import Potentials, viterbi
 
 TagRule = Literal["greedy", "legal", "map"]
-TAG_RULES: tuple[TagRule, ...] = ("greedy", "legal", "map")
+TAG_RULES: tuple[TagRule, ...] = get_args(TagRule)
 FORBIDDEN = 1e6
 EPS = 1e-9
 
@@ -36,16 +36,15 @@ def legal(
     """p (tokens, tags). Only what tags follow each other counts: holes are passed over."""
     forbidden = [torch.from_numpy(~allowed) * FORBIDDEN for allowed in legal_transitions(tags, scheme)]
     transitions, start, end = (table.double() for table in forbidden)
-    found = np.full(len(p), -1, dtype=np.int64)
+    best_tags = np.full(len(p), -1, dtype=np.int64)
     cost = -np.log(np.maximum(p, EPS))
     places = [np.flatnonzero(~holes[a:b]) + a for a, b in pairwise(offsets)]
     order = sorted((i for i, place in enumerate(places) if len(place)), key=lambda i: len(places[i]))
     for begin in range(0, len(order), 256):
-        some = [places[i] for i in order[begin : begin + 256]]
-        longest = len(some[-1])
-        there = np.arange(longest) < np.array([len(place) for place in some])[:, None]
+        chunk = [places[i] for i in order[begin : begin + 256]]
+        there = np.arange(len(chunk[-1])) < np.array([len(place) for place in chunk])[:, None]
         unary = np.zeros((*there.shape, p.shape[1]))
-        unary[there] = cost[np.concatenate(some)]
+        unary[there] = cost[np.concatenate(chunk)]
         best = viterbi(Potentials(torch.from_numpy(unary), torch.from_numpy(there), transitions, start, end))
-        found[np.concatenate(some)] = best.argmax(-1).numpy()[there]
-    return TagSequences(found, offsets, p.shape[1])
+        best_tags[np.concatenate(chunk)] = best.argmax(-1).numpy()[there]
+    return TagSequences(best_tags, offsets, p.shape[1])

@@ -41,16 +41,11 @@ class FixedThreshold:
 
 
 @dataclass
-class GlobalThreshold:
-    threshold: float = 0.5
-
+class GlobalThreshold(FixedThreshold):
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> GlobalThreshold:
         """The best threshold of ``GRID`` for ``metric``."""
         self.threshold = float(GRID[int(np.argmax(scores_by_threshold(p, truth, metric, weight)))])
         return self
-
-    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
-        return at_threshold(p, self.threshold)
 
 
 @dataclass
@@ -113,10 +108,14 @@ def ranked_labels(p: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[An
 
 def take_labels(columns: NDArray[Any], counts: NDArray[Any], n_labels: int) -> sparse.csr_matrix:
     """Indicator of the first ``counts[i]`` entries of ``columns[i]``."""
-    chosen = np.arange(columns.shape[1]) < counts[:, None]
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    data = np.ones(int(offsets[-1]), dtype=np.uint8)
-    matrix = sparse.csr_matrix((data, columns[chosen], offsets), shape=(len(columns), n_labels))
+    row, place = np.nonzero(np.arange(columns.shape[1]) < counts[:, None])
+    return indicator(row, columns[row, place], (len(columns), n_labels))
+
+
+def indicator(row: NDArray[np.intp], label: NDArray[np.intp], shape: tuple[int, ...]) -> sparse.csr_matrix:
+    """CSR matrix of these cells, which come row after row."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))])
+    matrix = sparse.csr_matrix((np.ones(len(row), np.uint8), label, offsets), shape=shape)
     matrix.sort_indices()
     return matrix
 
@@ -167,13 +166,7 @@ def scores_by_threshold(p: NDArray[Any], truth: Any, metric: str = "example-f1",
     score, y = get_metric(metric), as_indicator(truth)
     row, label = np.nonzero(p >= GRID[0])
     value = p[row, label]
-    return np.array([score(y, _indicator(row[above], label[above], p.shape), weight) for above in (value >= t for t in GRID)])
-
-
-def _indicator(row: NDArray[np.intp], label: NDArray[np.intp], shape: tuple[int, ...]) -> sparse.csr_matrix:
-    """Cells in the order of their rows as CSR."""
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))])
-    return sparse.csr_matrix((np.ones(len(row), np.uint8), label, offsets), shape=shape)
+    return np.array([score(y, indicator(row[above], label[above], p.shape), weight) for above in (value >= t for t in GRID)])
 
 
 def best_threshold_score(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> float:

@@ -21,5 +21,5 @@ class CharacterCNN(nn.Module):
 
     def forward(self, spellings: Tensor) -> Tensor:
         there = (spellings > 0).unsqueeze(1)  # (spellings, 1, characters)
-        found = torch.relu(self.convolution(self.embedding(spellings).transpose(1, 2)))
-        return (found * there).amax(-1)  # relu is not below 0, so the padding's zeros never win
+        h = torch.relu(self.convolution(self.embedding(spellings).transpose(1, 2)))
+        return (h * there).amax(-1)  # relu is not below 0, so the padding's zeros never win

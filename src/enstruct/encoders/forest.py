@@ -118,9 +118,9 @@ class Forest(nn.Module):
         labels = (array.numpy() for array in (self.labels_values, self.labels_columns, self.labels_rows))
         n_training = len(self.labels_rows) - 1
         Y = sparse.csr_matrix(tuple(labels), shape=(n_training, len(self.shift)))
-        weights = np.cumsum(self.size.numpy()[leaf].sum(1, dtype=np.int64)) // MOST_CELLS  # so many at a time
-        for some in np.split(leaf, np.flatnonzero(np.diff(weights)) + 1):
-            yield np.asarray((self._weights(some, n_training) @ Y).toarray())
+        block = np.cumsum(self.size.numpy()[leaf].sum(1, dtype=np.int64)) // MOST_CELLS  # of so many weights each
+        for leaf_of_rows in np.split(leaf, np.flatnonzero(np.diff(block)) + 1):
+            yield np.asarray((self._weights(leaf_of_rows, n_training) @ Y).toarray())
 
     def _leaves(self, X: NDArray[Any]) -> NDArray[Any]:
         """(rows, trees) the leaf of each row in each tree."""

@@ -57,11 +57,9 @@ class _Scatter(torch.autograd.Function):
 
 
 def _bag(x: Tensor, weight: Tensor) -> Tensor:
-    values = x.values().to(weight.dtype)
-    offsets = x.crow_indices()
-    return F.embedding_bag(
-        x.col_indices(), weight, offsets, mode="sum", per_sample_weights=values, include_last_offset=True
-    )  # (batch, outputs)
+    """(batch, outputs)."""
+    indices, offsets, values = x.col_indices(), x.crow_indices(), x.values().to(weight.dtype)
+    return F.embedding_bag(indices, weight, offsets, mode="sum", per_sample_weights=values, include_last_offset=True)
 
 
 @contextmanager

@@ -58,13 +58,11 @@ class TokenEmbedding(nn.Module):
             nn.init.uniform_(self.words.weight, -((3 / width) ** 0.5), (3 / width) ** 0.5)
         else:
             nn.init.zeros_(self.words.weight)
-        self.categories = nn.ModuleList(nn.Embedding(n, min(16, max(2, n // 2))) for n in categories)
+        widths = [min(16, max(2, n // 2)) for n in categories]
+        self.categories = nn.ModuleList(nn.Embedding(n, own) for n, own in zip(categories, widths, strict=True))
         self.characters = CharacterCNN(n_characters, characters) if characters else None
         self.unknown = unknown
-        self.out_features = width + sum(table.embedding_dim for table in self._tables()) + characters
-
-    def _tables(self) -> list[nn.Embedding]:
-        return [table for table in self.categories if isinstance(table, nn.Embedding)]
+        self.out_features = width + sum(widths) + characters
 
     def forward(self, x: TokenBatch) -> Tensor:
         known = x.columns[..., 1]

@@ -32,11 +32,11 @@ class UNet(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        kept = [self.first(channels_first(x))]
+        scales = [self.first(channels_first(x))]
         for block in self.down:
-            kept.append(block(kept[-1]))
-        h = kept.pop()
-        for block, beside in zip(reversed(self.up), reversed(kept), strict=True):
+            scales.append(block(scales[-1]))
+        h = scales.pop()
+        for block, beside in zip(reversed(self.up), reversed(scales), strict=True):
             h = block(torch.cat([beside, resized(h, beside.shape[2:])], dim=1))
         return channels_last(self.dropout(h))
 

@@ -7,11 +7,11 @@ from enstruct.energies.base import SumEnergy as SumEnergy
 from enstruct.energies.build import EnergySpec as EnergySpec
 from enstruct.energies.build import build_energy as build_energy
 from enstruct.energies.chain import ChainEnergy as ChainEnergy
-from enstruct.energies.conditional import ConditionalEnergy as ConditionalEnergy
-from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy as ConditionalPairwiseEnergy
 from enstruct.energies.conv import ConvEnergy as ConvEnergy
-from enstruct.energies.global_ import GlobalEnergy as GlobalEnergy
 from enstruct.energies.local import LocalEnergy as LocalEnergy
+from enstruct.energies.measurements import ConditionalEnergy as ConditionalEnergy
+from enstruct.energies.measurements import GlobalEnergy as GlobalEnergy
+from enstruct.energies.pairwise import ConditionalPairwiseEnergy as ConditionalPairwiseEnergy
 from enstruct.energies.pairwise import PairwiseEnergy as PairwiseEnergy
 from enstruct.energies.tag_lm import TagLanguageEnergy as TagLanguageEnergy
 from enstruct.energies.tag_lm import TagLanguageModel as TagLanguageModel

@@ -15,13 +15,14 @@ by closed form (``has_closed_form``): no graph, and differentiable once more by 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.spaces.label_vectors import Labels, LabelVectors
+from enstruct.spaces.label_vectors import Labels, dense
 
 
 class State(NamedTuple):
@@ -37,11 +38,11 @@ class State(NamedTuple):
 
     def rows(self, index: Tensor) -> State:
         """The state of some rows: every kept tensor has the rows first."""
-        terms = tuple(None if kept is None else kept[index] for kept in self.terms)
+        terms = tuple(None if prepared is None else prepared[index] for prepared in self.terms)
         return State(terms, None if self.mask is None else self.mask[index], int(index.numel()), self.parts)
 
     def detached(self) -> State:
-        return self._replace(terms=tuple(None if kept is None else kept.detach() for kept in self.terms))
+        return self._replace(terms=tuple(None if prepared is None else prepared.detach() for prepared in self.terms))
 
 
 class Energy(Protocol):
@@ -58,20 +59,20 @@ class Term(nn.Module):
     The mask's holes are already 0 in the y that a term is given; terms that look beyond single places need it themselves.
     """
 
-    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return None
-
     name = "term"
     has_closed_form = False
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
+        return None
+
+    def forward(self, prepared: Any, y: Any) -> Tensor:
         raise NotImplementedError  # every term defines its formula
 
-    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+    def value_and_gradient(self, prepared: Any, y: Tensor) -> tuple[Tensor, Tensor]:
         """Energy (batch, samples) and its gradient in dense y; the gradient may broadcast over samples."""
         raise NotImplementedError  # terms with ``has_closed_form``
 
-    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+    def gradient(self, prepared: Any, y: Tensor) -> Tensor:
         """The gradient alone, where that is cheaper."""
         return self.value_and_gradient(prepared, y)[1]
 
@@ -95,41 +96,48 @@ class SumEnergy(nn.Module):
 
     def prepare_features(self, features: Tensor, mask: Tensor | None = None) -> State:
         """The state from features (batch, ..., width) computed elsewhere, as by a predictor that shares them."""
-        kept = tuple(cast(Term, term).prepare(features, mask) for term in self.terms)
-        return State(kept, mask, features.shape[0], tuple(features.shape[1:-1]))
+        prepared = tuple(term.prepare(features, mask) for term in self._all_terms())
+        return State(prepared, mask, features.shape[0], tuple(features.shape[1:-1]))
 
     def part(self, name: str) -> nn.Module:
         """ "features", or a term by its name. ConfigError if there is none."""
-        parts = {cast(Term, term).name: term for term in self.terms} | (
-            {"features": self.encoder} if self.encoder is not None else {}
-        )
+        parts: dict[str, nn.Module] = {term.name: term for term in self._all_terms()}
+        if self.encoder is not None:
+            parts["features"] = self.encoder
         if name not in parts:
             raise unknown_name("part of the energy", name, parts)
         return parts[name]
 
     @property
     def has_closed_form(self) -> bool:
-        return all(cast(Term, term).has_closed_form for term in self.terms)
+        return all(term.has_closed_form for term in self._all_terms())
+
+    def _all_terms(self) -> list[Term]:
+        return cast(list[Term], list(self.terms))
+
+    def _with_prepared(self, state: State) -> list[tuple[Term, Tensor | None]]:
+        return list(zip(self._all_terms(), state.terms, strict=True))
 
     def value_and_gradient(self, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
         y = cast(Tensor, masked(y, state.mask))
-        parts = [cast(Term, term).value_and_gradient(kept, y) for term, kept in zip(self.terms, state.terms, strict=True)]
-        (value, gradient), *rest = parts
-        for more_value, more_gradient in rest:
-            value, gradient = value + more_value, gradient + more_gradient
-        return value, gradient if state.mask is None else gradient * state.mask.unsqueeze(1)
+        pairs = [term.value_and_gradient(prepared, y) for term, prepared in self._with_prepared(state)]
+        values, gradients = zip(*pairs, strict=True)
+        return _total(values), _total(gradients) if state.mask is None else _total(gradients) * state.mask.unsqueeze(1)
 
     def gradient(self, state: State, y: Tensor) -> Tensor:
         """The gradient in y alone."""
         y = cast(Tensor, masked(y, state.mask))
-        first, *rest = (cast(Term, term).gradient(kept, y) for term, kept in zip(self.terms, state.terms, strict=True))
-        total = sum(rest, start=first)
+        total = _total([term.gradient(prepared, y) for term, prepared in self._with_prepared(state)])
         return total if state.mask is None else total * state.mask.unsqueeze(1)
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
-        first, *rest = (term(kept, y) for term, kept in zip(self.terms, state.terms, strict=True))
-        return sum(rest, start=first)  # (batch, samples)
+        return _total([term(prepared, y) for term, prepared in self._with_prepared(state)])  # (batch, samples)
+
+
+def _total(tensors: Sequence[Tensor]) -> Tensor:
+    first, *rest = tensors
+    return sum(rest, start=first)
 
 
 class ModuleEnergy(nn.Module):
@@ -146,24 +154,17 @@ class ModuleEnergy(nn.Module):
         return State((x,), mask, x.shape[0], tuple((x if mask is None else mask).shape[1:-1]))
 
     def forward(self, state: State, y: Labels) -> Tensor:
-        y = masked(y, state.mask)
-        dense = y.to_dense(self._dtype()) if isinstance(y, LabelVectors) else y
-        energies = cast(Tensor, self.module(state.terms[0], dense))
-        if energies.shape != dense.shape[:2]:
+        parameter = next(self.module.parameters(), None)
+        outputs = dense(masked(y, state.mask), torch.float32 if parameter is None else parameter.dtype)
+        energies = cast(Tensor, self.module(state.terms[0], outputs))
+        if energies.shape != outputs.shape[:2]:
             raise ConfigError(
-                f"An energy of your own must give one number for each of {dense.shape[1]} outputs of {len(dense)} rows, "
-                f"{tuple(dense.shape[:2])}; {type(self.module).__name__} gives {tuple(energies.shape)}."
+                f"An energy of your own must give one number for each of {outputs.shape[1]} outputs of {len(outputs)} rows, "
+                f"{tuple(outputs.shape[:2])}; {type(self.module).__name__} gives {tuple(energies.shape)}."
             )
         return energies
-
-    def _dtype(self) -> torch.dtype:
-        first = next(self.module.parameters(), None)
-        return torch.float32 if first is None else first.dtype
 
 
 def masked(y: Labels, mask: Tensor | None) -> Labels:
     """y with the holes of ``mask``, which broadcasts against one output a row, set to 0."""
-    if mask is None:
-        return y
-    dense = y.to_dense(mask.dtype) if isinstance(y, LabelVectors) else y
-    return dense * mask.unsqueeze(1)
+    return y if mask is None else dense(y, mask.dtype) * mask.unsqueeze(1)

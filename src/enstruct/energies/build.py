@@ -5,26 +5,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import torch
 from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
 from enstruct.energies.chain import ChainEnergy
-from enstruct.energies.conditional import ConditionalEnergy
-from enstruct.energies.conditional_pairwise import ConditionalPairwiseEnergy
 from enstruct.energies.conv import ConvEnergy
-from enstruct.energies.global_ import GlobalEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
-from enstruct.energies.pairwise import PairwiseEnergy
+from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
+from enstruct.energies.pairwise import ConditionalPairwiseEnergy, PairwiseEnergy
 from enstruct.energies.potts import PottsEnergy
 from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel
 from enstruct.errors import ConfigError, unknown_name
 
 Features = Literal["separate", "copied", "frozen", "shared"]
-FEATURES: tuple[Features, ...] = ("separate", "copied", "frozen", "shared")
+FEATURES: tuple[Features, ...] = get_args(Features)
 LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
 MASK_TERMS = ("local", "mask-conv", "potts")

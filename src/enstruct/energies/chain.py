@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import Term
 from enstruct.errors import ConfigError
-from enstruct.spaces.label_vectors import Labels
 
 
 class ChainEnergy(Term):
@@ -35,10 +34,10 @@ class ChainEnergy(Term):
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """(batch, time) the place of the t-th tag, -1 beyond the last; None if every place has one."""
-        return None if mask is None else tag_places(mask)
+        return tag_places(mask)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        tags = squeezed(y, prepared)  # type: ignore[arg-type]
+    def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        tags = squeezed(y, prepared)
         before, after = self._pairs(tags)
         energy = (before @ self.transitions * after).sum((-2, -1))
         if self.start is not None and self.end is not None:
@@ -66,8 +65,10 @@ class ChainEnergy(Term):
         return tags[:, :, : max(0, tags.shape[2] - self.distance)], tags[:, :, self.distance :]
 
 
-def tag_places(mask: Tensor) -> Tensor:
-    """mask (batch, time, 1) -> (batch, time): the places of the tags in order, then -1."""
+def tag_places(mask: Tensor | None) -> Tensor | None:
+    """mask (batch, time, 1) -> (batch, time): the places of the tags in order, then -1; None if every place has one."""
+    if mask is None:
+        return None
     there = mask.squeeze(-1) > 0
     order = torch.argsort(~there, dim=1, stable=True)
     rank = torch.arange(there.shape[1], device=mask.device)
@@ -78,17 +79,20 @@ def squeezed(y: Tensor, places: Tensor | None) -> Tensor:
     """(batch, samples, time, tags) with the tags moved together to the front, zeros behind them."""
     if places is None:
         return y
-    index = places.clamp(min=0)[:, None, :, None].expand(-1, y.shape[1], -1, y.shape[-1])
     rows = y.expand(places.shape[0], -1, -1, -1)
-    return rows.gather(2, index) * (places >= 0)[:, None, :, None]
+    return rows.gather(2, _index(places, y)) * (places >= 0)[:, None, :, None]
 
 
 def spread(tags: Tensor, places: Tensor | None) -> Tensor:
     """The inverse of :func:`squeezed`; holes get zeros."""
     if places is None:
         return tags
-    index = places.clamp(min=0)[:, None, :, None].expand(-1, tags.shape[1], -1, tags.shape[-1])
-    return torch.zeros_like(tags).scatter_add(2, index, tags * (places >= 0)[:, None, :, None])
+    return torch.zeros_like(tags).scatter_add(2, _index(places, tags), tags * (places >= 0)[:, None, :, None])
+
+
+def _index(places: Tensor, y: Tensor) -> Tensor:
+    """(batch, samples, time, tags) the places, for each sample and tag of y."""
+    return places.clamp(min=0)[:, None, :, None].expand(-1, y.shape[1], -1, y.shape[-1])
 
 
 def _last(places: Tensor | None, tags: Tensor) -> Tensor:

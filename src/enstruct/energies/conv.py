@@ -17,7 +17,6 @@ from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import ConfigError
-from enstruct.spaces.label_vectors import Labels
 
 
 class ConvEnergy(Term):
@@ -33,10 +32,10 @@ class ConvEnergy(Term):
         self.weights = nn.Parameter(torch.empty(units).normal_(std=math.sqrt(2 / units)))
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return None if mask is None else tag_places(mask)
+        return tag_places(mask)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        tags = squeezed(y, prepared)  # type: ignore[arg-type]
+    def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        tags = squeezed(y, prepared)
         batch, samples, time, _ = tags.shape
         measured = self.measure(tags.flatten(0, 1).transpose(1, 2)).view(batch, samples, -1, time)
         scores = torch.einsum("bsut,u->bst", ACTIVATIONS[self.nonlinearity](measured), self.weights)

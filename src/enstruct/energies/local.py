@@ -27,8 +27,8 @@ class LocalEnergy(Term):
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scores(features)  # (batch, ..., labels)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        return inner(y, prepared)  # type: ignore[arg-type]
+    def forward(self, prepared: Tensor, y: Labels) -> Tensor:
+        return inner(y, prepared)
 
-    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
-        return inner(y, prepared), prepared.unsqueeze(1)  # type: ignore[arg-type, union-attr]
+    def value_and_gradient(self, prepared: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return inner(y, prepared), prepared.unsqueeze(1)

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first
 from enstruct.energies.base import Term
-from enstruct.spaces.label_vectors import Labels
 
 CELLS = 4
 """Rows and columns that the last feature map is pooled to: where things are still counts, coarsely."""
@@ -39,11 +38,9 @@ class MaskConvEnergy(Term):
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return cast(Tensor, self.of_features(channels_first(features)))  # (batch, units, height / 2, width / 2)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        masks = cast(Tensor, y)
-        batch, samples = masks.shape[:2]
+    def forward(self, prepared: Tensor, y: Tensor) -> Tensor:
         g = ACTIVATIONS[self.nonlinearity]
-        seen = self.of_mask(channels_first(masks.flatten(0, 1)))
-        h = g(seen.view(batch, samples, *seen.shape[1:]) + cast(Tensor, prepared).unsqueeze(1))  # (batch, samples, units, ...)
+        seen = self.of_mask(channels_first(y.flatten(0, 1)))
+        h = g(seen.view(*y.shape[:2], *seen.shape[1:]) + prepared.unsqueeze(1))  # (batch, samples, units, ...)
         pooled = F.adaptive_avg_pool2d(g(self.second(h.flatten(0, 1))), CELLS)
         return cast(Tensor, self.weights(g(self.measure(pooled.flatten(1))))).view(h.shape[:2])

@@ -1,4 +1,9 @@
-"""The common body of the global and conditional energies: learned affine measurements of y through g.
+"""Global and conditional energies: how labels hang together, by learned affine measurements of y through g.
+
+    E_global(y)  = v . g(C y + b)                                                whatever x (SPEN eq. 5)
+    E_cond(x, y) = d . g(D [y; f(x)] + b) = d . g(D_y y + (D_x f(x) + b))        changing with x (SPEN eq. 6)
+
+with g in {softplus, relu, hardtanh, identity}. Their parameters grow linearly in the number of labels. What they share:
 
     z = g(y C + offset)                   C (labels, units)
     E = v . z                             one layer
@@ -15,12 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
+from enstruct.energies.base import Term
 from enstruct.errors import ConfigError
 from enstruct.spaces.label_vectors import Labels, project
 
@@ -54,17 +61,13 @@ class Measurements(nn.Module):
         nn.init.normal_(self.weights, std=math.sqrt(2 / units))
 
     def forward(self, y: Labels, offset: Tensor) -> Tensor:
-        g = ACTIVATIONS[self.nonlinearity]
-        measured = g(project(y, self.matrix) + offset)  # (batch, samples, units)
-        if self.second is not None and self.second_bias is not None:
-            measured = g(measured @ self._signed(self.second) + self.second_bias)
-        return measured @ self._signed(self.weights)  # (batch, samples)
+        return self._value(self._last(project(y, self.matrix) + offset))
 
     def value_and_gradient(self, y: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, samples) and (batch, samples, labels)."""
         first = project(y, self.matrix) + offset  # (batch, samples, units)
         last = self._last(first)
-        return ACTIVATIONS[self.nonlinearity](last) @ self._signed(self.weights), self._gradient(first, last)
+        return self._value(last), self._gradient(first, last)
 
     def gradient(self, y: Tensor, offset: Tensor) -> Tensor:
         """(batch, samples, labels), without the value."""
@@ -77,6 +80,9 @@ class Measurements(nn.Module):
             return first
         return ACTIVATIONS[self.nonlinearity](first) @ self._signed(self.second) + self.second_bias
 
+    def _value(self, last: Tensor) -> Tensor:
+        return ACTIVATIONS[self.nonlinearity](last) @ self._signed(self.weights)  # (batch, samples)
+
     def _gradient(self, first: Tensor, last: Tensor) -> Tensor:
         slope = SLOPES[self.nonlinearity]
         back = slope(last) * self._signed(self.weights)
@@ -86,3 +92,64 @@ class Measurements(nn.Module):
 
     def _signed(self, parameter: Tensor) -> Tensor:
         return F.softplus(parameter) if self.convex else parameter
+
+
+class _MeasuredEnergy(Term):
+    has_closed_form = True
+
+    def __init__(self, n_labels: int, units: int, nonlinearity: str, layers: int, convex: bool) -> None:
+        super().__init__()
+        self.measurements = Measurements(n_labels, units, nonlinearity, layers, convex)
+
+    def _offset(self, prepared: Any) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
+        return self.measurements(y, self._offset(prepared))
+
+    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
+        return self.measurements.value_and_gradient(y, self._offset(prepared))
+
+    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        return self.measurements.gradient(y, self._offset(prepared))
+
+
+class GlobalEnergy(_MeasuredEnergy):
+    name = "global"
+
+    def __init__(
+        self, n_labels: int, units: int = 200, nonlinearity: str = "softplus", layers: int = 1, convex: bool = False
+    ) -> None:
+        super().__init__(n_labels, units, nonlinearity, layers, convex)
+        self.bias = nn.Parameter(torch.zeros(units))
+
+    def _offset(self, prepared: None) -> Tensor:
+        return self.bias
+
+    def measurement_matrix(self) -> Tensor:
+        """(units, labels), detached: one learned measurement a row, as in the SPEN paper's Figures 1 and 5."""
+        return self.measurements.matrix.detach().T
+
+
+class ConditionalEnergy(_MeasuredEnergy):
+    """The offset is prepared once per x."""
+
+    name = "conditional"
+
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        units: int = 200,
+        nonlinearity: str = "softplus",
+        layers: int = 1,
+        convex: bool = False,
+    ) -> None:
+        super().__init__(n_labels, units, nonlinearity, layers, convex)
+        self.from_features = nn.Linear(n_features, units)
+
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.from_features(features).unsqueeze(1)  # (batch, 1, units)
+
+    def _offset(self, prepared: Tensor) -> Tensor:
+        return prepared

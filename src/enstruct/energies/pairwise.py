@@ -1,10 +1,16 @@
-"""Pairwise energy: a fully connected pairwise field over labels (SPEN eq. 7).
+"""Pairwise energies: a fully connected pairwise field over labels.
 
-    E_pair(y) = y' S y + s . y            S = U' diag(d) U, rank r; or any symmetric S with rank=None
+    E_pair(y)    = y' S y + s . y                       S = U' diag(d) U, rank r; or any symmetric S with rank=None
+    E_cond(x, y) = sum_{i != j} S_ij(x) y_i y_j         S(x) = U' diag(d + V f(x)) U, rank r
 
-The low-rank form is O(L r); the full one is the quadratic table of a CRF. ``convex=True`` takes
-d >= 0 (rank r only), so that S is positive semi-definite. ``diagonal=False`` (the full table only) keeps S_ii = 0, as mean
-field wants it: on binary labels the diagonal is a second linear term, on relaxed ones a label would act on itself.
+The first is SPEN's eq. 7, the second the field of its deep mean field predictor (A.3). Forms of low rank are O(L r); the full
+one is the quadratic table of a CRF. ``convex=True`` takes d >= 0 (rank r only), so that S is positive semi-definite.
+``diagonal=False`` (the full table only) keeps S_ii = 0, as mean field wants it: on binary labels the diagonal is a second linear
+term, on relaxed ones a label would act on itself.
+
+Of S(x) the diagonal is left out, so that the gradient in y, 2 S(x) y without S_ii y_i, is the field label i feels from the
+others and y <- sigma(-dE/dy) is a mean-field update. The paper leaves the dependence on x open; this is the cheapest one that
+lets every pair of labels depend on x.
 """
 
 from __future__ import annotations
@@ -43,15 +49,13 @@ class PairwiseEnergy(Term):
         linear = project(y, self.linear.unsqueeze(1)).squeeze(-1)
         if self.scale is None:
             return linear + self._quadratic_full(y)
-        scale = F.softplus(self.scale) if self.convex else self.scale
-        return linear + project(y, self.factor).square() @ scale  # (batch, samples)
+        return linear + project(y, self.factor).square() @ self._signed(self.scale)  # (batch, samples)
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         if self.scale is None:
             half = y @ self.interactions()  # (batch, samples, labels) = y S
         else:
-            scale = F.softplus(self.scale) if self.convex else self.scale
-            half = (y @ self.factor * scale) @ self.factor.T
+            half = (y @ self.factor * self._signed(self.scale)) @ self.factor.T
         return y @ self.linear + (half * y).sum(-1), self.linear + 2 * half
 
     def _quadratic_full(self, y: Labels) -> Tensor:
@@ -66,5 +70,36 @@ class PairwiseEnergy(Term):
         if self.scale is None:
             table = (self.factor + self.factor.T) / 2
             return table if self.diagonal else table - torch.diag(table.diagonal())
-        scale = F.softplus(self.scale) if self.convex else self.scale
-        return (self.factor * scale) @ self.factor.T
+        return (self.factor * self._signed(self.scale)) @ self.factor.T
+
+    def _signed(self, scale: Tensor) -> Tensor:
+        return F.softplus(scale) if self.convex else scale
+
+
+class ConditionalPairwiseEnergy(Term):
+    name = "conditional-pairwise"
+    has_closed_form = True
+
+    def __init__(self, n_features: int, n_labels: int, rank: int = 16) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.empty(n_labels, rank))
+        self.scales = nn.Linear(n_features, rank)
+        nn.init.xavier_uniform_(self.factor)
+        nn.init.zeros_(self.scales.weight)
+        nn.init.normal_(self.scales.bias, std=0.1)
+
+    def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.scales(features)  # (batch, rank)
+
+    def forward(self, prepared: Tensor, y: Labels) -> Tensor:
+        whole = (project(y, self.factor).square() * prepared.unsqueeze(1)).sum(-1)
+        own = y.square() if isinstance(y, Tensor) else y  # a binary label is its own square
+        return whole - inner(own, self._diagonal(prepared))
+
+    def value_and_gradient(self, prepared: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        field = (y @ self.factor * prepared.unsqueeze(1)) @ self.factor.T - self._diagonal(prepared).unsqueeze(1) * y
+        return (field * y).sum(-1), 2 * field
+
+    def _diagonal(self, scales: Tensor) -> Tensor:
+        """S_ii(x) (batch, labels)."""
+        return scales @ self.factor.square().T

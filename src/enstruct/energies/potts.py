@@ -11,14 +11,11 @@ the image. The gradient is the neighbours' weighted sum:
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from enstruct.energies.base import Term
-from enstruct.spaces.label_vectors import Labels
 
 STEPS = ((0, 1), (1, 0))
 """From p to q: a column on, a row on."""
@@ -42,21 +39,19 @@ class PottsEnergy(Term):
             weights.append(F.pad(w, (0, step[1], 0, step[0])))
         return torch.stack(weights, dim=1)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        masks, weights = cast(Tensor, y), cast(Tensor, prepared)
-        energy = masks.new_zeros(())
+    def forward(self, prepared: Tensor, y: Tensor) -> Tensor:
+        energy = y.new_zeros(())
         for number, step in enumerate(STEPS):
-            here, there = _pair(masks, step)
+            here, there = _pair(y, step)
             apart = here.sum(-1) * there.sum(-1) - (here * there).sum(-1)  # (batch, samples, height', width')
-            energy = energy + (apart * _inner(weights[:, number], step).unsqueeze(1)).sum((-2, -1))
+            energy = energy + (apart * _inner(prepared[:, number], step).unsqueeze(1)).sum((-2, -1))
         return energy
 
-    def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
-        weights = cast(Tensor, prepared)
+    def value_and_gradient(self, prepared: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         disagreement = y.sum(-1, keepdim=True) - y
-        slope = torch.zeros_like(y.expand(weights.shape[0], *y.shape[1:]))
+        slope = torch.zeros_like(y.expand(prepared.shape[0], *y.shape[1:]))
         for number, step in enumerate(STEPS):
-            w = _inner(weights[:, number], step).unsqueeze(1).unsqueeze(-1)
+            w = _inner(prepared[:, number], step).unsqueeze(1).unsqueeze(-1)
             here, there = _pair(disagreement, step)
             front, back = (0, 0, 0, step[1], 0, step[0]), (0, 0, step[1], 0, step[0], 0)
             slope = slope + F.pad(w * there, front) + F.pad(w * here, back)

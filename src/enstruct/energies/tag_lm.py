@@ -19,7 +19,6 @@ from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import DataError
 from enstruct.randomness import generator
-from enstruct.spaces.label_vectors import Labels
 
 
 class TagLanguageModel(nn.Module):
@@ -75,10 +74,10 @@ class TagLanguageEnergy(Term):
         self.weight = weight
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return None if mask is None else tag_places(mask)
+        return tag_places(mask)
 
-    def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
-        tags = squeezed(y, prepared)  # type: ignore[arg-type]
+    def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:
+        tags = squeezed(y, prepared)
         flat = tags.flatten(0, 1)  # (batch * samples, time, tags)
         p = self.model(flat)[:, :-1, : self.model.n_tags].exp()
         likely = ((p * flat).sum(-1) + 1e-7).log().view(tags.shape[:3])  # (batch, samples, time)

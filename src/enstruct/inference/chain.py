@@ -11,7 +11,7 @@ conditional random field, the baseline that energy-trained taggers are held agai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,7 @@ from enstruct.energies.base import State, SumEnergy
 from enstruct.energies.chain import ChainEnergy, spread, squeezed, tag_places
 from enstruct.energies.local import LocalEnergy
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.inference.minimise import Solution
+from enstruct.inference.minimise import DirectSolver, Solution, answered
 from enstruct.spaces.base import RelaxedSpace
 
 Answer = Literal["viterbi", "marginals"]
@@ -39,18 +39,14 @@ class Potentials(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(DirectSolver):
     """A solver as data: the most probable sequence, or each token's marginals. Only for energies of terms local and chain."""
 
     answer: Answer = "marginals"
-    needs_predictor: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.answer not in ("viterbi", "marginals"):
-            raise unknown_name("answer of a chain", self.answer, ("viterbi", "marginals"))
-
-    def resolve(self, predicted: Tensor) -> Chain:
-        return self
+        if self.answer not in get_args(Answer):
+            raise unknown_name("answer of a chain", self.answer, get_args(Answer))
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
@@ -58,20 +54,15 @@ class Chain:
         potentials = chain_potentials(energy, state)
         if truth is not None:
             potentials = potentials._replace(unary=potentials.unary - _linear_cost(space, truth, state.mask))
-        found = viterbi(potentials) if self.answer == "viterbi" else marginals(potentials)
-        places = None if state.mask is None else tag_places(state.mask)
-        y = spread(found.unsqueeze(1), places).squeeze(1)
-        value = energy(state, y.unsqueeze(1)).squeeze(1)
-        if truth is not None:
-            value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
-        once = torch.ones(len(y), dtype=torch.int64, device=y.device)
-        return Solution(y, value, once, torch.ones_like(once, dtype=torch.bool), f"{self.answer} on {len(y)} rows.")
+        tags = viterbi(potentials) if self.answer == "viterbi" else marginals(potentials)
+        y = spread(tags.unsqueeze(1), tag_places(state.mask)).squeeze(1)
+        return answered(energy, state, space, truth, y, True, f"{self.answer} on {len(y)} rows.")
 
 
 def chain_potentials(energy: Any, state: State) -> Potentials:
     """What the algorithms read of an energy of terms local and chain; ConfigError for any other. Differentiable."""
     terms = list(energy.terms) if isinstance(energy, SumEnergy) else []
-    local = [kept for term, kept in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
+    local = [prepared for term, prepared in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
     chain = [term for term in terms if isinstance(term, ChainEnergy) and term.distance == 1]
     if len(terms) != 2 or not local or not chain:
         raise ConfigError(
@@ -79,11 +70,9 @@ def chain_potentials(energy: Any, state: State) -> Potentials:
             "EnergySpec(terms=('local', 'chain')), or gradient-based inference."
         )
     unary, links = cast(Tensor, local[0]), chain[0]
-    if state.mask is None:
-        there = torch.ones(unary.shape[:2], dtype=torch.bool, device=unary.device)
-    else:
-        places = tag_places(state.mask)
-        unary, there = squeezed(unary.unsqueeze(1), places).squeeze(1), places >= 0
+    places = tag_places(state.mask)
+    there = torch.ones(unary.shape[:2], dtype=torch.bool, device=unary.device) if places is None else places >= 0
+    unary = squeezed(unary.unsqueeze(1), places).squeeze(1)
     return Potentials(unary, there, links.transitions, cast(Tensor, links.start), cast(Tensor, links.end))
 
 
@@ -120,14 +109,12 @@ def viterbi(p: Potentials) -> Tensor:
     for pointer in reversed(pointers):
         tag = pointer.gather(1, tag.unsqueeze(1)).squeeze(1)
         tags.append(tag)
-    found = torch.stack(tags[::-1], dim=1)
-    return F.one_hot(found, n_tags).to(p.unary.dtype) * p.there.unsqueeze(-1)
+    return F.one_hot(torch.stack(tags[::-1], dim=1), n_tags).to(p.unary.dtype) * p.there.unsqueeze(-1)
 
 
 def _linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
     """(batch, time, tags) the cost's gradient, squeezed; ConfigError if the cost is not linear in y."""
-    at = torch.zeros_like(truth).unsqueeze(1)
-    slope = space.cost_gradient(at, truth, mask)
+    slope = space.cost_gradient(torch.zeros_like(truth).unsqueeze(1), truth, mask)
     if not torch.allclose(slope, space.cost_gradient(truth.unsqueeze(1), truth, mask)):
         raise ConfigError("Exact cost-augmented inference on a chain needs a cost that is linear in y: hamming-sum or -mean.")
-    return squeezed(slope, None if mask is None else tag_places(mask)).squeeze(1)
+    return squeezed(slope, tag_places(mask)).squeeze(1)

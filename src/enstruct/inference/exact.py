@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -26,12 +27,12 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.pairwise import PairwiseEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import Solution
+from enstruct.inference.minimise import DirectSolver, Solution, answered
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.validation import number, one_of, optional, whole
 
 SolverName = Literal["enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field"]
-SOLVERS: tuple[SolverName, ...] = ("enumeration", "integer-program", "linear-program", "belief-propagation", "mean-field")
+SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
 MOST_LABELS = 16
 """Above this, 2^L label sets are too many to enumerate."""
 MOST_CELLS = 2**24
@@ -39,13 +40,12 @@ LINEAR_COSTS = ("hamming-sum", "hamming-mean", "squared")
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(DirectSolver):
     """A solver as data. ``solver=None``: enumeration up to 16 labels, the integer program above."""
 
     solver: SolverName | None = None
     iterations: int = 50
     damping: float = 0.5
-    needs_predictor: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         optional(one_of("solver", SOLVERS))("solver", self.solver)
@@ -53,9 +53,6 @@ class Exact:
         number("damping", self.damping)
         if not 0 <= self.damping < 1:
             raise ConfigError(f"damping must lie in [0, 1), not {self.damping}.")
-
-    def resolve(self, predicted: Tensor) -> Exact:
-        return self
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
@@ -71,12 +68,8 @@ class Exact:
             if state.mask is not None:
                 unary = unary.masked_fill(state.mask == 0, torch.inf)
             y, converged = self._pairwise(solver, unary, pairs)
-        value = energy(state, y.unsqueeze(1)).squeeze(1)
-        if truth is not None:
-            value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
-        once = torch.ones(len(y), dtype=torch.int64, device=y.device)
         status = f"{solver} on {len(y)} rows{'' if converged else ', not settled: more iterations or damping may help'}."
-        return Solution(y, value, once, torch.full_like(once, converged, dtype=torch.bool), status)
+        return answered(energy, state, space, truth, y, converged, status)
 
     def _pairwise(self, solver: SolverName, unary: Tensor, pairs: Tensor) -> tuple[Tensor, bool]:
         if solver == "mean-field":
@@ -84,8 +77,8 @@ class Exact:
         if solver == "belief-propagation":
             return belief_propagation(unary, pairs, self.iterations, self.damping)
         program = _Program(pairs.double().cpu().numpy(), integer=solver == "integer-program")
-        found = np.stack([program.solve(row) for row in unary.double().cpu().numpy()])
-        return torch.from_numpy(found).to(unary), True
+        answers = np.stack([program.solve(row) for row in unary.double().cpu().numpy()])
+        return torch.from_numpy(answers).to(unary), True
 
 
 def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, n_labels: int) -> Tensor:
@@ -101,8 +94,8 @@ def enumerate_all(energy: Any, state: State, space: RelaxedSpace, truth: Tensor 
     best = []
     for start in range(0, state.batch, rows):
         index = torch.arange(start, min(start + rows, state.batch), device=like.device)
-        some = state.rows(index)
-        best.append(corners[_costs_of_corners(energy, some, space, None if truth is None else truth[index], corners).argmin(1)])
+        part_of_truth = None if truth is None else truth[index]
+        best.append(corners[_costs_of_corners(energy, state.rows(index), space, part_of_truth, corners).argmin(1)])
     y = torch.cat(best) if best else corners[:0]
     return y if state.mask is None else y * state.mask
 
@@ -133,8 +126,8 @@ def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
             f"This solver reads energies of local and pairwise terms, not {sorted(terms) or type(energy).__name__}; "
             "use EnergySpec(terms=('local', 'pairwise'))."
         )
-    kept = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
-    local = kept.get("local")
+    prepared = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
+    local = prepared.get("local")
     if "pairwise" not in terms:
         unary = cast(Tensor, local).detach()
         return unary, unary.new_zeros(unary.shape[1], unary.shape[1])
@@ -150,9 +143,8 @@ def linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tens
     if getattr(space, "cost_name", "") not in LINEAR_COSTS:
         raise ConfigError("This solver needs a cost that is linear in binary y: 'hamming-sum', 'hamming-mean' or 'squared'.")
     ends = torch.stack([torch.zeros_like(truth), torch.ones_like(truth)], dim=1)
-    unit = space.cost(ends, 1 - truth, mask).sum(1, keepdim=True) / (
-        truth.shape[1] if mask is None else mask.sum(1, keepdim=True)
-    )
+    n_labels = truth.shape[1] if mask is None else mask.sum(1, keepdim=True)
+    unit = space.cost(ends, 1 - truth, mask).sum(1, keepdim=True) / n_labels
     return unit * (1 - 2 * truth)
 
 
@@ -161,7 +153,7 @@ class _Program:
 
     def __init__(self, pairs: NDArray[np.float64], integer: bool) -> None:
         n = len(pairs)
-        self.first, self.second = (index for index in np.nonzero(np.triu(pairs, 1)))
+        self.first, self.second = np.nonzero(np.triu(pairs, 1))
         self.weights, self.n = pairs[self.first, self.second], n
         m = len(self.weights)
         z, one, zero = np.arange(m), np.ones(m), np.zeros(m)
@@ -177,10 +169,10 @@ class _Program:
         upper = np.ones(self.n + len(self.weights))
         upper[: self.n][hole] = 0
         objective = np.concatenate([np.where(hole, 0, unary), self.weights])
-        found = milp(objective, integrality=self.integrality, bounds=Bounds(0, upper), constraints=self.constraints)
-        if found.x is None:
-            raise ConfigError(f"HiGHS found no answer: {found.message}")
-        y = np.clip(found.x[: self.n], 0, 1)
+        answer = milp(objective, integrality=self.integrality, bounds=Bounds(0, upper), constraints=self.constraints)
+        if answer.x is None:
+            raise ConfigError(f"HiGHS found no answer: {answer.message}")
+        y = np.clip(answer.x[: self.n], 0, 1)
         return np.asarray(y.round() if self.integrality.any() else y)
 
 
@@ -208,7 +200,7 @@ def belief_propagation(
     linked = (pairs != 0).to(unary.dtype)
     for _ in range(iterations):
         cavity = (-unary + messages.sum(1)).unsqueeze(2) - messages.transpose(1, 2)  # (batch, from, to)
-        fresh = (torch.nn.functional.softplus(cavity - pairs) - torch.nn.functional.softplus(cavity)) * linked
+        fresh = (F.softplus(cavity - pairs) - F.softplus(cavity)) * linked
         change = float((fresh - messages).abs().max())
         messages = damping * messages + (1 - damping) * fresh
         if change < tolerance:

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError, DataError, shown
-from enstruct.inference.objective import GRADIENTS, Gradient, InferenceObjective, compiled
-from enstruct.inference.rules import Memory, MirrorDescent, Rule
+from enstruct.inference.objective import GRADIENTS, Gradient, InferenceObjective, compiled, like_outputs
+from enstruct.inference.rules import Memory, MirrorDescent, Rule, kept_logits
 from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.validation import not_negative, number, one_of, optional, positive, switch, whole
@@ -55,6 +55,26 @@ class Solver(Protocol):
     def resolve(self, predicted: Tensor) -> Solver: ...
 
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution: ...
+
+
+class DirectSolver:
+    """A solver that takes no steps from a start."""
+
+    needs_predictor: ClassVar[bool] = False
+
+    def resolve(self, predicted: Tensor) -> Self:
+        return self
+
+
+def answered(
+    energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None, y: Tensor, converged: bool, status: str
+) -> Solution:
+    """The answer y (batch, ...) of a direct solver, with its E(x, y) - Δ(y, truth)."""
+    value = energy(state, y.unsqueeze(1)).squeeze(1)
+    if truth is not None:
+        value = value - space.cost(y.unsqueeze(1), truth, state.mask).squeeze(1)
+    steps = torch.ones(len(y), dtype=torch.int64, device=y.device)
+    return Solution(y, value, steps, torch.full_like(steps, converged, dtype=torch.bool), status)
 
 
 def check_steps(settings: Any) -> None:
@@ -148,17 +168,17 @@ def minimise(
     Parameters get no gradient. Raises ConfigError for settings, DataError for a start of another shape or outside the space.
     A non-finite objective stops its row at the last good iterate; ``status`` says so.
     """
-    given = settings or Inference()
     if rule is not None:
         changes["rule"] = rule
     if start is not None:
         changes["starts"] = (start,) if isinstance(start, (str, Tensor)) else tuple(start)
-    given = replace(given, **changes)
+    settings = replace(settings or Inference(), **changes)
+    # the loop compiles its whole step, the gradient inside included
+    gradient: Gradient = "auto" if settings.gradient == "compiled" else settings.gradient
     with torch.no_grad():
-        objective = InferenceObjective(
-            energy, state.detached(), space, truth, given.temperature, given.as_value, _uncompiled(given.gradient)
-        )
-        return _Run(objective, given, _starts(given.starts, state, space, _like(energy, state))).run()
+        objective = InferenceObjective(energy, state.detached(), space, truth, settings.temperature, settings.as_value, gradient)
+        y = torch.cat([start_point(start, energy, state, space) for start in settings.starts], dim=1)
+        return _Run(objective, settings, y).run()
 
 
 class _Run:
@@ -187,20 +207,20 @@ class _Run:
         step = 0
         while step < self.settings.steps:
             move, n = self._next(step)
-            given = (self.objective, self.settings.rule, self.y, self.memory, self.best, self.best_y, n)
-            value, self.best, self.best_y, memory, y = move(*given)
+            point = (self.y, self.memory, self.best, self.best_y)
+            value, self.best, self.best_y, memory, y = move(self.objective, self.settings.rule, *point, n)
             if self.settings.watches and self._settle(value, step):
                 return self._solution()
             self.memory, self.y = memory, y
             step += n
             if self.settings.compact and self.settings.watches:
                 self._compact()
-        value = self.objective.value(self.y, _logits(self.settings.rule, self.memory))
+        value = self.objective.value(self.y, kept_logits(self.settings.rule, self.memory))
         self.best, self.best_y = _better(value, self.y, self.best, self.best_y)
         if self.settings.watches:
             self._settle(value, step)
         else:
-            self.last = value
+            self.diverged = ~torch.isfinite(value).all(1)
         self._finish(self.active, step, converged=False)
         return self._solution()
 
@@ -252,8 +272,6 @@ class _Run:
             setattr(self, name, getattr(self, name)[keep])
 
     def _solution(self) -> Solution:
-        if not self.settings.watches:
-            self.diverged = ~torch.isfinite(self.last).all(1)
         energy, winner = self.out_best.min(1)
         y = self.out_y[torch.arange(len(winner), device=winner.device), winner]
         if self.mask is not None:
@@ -262,13 +280,10 @@ class _Run:
 
     def _status(self) -> str:
         n = self.out_steps.numel()
-        parts = []
+        parts = [f"{self.settings.steps} steps for {n} rows"]
         if self.settings.watches:
-            parts.append(
-                f"{int(self.out_converged.sum())} of {n} rows converged within {int(self.out_steps.max()) if n else 0} steps"
-            )
-        else:
-            parts.append(f"{self.settings.steps} steps for {n} rows")
+            steps = int(self.out_steps.max()) if n else 0
+            parts = [f"{int(self.out_converged.sum())} of {n} rows converged within {steps} steps"]
         bad = int(self.diverged.sum())
         if bad:
             first = int(self.diverged.nonzero()[0])
@@ -283,18 +298,13 @@ class _Run:
         return "; ".join(parts) + "."
 
 
-def _uncompiled(gradient: Gradient) -> Gradient:
-    """The loop compiles its whole step, the gradient inside included."""
-    return "auto" if gradient == "compiled" else gradient
-
-
 def advance(
     objective: InferenceObjective, rule: Rule, y: Tensor, memory: Memory, best: Tensor, best_y: Tensor, n: int
 ) -> tuple[Tensor, Tensor, Tensor, Memory, Tensor]:
     """n steps: the last value seen, the best iterate among the points left behind, the rule's memory and its new y."""
     value = best
     for _ in range(n):
-        value, gradient = objective.value_and_gradient(y, _logits(rule, memory))
+        value, gradient = objective.value_and_gradient(y, kept_logits(rule, memory))
         best, best_y = _better(value, y, best, best_y)
         memory, y = rule.step(memory, y, gradient, objective.space)
     return value, best, best_y, memory, y
@@ -303,32 +313,20 @@ def advance(
 def _better(value: Tensor, y: Tensor, best: Tensor, best_y: Tensor) -> tuple[Tensor, Tensor]:
     """The better of the best iterate and y; NaN is never better."""
     better = value < best
-    return torch.where(better, value, best), torch.where(better.view(*better.shape, *[1] * (y.dim() - 2)), y, best_y)
-
-
-def _logits(rule: Rule, memory: Memory) -> Tensor | None:
-    return memory[0] if rule.keeps_logits else None
+    return torch.where(better, value, best), torch.where(like_outputs(better, y), y, best_y)
 
 
 def _like(energy: Any, state: State) -> Tensor:
     """A tensor of the energy's precision and device."""
-    for kept in state.terms:
-        if kept is not None and kept.is_floating_point():
-            return kept
-    return next((p for p in energy.parameters()), torch.zeros(0))
-
-
-def _starts(starts: Sequence[Start], state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
-    """(batch, starts, ...)."""
-    return torch.cat([_start(start, state, space, like) for start in starts], dim=1)
+    for prepared in state.terms:
+        if prepared is not None and prepared.is_floating_point():
+            return prepared
+    return next(energy.parameters(), torch.zeros(0))
 
 
 def start_point(start: Start, energy: Any, state: State, space: RelaxedSpace) -> Tensor:
     """(batch, 1, ...) one start of inference. Raises ConfigError, DataError."""
-    return _start(start, state, space, _like(energy, state))
-
-
-def _start(start: Start, state: State, space: RelaxedSpace, like: Tensor) -> Tensor:
+    like = _like(energy, state)
     centre = space.centre(state.batch, 1, like, state.parts)
     if isinstance(start, Tensor):
         if start.shape != centre[:, 0].shape:

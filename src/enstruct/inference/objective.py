@@ -14,20 +14,20 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 
 log = logging.getLogger("enstruct")
 
 F = TypeVar("F", bound=Callable[..., Any])
 Gradient = Literal["auto", "closed-form", "autograd", "compiled"]
-GRADIENTS: tuple[Gradient, ...] = ("auto", "closed-form", "autograd", "compiled")
+GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,6 @@ class InferenceObjective:
     gradient: Gradient = "auto"
 
     def __post_init__(self) -> None:
-        if self.gradient not in GRADIENTS:
-            raise unknown_name("inference gradient", self.gradient, GRADIENTS)
-        if self.temperature < 0:
-            raise ConfigError(f"The temperature of inference must not be negative; it is {self.temperature}.")
         if self.gradient == "closed-form" and not getattr(self.energy, "has_closed_form", False):
             raise ConfigError("This energy has no closed-form gradient in y; use gradient='auto' or 'autograd'.")
 
@@ -56,19 +52,16 @@ class InferenceObjective:
     def value(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """(batch, starts). ``logits``, where a rule keeps them, make the entropy cheaper."""
         value = self.energy(self.state, y)
-        if self.as_value:
-            value = -torch.sigmoid(-value)
+        return self._less_cost_and_entropy(-torch.sigmoid(-value) if self.as_value else value, y, logits)
+
+    def _less_cost_and_entropy(self, value: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
+        """(batch, starts); holes have no entropy."""
         if self.truth is not None:
             value = value - self.space.cost(y, self.truth, self.state.mask)
         if self.temperature:
-            value = value - self._entropy(y, logits)
+            entropy = self.space.entropy(self._existing(y), logits if self.state.mask is None else None)
+            value = value - self.temperature * entropy
         return value
-
-    def _entropy(self, y: Tensor, logits: Tensor | None) -> Tensor:
-        """(batch, starts), times the temperature; holes have none."""
-        if self.state.mask is not None:
-            y, logits = self._existing(y), None
-        return self.temperature * self.space.entropy(y, logits)
 
     def value_and_gradient(self, y: Tensor, logits: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(batch, starts) and the shape of y."""
@@ -76,20 +69,16 @@ class InferenceObjective:
         if self.as_value:
             goodness = torch.sigmoid(-value)
             value, gradient = -goodness, like_outputs(goodness * (1 - goodness), y) * gradient
-        if self.truth is not None:
-            value = value - self.space.cost(y, self.truth, self.state.mask)
-        if self.temperature:
-            value = value - self._entropy(y, logits)
-        return value, self._with_cost_and_entropy(gradient, y, logits)
+        return self._less_cost_and_entropy(value, y, logits), self._slope_less_cost_and_entropy(gradient, y, logits)
 
     def gradient_alone(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """The shape of y; without the value, which most energies give more cheaply."""
         if self.as_value:
             return self.value_and_gradient(y, logits)[1]
         gradient = self._choose(closed_gradient, autograd_gradient)(self.energy, self.state, y)
-        return self._with_cost_and_entropy(gradient, y, logits)
+        return self._slope_less_cost_and_entropy(gradient, y, logits)
 
-    def _with_cost_and_entropy(self, gradient: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
+    def _slope_less_cost_and_entropy(self, gradient: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
         if self.truth is not None:
             gradient = gradient - self.space.cost_gradient(y, self.truth, self.state.mask)
         if self.temperature:

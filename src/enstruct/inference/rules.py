@@ -36,6 +36,11 @@ class Rule(Protocol):
     def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]: ...
 
 
+def kept_logits(rule: Rule, memory: Memory) -> Tensor | None:
+    """Those of the present y, where the rule keeps them."""
+    return memory[0] if rule.keeps_logits else None
+
+
 def _check(rate: float, momentum: float = 0.0) -> None:
     if not rate > 0 or not 0 <= momentum < 1:
         raise ConfigError(f"An inference rule needs rate > 0 and momentum in [0, 1), not {rate} and {momentum}.")

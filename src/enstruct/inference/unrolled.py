@@ -21,7 +21,7 @@ from enstruct.energies.base import State
 from enstruct.errors import ConfigError
 from enstruct.inference.minimise import Solution, Start, check_start, check_steps, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
-from enstruct.inference.rules import MirrorDescent, Rule
+from enstruct.inference.rules import MirrorDescent, Rule, kept_logits
 from enstruct.spaces.base import RelaxedSpace
 
 
@@ -55,7 +55,7 @@ class Unrolled:
         memory = self.rule.start(y, space)
         iterates = []
         for _ in range(self.steps):
-            slope = objective.gradient_alone(y, memory[0] if self.rule.keeps_logits else None)
+            slope = objective.gradient_alone(y, kept_logits(self.rule, memory))
             memory, y = self.rule.step(memory, y, slope, space)
             iterates.append(y.squeeze(1))
         return iterates
@@ -66,15 +66,10 @@ class Unrolled:
         if truth is not None:
             raise ConfigError("Unrolled inference is not cost-augmented; use Inference, or UnrolledIterates as negatives.")
         y = self.iterates(energy, state, space)[-1]
-        objective = self._objective(energy, state, space)
-        taken = torch.full((state.batch,), self.steps, device=y.device)
-        return Solution(
-            y,
-            objective.value(y.unsqueeze(1)).squeeze(1),
-            taken,
-            torch.zeros_like(taken, dtype=torch.bool),
-            f"{self.steps} steps for {state.batch} rows.",
-        )
+        value = self._objective(energy, state, space).value(y.unsqueeze(1)).squeeze(1)
+        steps = torch.full((state.batch,), self.steps, device=y.device)
+        status = f"{self.steps} steps for {state.batch} rows."
+        return Solution(y, value, steps, torch.zeros_like(steps, dtype=torch.bool), status)
 
     def _objective(self, energy: Any, state: State, space: RelaxedSpace) -> InferenceObjective:
         return InferenceObjective(

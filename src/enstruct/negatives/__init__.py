@@ -9,7 +9,7 @@
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
 | ``ValueTuples`` | the minimiser, an adversarial output, the truth | no | inference |
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
-| ``SearchPair`` | the minimiser, and a better output found by reward (it comes first) | no | search |
+| ``SearchPair`` | the minimiser, and a better output found by reward (it comes first) | no | inference |
 | ``Partition`` | all outputs at once, by their free energy | no | partition |
 
 Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
@@ -24,6 +24,7 @@ from enstruct.negatives.base import Negatives as Negatives
 from enstruct.negatives.base import NegativeSource as NegativeSource
 from enstruct.negatives.base import Situation as Situation
 from enstruct.negatives.inference import InferencePoint as InferencePoint
+from enstruct.negatives.inference import SearchPair as SearchPair
 from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates
 from enstruct.negatives.inference import ValueTuples as ValueTuples
 from enstruct.negatives.partition import Partition as Partition
@@ -31,4 +32,3 @@ from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
 from enstruct.negatives.predictor import PredictorSamples as PredictorSamples
 from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS as SAMPLE_GRADIENTS
-from enstruct.negatives.search import SearchPair as SearchPair

@@ -14,19 +14,21 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
 
+from enstruct.energies.build import Borrowed
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.negatives.base import Candidates, NegativeSource, Situation
 from enstruct.randomness import redirected
 from enstruct.spaces.base import RelaxedSpace
 
 Kind = Literal["stacked", "shared", "separate"]
-KINDS: tuple[Kind, ...] = ("stacked", "shared", "separate")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,10 @@ class CostAugmentedNet:
         if predictor is None or not hasattr(predictor, "encoder"):
             raise ConfigError(f"A {self.kind!r} cost-augmented net builds on the predictor's encoder; here only 'stacked' works.")
         if self.kind == "shared":
-            return _SecondHead(cast(nn.Module, predictor.encoder), n_outputs)
+            encoder = cast(nn.Module, predictor.encoder)
+            head = nn.Linear(cast(int, encoder.out_features), n_outputs)
+            return nn.Sequential(OrderedDict[str, nn.Module](features=Borrowed(encoder), head=head))
         return copy.deepcopy(predictor)
-
-
-class _SecondHead(nn.Module):
-    def __init__(self, encoder: nn.Module, n_outputs: int) -> None:
-        super().__init__()
-        self._lender = [encoder]  # in a list: not registered as a submodule
-        self.head = nn.Linear(cast(int, encoder.out_features), n_outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return cast(Tensor, self.head(self._lender[0](x).detach()))
 
 
 class AugmentedNet(NegativeSource):
@@ -80,10 +74,10 @@ class AugmentedNet(NegativeSource):
 
     def draw(self, at: Situation) -> Candidates:
         with torch.no_grad():
-            found = self.space.relax(self.logits(at)).unsqueeze(1)
+            proposal = self.space.relax(self.logits(at)).unsqueeze(1)
             if not self.settings.with_predictor:
-                return Candidates(found)
-            return Candidates(torch.cat([found, self.space.relax(at.logits).unsqueeze(1)], dim=1))
+                return Candidates(proposal)
+            return Candidates(torch.cat([proposal, self.space.relax(at.logits).unsqueeze(1)], dim=1))
 
     def loss(self, at: Situation) -> Tensor:
         """(batch,) what the net minimises, the energy held fixed."""

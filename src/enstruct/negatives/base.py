@@ -58,6 +58,31 @@ class NegativeSource(nn.Module):
         raise NotImplementedError  # every source defines it
 
 
+class Drawing:
+    """A source as data that learns nothing: it says itself how candidates are drawn for outputs of a space."""
+
+    has_noise = False
+
+    @property
+    def differentiable(self) -> bool:
+        return False
+
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        raise NotImplementedError  # every such source defines it
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        return _Drawn(self, space)
+
+
+class _Drawn(NegativeSource):
+    def __init__(self, source: Drawing, space: RelaxedSpace) -> None:
+        super().__init__()
+        self.source, self.space = source, space
+
+    def draw(self, at: Situation) -> Candidates:
+        return self.source.draw(at, self.space)
+
+
 class Negatives(Protocol):
     """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss).
 
@@ -71,6 +96,5 @@ class Negatives(Protocol):
     @property
     def differentiable(self) -> bool:
         """Whether the candidates carry a gradient to the predictor's logits, where these have one."""
-        ...
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource: ...

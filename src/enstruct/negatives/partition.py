@@ -1,30 +1,20 @@
 """Every output at once, in the place of candidates: the free energy -log sum_y exp(-E(x, y)) of a linear chain.
 
 It stands for the lowest energy of all outputs, softened, and turns the likelihood of a conditional random field into one more
-objective (:mod:`enstruct.objectives.likelihood`).
+objective (:mod:`enstruct.objectives.ranking`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import nn
-
 from enstruct.inference.chain import chain_potentials, log_partition
-from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.negatives.base import Candidates, Drawing, Situation
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class Partition:
-    has_noise = False
-    differentiable = False
-
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Partition()
-
-
-class _Partition(NegativeSource):
-    def draw(self, at: Situation) -> Candidates:
+class Partition(Drawing):
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         free = -log_partition(chain_potentials(at.energy, at.prepared()))
         return Candidates(None, energies=free.unsqueeze(1))

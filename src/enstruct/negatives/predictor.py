@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from enstruct.errors import ConfigError
-from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.negatives.base import Candidates, Drawing, Situation
 from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, straight_through
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
@@ -20,22 +20,22 @@ from enstruct.validation import check_whole
 
 
 @dataclass(frozen=True)
-class PredictorPoint:
+class PredictorPoint(Drawing):
     """ȳ = F(x), SEAL Algorithm 1's singleton; ``rounded`` updates the energy on the hard decision instead."""
 
     rounded: bool = False
-    has_noise = False
 
     @property
     def differentiable(self) -> bool:
         return not self.rounded
 
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Point(space, self.rounded)
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        relaxed = space.relax(at.logits).unsqueeze(1)
+        return Candidates(space.decide(relaxed).to(relaxed.dtype) if self.rounded else relaxed)
 
 
 @dataclass(frozen=True)
-class PredictorSamples:
+class PredictorSamples(Drawing):
     """y_k ~ P(y | F(x)), k = 1..``n``: discrete, exact, with log-probabilities.
 
     ``gradient``: how they pass a gradient to the logits (:mod:`enstruct.negatives.sample_gradients`); None passes none.
@@ -53,7 +53,7 @@ class PredictorSamples:
     has_noise = True
 
     def __post_init__(self) -> None:
-        _check_count(self.n)
+        check_whole(1, n_samples=self.n)
         if not self.spread > 0:
             raise ConfigError(f"The spread of samples must be positive, not {self.spread}.")
         check_sample_gradient(self.gradient, self.temperature)
@@ -67,12 +67,25 @@ class PredictorSamples:
         """Whether they are draws from the predictor's own distribution."""
         return self.spread == 1.0 and self.gradient != "concrete"
 
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Samples(space, self)
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        logits = (at.logits if self.differentiable else at.logits.detach()) / self.spread
+        y = self._candidates(logits, at.mask, space)
+        log_noise = space.log_prob(beside(at.truth, y), logits, at.mask)  # (batch, 1 + n)
+        score = log_noise[:, 1:] if self.gradient == "score-function" and logits.requires_grad else None
+        return Candidates(y, log_noise[:, 1:], log_noise[:, 0], score)
+
+    def _candidates(self, logits: Tensor, mask: Tensor | None, space: RelaxedSpace) -> Labels:
+        """(batch, n, ...), sparse unless the gradient goes through their values."""
+        if self.gradient == "concrete":
+            return space.concrete(logits, self.n, self.temperature)
+        y = space.sample(logits.detach(), self.n, mask)
+        if self.gradient == "straight-through":
+            return straight_through(dense(y, logits.dtype), space.relax(logits))
+        return y
 
 
 @dataclass(frozen=True)
-class PerturbedSamples:
+class PerturbedSamples(Drawing):
     """sigma(logits + ``std`` noise), ``n`` - 1 of them, and the unperturbed output (SEAL regression-s).
 
     The noise is the space's: N(0, 1), independent where parts of an output vary independently, in patches for masks.
@@ -80,60 +93,14 @@ class PerturbedSamples:
 
     n: int = 10
     std: float = 1.0
-    has_noise = False
     differentiable = True
 
     def __post_init__(self) -> None:
-        _check_count(self.n)
+        check_whole(1, n_samples=self.n)
         if not self.std > 0:
             raise ConfigError(f"The perturbation's standard deviation must be positive, not {self.std}.")
 
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Perturbed(space, self.n, self.std)
-
-
-def _check_count(n: int) -> None:
-    check_whole(1, n_samples=n)
-
-
-class _Point(NegativeSource):
-    def __init__(self, space: RelaxedSpace, rounded: bool) -> None:
-        super().__init__()
-        self.space, self.rounded = space, rounded
-
-    def draw(self, at: Situation) -> Candidates:
-        relaxed = self.space.relax(at.logits).unsqueeze(1)
-        return Candidates(self.space.decide(relaxed).to(relaxed.dtype) if self.rounded else relaxed)
-
-
-class _Samples(NegativeSource):
-    def __init__(self, space: RelaxedSpace, settings: PredictorSamples) -> None:
-        super().__init__()
-        self.space, self.settings = space, settings
-
-    def draw(self, at: Situation) -> Candidates:
-        logits = (at.logits if self.settings.differentiable else at.logits.detach()) / self.settings.spread
-        y = self._candidates(logits, at.mask)
-        log_noise = self.space.log_prob(beside(at.truth, y), logits, at.mask)  # (batch, 1 + n)
-        score = log_noise[:, 1:] if self.settings.gradient == "score-function" and logits.requires_grad else None
-        return Candidates(y, log_noise[:, 1:], log_noise[:, 0], score)
-
-    def _candidates(self, logits: Tensor, mask: Tensor | None) -> Labels:
-        """(batch, n, ...), sparse unless the gradient goes through their values."""
-        if self.settings.gradient == "concrete":
-            return self.space.concrete(logits, self.settings.n, self.settings.temperature)
-        y = self.space.sample(logits.detach(), self.settings.n, mask)
-        if self.settings.gradient == "straight-through":
-            return straight_through(dense(y, logits.dtype), self.space.relax(logits))
-        return y
-
-
-class _Perturbed(NegativeSource):
-    def __init__(self, space: RelaxedSpace, n: int, std: float) -> None:
-        super().__init__()
-        self.space, self.n, self.std = space, n, std
-
-    def draw(self, at: Situation) -> Candidates:
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         point = at.logits.unsqueeze(1)  # (batch, 1, ...)
-        noise = self.space.noise(at.logits, self.n - 1)
-        return Candidates(self.space.relax(torch.cat([point, point + self.std * noise], dim=1)))
+        noise = space.noise(at.logits, self.n - 1)
+        return Candidates(space.relax(torch.cat([point, point + self.std * noise], dim=1)))

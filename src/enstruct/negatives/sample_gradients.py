@@ -16,8 +16,7 @@ leave-one-out baseline of Mnih & Rezende 2016; Bengio et al. 2013; Maddison et a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -26,7 +25,7 @@ from enstruct.errors import ConfigError, unknown_name
 from enstruct.objectives.base import Scores
 
 SampleGradient = Literal["score-function", "straight-through", "concrete"]
-SAMPLE_GRADIENTS: tuple[SampleGradient, ...] = ("score-function", "straight-through", "concrete")
+SAMPLE_GRADIENTS: tuple[SampleGradient, ...] = get_args(SampleGradient)
 
 
 def check_sample_gradient(name: str | None, temperature: float) -> None:
@@ -56,25 +55,18 @@ def score_function(loss: Callable[[Scores], Tensor], scores: Scores, value: Tens
 
 def _without_each(loss: Callable[[Scores], Tensor], scores: Scores, count: int) -> Tensor:
     """(batch, K) the objective with candidate k left out."""
-    every = torch.arange(count, device=scores.truth.device)
-    others = every.expand(count, count)[every.unsqueeze(1) != every].view(count, count - 1)  # row k: all but k
+    samples = torch.arange(count, device=scores.truth.device)
+    others = samples.expand(count, count)[samples.unsqueeze(1) != samples].view(count, count - 1)  # row k: all but k
 
-    def left(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values[:, others].flatten(0, 1)  # (batch * K, K - 1)
+    def left(values: Tensor) -> Tensor:
+        return values[:, others].flatten(0, 1)  # (batch * K, K - 1)
 
-    def repeated(values: Tensor) -> Tensor:
-        return values.repeat_interleave(count)
-
-    rest = left(scores.negatives)
-    if rest is None:
-        raise RuntimeError("an objective over samples has negatives")
-    noise = None if scores.log_noise_truth is None else repeated(scores.log_noise_truth)
-    reduced = replace(
-        scores,
-        truth=repeated(scores.truth),
-        negatives=rest,
-        cost=left(scores.cost),
-        log_noise=left(scores.log_noise),
-        log_noise_truth=noise,
+    noise_truth = scores.log_noise_truth
+    reduced = Scores(
+        truth=scores.truth.repeat_interleave(count),
+        negatives=left(scores.negatives),
+        cost=None if scores.cost is None else left(scores.cost),
+        log_noise=None if scores.log_noise is None else left(scores.log_noise),
+        log_noise_truth=None if noise_truth is None else noise_truth.repeat_interleave(count),
     )
     return loss(reduced).view(-1, count)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, sizes
+from enstruct.spaces.label_vectors import Labels, LabelVectors, dense, inner, sizes
 
 EPS = 1e-6
 
@@ -62,9 +62,8 @@ def _squared_gradient(y: Tensor, truth: Tensor) -> Tensor:
 
 
 def _log(y: Labels, truth: Tensor) -> Tensor:
-    dense = (y.to_dense(truth.dtype) if isinstance(y, LabelVectors) else y).clamp(EPS, 1 - EPS)
-    t = truth.unsqueeze(1)
-    return -(t * dense.log() + (1 - t) * (-dense).log1p()).sum(-1)
+    inside, t = dense(y, truth.dtype).clamp(EPS, 1 - EPS), truth.unsqueeze(1)
+    return -(t * inside.log() + (1 - t) * (-inside).log1p()).sum(-1)
 
 
 def _log_gradient(y: Tensor, truth: Tensor) -> Tensor:

@@ -118,8 +118,7 @@ def stack(first: Labels, second: Labels) -> Labels:
     """Join along the sample axis; dense if either is dense."""
     if isinstance(first, LabelVectors) and isinstance(second, LabelVectors):
         return _stack_sparse(first, second)
-    dense = [y.to_dense() if isinstance(y, LabelVectors) else y for y in (first, second)]
-    return torch.cat(dense, dim=1)
+    return torch.cat([dense(first), dense(second)], dim=1)
 
 
 def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:

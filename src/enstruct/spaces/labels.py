@@ -21,12 +21,13 @@ from torch import Tensor
 
 from enstruct.errors import unknown_name
 from enstruct.randomness import drawn_like, generator
+from enstruct.spaces.base import IndependentParts
 from enstruct.spaces.costs import COSTS, EPS, Cost
-from enstruct.spaces.label_vectors import Labels, LabelVectors, inner
+from enstruct.spaces.label_vectors import Labels, LabelVectors, dense, inner
 
 
 @dataclass(frozen=True)
-class LabelSpace:
+class LabelSpace(IndependentParts):
     """{0,1}^L with a task cost in ``COSTS``; ``positive_weight`` (L,) weighs active labels in the supervised loss."""
 
     n_labels: int
@@ -47,12 +48,10 @@ class LabelSpace:
 
     def log_prob(self, y: Labels, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of binary y under independent Bernoullis."""
-        if mask is not None:
-            logits = logits * mask
-            log_empty = -(F.softplus(logits) * mask).sum(-1)
-        else:
-            log_empty = -F.softplus(logits).sum(-1)
-        return inner(y, logits) + log_empty.unsqueeze(-1)
+        if mask is None:
+            return inner(y, logits) - F.softplus(logits).sum(-1, keepdim=True)
+        logits = logits * mask
+        return inner(y, logits) - (F.softplus(logits) * mask).sum(-1, keepdim=True)
 
     @property
     def _cost(self) -> Cost:
@@ -62,7 +61,7 @@ class LabelSpace:
         """(batch, samples) cost in the space's unit; soft F1 costs lie in [0, 1]."""
         if mask is not None:
             truth = truth * mask
-            y = (y.to_dense(truth.dtype) if isinstance(y, LabelVectors) else y) * mask.unsqueeze(1)
+            y = dense(y, truth.dtype) * mask.unsqueeze(1)
         return self._cost.value(y, truth) / self._unit(mask)
 
     def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -92,19 +91,15 @@ class LabelSpace:
         return bool(((y >= 0) & (y <= 1)).all())
 
     def project(self, y: Tensor) -> Tensor:
-        """The nearest point of [0,1]^L."""
         return y.clamp(0, 1)
 
     def unrelax(self, y: Tensor) -> Tensor:
-        """Logits of relaxed y, clipped away from the boundary."""
         return torch.logit(y, eps=EPS)
 
     def pull_back(self, y: Tensor, gradient: Tensor) -> Tensor:
-        """A gradient in y as one in the logits: y = relax(z)."""
         return gradient * y * (1 - y)
 
     def decide(self, y: Tensor) -> Tensor:
-        """The discrete output nearest to y, as booleans."""
         return y >= 0.5
 
     def entropy(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
@@ -118,15 +113,9 @@ class LabelSpace:
         """Minus the logits."""
         return -(self.unrelax(y) if logits is None else logits)
 
-    def noise(self, logits: Tensor, n: int) -> Tensor:
-        """(batch, n, ...) standard normal, independent at every label."""
-        return torch.randn(len(logits), n, *logits.shape[1:], **drawn_like(logits))
-
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, labels) relaxed draws, sigmoid((z + logistic noise) / temperature), differentiable in the logits."""
-        u = torch.rand(len(logits), n, *logits.shape[1:], **drawn_like(logits))
-        u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
-        return torch.sigmoid((logits.unsqueeze(1) + torch.logit(u)) / temperature)
+        return torch.sigmoid((logits.unsqueeze(1) + torch.logit(self._uniform(logits, n))) / temperature)
 
     @torch.no_grad()
     def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> LabelVectors:

@@ -30,7 +30,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.errors import unknown_name
-from enstruct.randomness import drawn_like, generator
+from enstruct.randomness import generator
+from enstruct.spaces.base import IndependentParts
 from enstruct.spaces.costs import EPS
 
 TINY = 1e-20
@@ -77,7 +78,7 @@ COSTS: Costs = {
 
 
 @dataclass(frozen=True)
-class SimplexSpace:
+class SimplexSpace(IndependentParts):
     """K classes a place, with a task cost in ``costs``."""
 
     n_classes: int
@@ -115,28 +116,23 @@ class SimplexSpace:
         y = F.one_hot(drawn.reshape(batch, n, *places), n_classes).to(logits.dtype)
         return y if mask is None else y * mask.unsqueeze(1)
 
-    def noise(self, logits: Tensor, n: int) -> Tensor:
-        """(batch, n, ...) standard normal, independent at every place and class."""
-        return torch.randn(len(logits), n, *logits.shape[1:], **drawn_like(logits))
-
     def concrete(self, logits: Tensor, n: int, temperature: float) -> Tensor:
         """(batch, n, *places, classes) relaxed draws, softmax((z + Gumbel noise) / temperature), differentiable in the logits."""
-        u = torch.rand(len(logits), n, *logits.shape[1:], **drawn_like(logits))
-        u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps)
-        return torch.softmax((logits.unsqueeze(1) - (-u.log()).log()) / temperature, dim=-1)
+        gumbel = -(-self._uniform(logits, n).log()).log()
+        return torch.softmax((logits.unsqueeze(1) + gumbel) / temperature, dim=-1)
 
     def cost(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples); "hamming-mean" lies in [0, 1]."""
-        t = truth if mask is None else truth * mask
-        y = y if mask is None else y * mask.unsqueeze(1)
-        return self.costs[self.cost_name][0](y, t.unsqueeze(1)) / self._unit(t)
+        if mask is not None:
+            y, truth = y * mask.unsqueeze(1), truth * mask
+        return self.costs[self.cost_name][0](y, truth.unsqueeze(1)) / self._unit(truth)
 
     def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples, *places, classes) gradient of ``cost`` in relaxed y."""
-        t = truth if mask is None else truth * mask
-        y = y if mask is None else y * mask.unsqueeze(1)
-        gradient = self.costs[self.cost_name][1](y, t.unsqueeze(1))
-        unit = self._unit(t)
+        if mask is not None:
+            y, truth = y * mask.unsqueeze(1), truth * mask
+        gradient = self.costs[self.cost_name][1](y, truth.unsqueeze(1))
+        unit = self._unit(truth)
         gradient = gradient / (unit if isinstance(unit, int) else unit.view(-1, *[1] * (y.dim() - 1)))
         return gradient if mask is None else gradient * mask.unsqueeze(1)
 
@@ -174,7 +170,6 @@ class SimplexSpace:
         return y.clamp(min=EPS).log()
 
     def pull_back(self, y: Tensor, gradient: Tensor) -> Tensor:
-        """A gradient in y as one in the logits: y = relax(z)."""
         return y * (gradient - (gradient * y).sum(-1, keepdim=True))
 
     def decide(self, y: Tensor) -> Tensor:

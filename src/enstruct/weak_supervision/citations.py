@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from enstruct.weak_supervision.expectations import Expectation
 from enstruct.weak_supervision.rewards import Rule, RuleReward
 
-YEAR = re.compile(r"^\(?(19|20)\d\d[a-z]?\)?[.,;:)]*$")
-RANGE = re.compile(r"^\(?\d+\s*[-–]+\s*\d+\)?[.,;:)]*$")
-ISSUE = re.compile(r"^\d+\s?\(\d+(-\d+)?\)[.,;:]*$")
-INITIAL = re.compile(r"^([A-Z]\.-?)+,?$")
+PATTERNS = {
+    "year": re.compile(r"^\(?(19|20)\d\d[a-z]?\)?[.,;:)]*$"),
+    "range": re.compile(r"^\(?\d+\s*[-–]+\s*\d+\)?[.,;:)]*$"),
+    "issue": re.compile(r"^\d+\s?\(\d+(-\d+)?\)[.,;:]*$"),
+    "initial": re.compile(r"^([A-Z]\.-?)+,?$"),
+}
 TELLING = {
     "month": (
         "january february march april may june july august september october november december jan feb mar "
@@ -26,7 +28,7 @@ TELLING = {
     ),
     "pages": "pp pages page p",
     "venue": "proceedings proc conference conf workshop symposium symp proceeding",
-    "journal": ("journal transactions trans review letters magazine bulletin annals j jour quarterly communications acta"),
+    "journal": "journal transactions trans review letters magazine bulletin annals j jour quarterly communications acta",
     "tech": "technical report tech tr memo rep",
     "thesis": "thesis dissertation ph.d phd master's",
     "institution": "university univ institute department dept laboratory laboratories lab college school center centre",
@@ -37,25 +39,18 @@ TELLING = {
     "editor": "ed eds editor editors edited",
     "volume": "vol volume no number",
     "place": (
-        "usa ca ma ny nj york london germany france england uk italy canada japan australia netherlands "
-        "amsterdam berlin cambridge boston paris switzerland texas california massachusetts washington pa md "
-        "il"
+        "usa ca ma ny nj york london germany france england uk italy canada japan australia netherlands amsterdam "
+        "berlin cambridge boston paris switzerland texas california massachusetts washington pa md il"
     ),
 }
 WORDS = {kind: frozenset(words.split()) for kind, words in TELLING.items()}
-TAG_OF = {
+TAG_OF = {kind: (kind,) for kind in WORDS} | {
     "month": ("date",),
-    "pages": ("pages",),
     "venue": ("booktitle",),
-    "journal": ("journal",),
-    "tech": ("tech",),
     "thesis": ("tech", "note"),
-    "institution": ("institution",),
-    "publisher": ("publisher",),
-    "editor": ("editor",),
-    "volume": ("volume",),
     "place": ("location",),
 }
+PEOPLE = ("author", "editor")
 SHORT = {"date": 4, "pages": 4, "volume": 5, "location": 6, "publisher": 6}
 END = (".", ",", ";", ":", ")", '"', "''", "?")
 
@@ -71,24 +66,10 @@ class Reference:
         return tuple(word.lower().strip(".,;:()[]\"'`") for word in self.words)
 
     @cached_property
-    def years(self) -> list[int]:
-        return [i for i, word in enumerate(self.words) if YEAR.match(word)]
-
-    @cached_property
-    def ranges(self) -> list[int]:
-        return [i for i, word in enumerate(self.words) if RANGE.match(word)]
-
-    @cached_property
-    def issues(self) -> list[int]:
-        return [i for i, word in enumerate(self.words) if ISSUE.match(word)]
-
-    @cached_property
-    def initials(self) -> list[int]:
-        return [i for i, word in enumerate(self.words) if INITIAL.match(word)]
-
-    @cached_property
-    def found(self) -> dict[str, list[int]]:
-        return {kind: [i for i, word in enumerate(self.plain) if word in known] for kind, known in WORDS.items()}
+    def places(self) -> dict[str, list[int]]:
+        """The tokens of each kind of ``PATTERNS`` and ``WORDS``."""
+        by_form = {kind: [i for i, word in enumerate(self.words) if form.match(word)] for kind, form in PATTERNS.items()}
+        return by_form | {kind: [i for i, word in enumerate(self.plain) if word in known] for kind, known in WORDS.items()}
 
     @cached_property
     def quoted(self) -> list[int]:
@@ -117,11 +98,7 @@ def _share(places: Sequence[int], tags: Sequence[str], wanted: tuple[str, ...]) 
 
 
 def _words_have(kind: str) -> Rule:
-    return Rule(f"{kind} words", lambda x, tags: _share(x.found[kind], tags, TAG_OF[kind]))
-
-
-def _begins_with_people(x: Reference, tags: Sequence[str]) -> float:
-    return float(tags[0] in ("author", "editor"))
+    return Rule(f"{kind} words", lambda x, tags: _share(x.places[kind], tags, TAG_OF[kind]))
 
 
 def _one_segment(tag: str) -> Callable[[Reference, Sequence[str]], float]:
@@ -132,17 +109,9 @@ def _one_segment(tag: str) -> Callable[[Reference, Sequence[str]], float]:
     return score
 
 
-def _fields_once(x: Reference, tags: Sequence[str]) -> float:
-    return len(set(tags)) / len(segments(tags))
-
-
 def _changes_at_breaks(x: Reference, tags: Sequence[str]) -> float | None:
-    changes = [i for i in range(len(tags) - 1) if tags[i] != tags[i + 1]]
+    changes = [i for i, (tag, following) in enumerate(pairwise(tags)) if tag != following]
     return sum(i in x.breaks for i in changes) / len(changes) if changes else None
-
-
-def _initials_are_people(x: Reference, tags: Sequence[str]) -> float | None:
-    return _share(x.initials, tags, ("author", "editor"))
 
 
 def _title_after_author(x: Reference, tags: Sequence[str]) -> float | None:
@@ -151,48 +120,36 @@ def _title_after_author(x: Reference, tags: Sequence[str]) -> float | None:
     return float(tags.index("title") > tags.index("author"))
 
 
-def _title_is_long(x: Reference, tags: Sequence[str]) -> float | None:
-    n = sum(tag == "title" for tag in tags)
-    return min(1.0, n / 4) if n else 0.0
-
-
-def _author_not_too_long(x: Reference, tags: Sequence[str]) -> float:
-    return float(sum(tag == "author" for tag in tags) <= 0.5 * len(tags) + 2)
-
-
 def _short_fields(x: Reference, tags: Sequence[str]) -> float | None:
     lengths = [(tag, n) for tag, n in segments(tags) if tag in SHORT]
     return sum(n <= SHORT[tag] for tag, n in lengths) / len(lengths) if lengths else None
 
 
 def _one_venue(x: Reference, tags: Sequence[str]) -> float | None:
-    if "booktitle" not in tags and "journal" not in tags:
-        return None
-    return float(not ("booktitle" in tags and "journal" in tags))
+    venues = {"booktitle", "journal"}.intersection(tags)
+    return float(len(venues) == 1) if venues else None
 
 
 def _dates_hold_years(x: Reference, tags: Sequence[str]) -> float | None:
     dated = [i for i, tag in enumerate(tags) if tag == "date"]
-    if not dated:
-        return None
-    likely = set(x.years) | set(x.found["month"])
-    return sum(i in likely for i in dated) / len(dated)
+    likely = {*x.places["year"], *x.places["month"]}
+    return sum(i in likely for i in dated) / len(dated) if dated else None
 
 
 CITATION_RULES: tuple[Rule, ...] = (
-    Rule("begins with people", _begins_with_people, 2.0),
+    Rule("begins with people", lambda x, tags: float(tags[0] in PEOPLE), 2.0),
     Rule("one author field", _one_segment("author")),
     Rule("one title field", _one_segment("title"), 2.0),
-    Rule("years are dates", lambda x, tags: _share(x.years, tags, ("date",)), 2.0),
+    Rule("years are dates", lambda x, tags: _share(x.places["year"], tags, ("date",)), 2.0),
     Rule("dates hold years", _dates_hold_years),
-    Rule("page ranges", lambda x, tags: _share(x.ranges, tags, ("pages",))),
-    Rule("issues are volumes", lambda x, tags: _share(x.issues, tags, ("volume",))),
-    Rule("initials are people", _initials_are_people, 2.0),
+    Rule("page ranges", lambda x, tags: _share(x.places["range"], tags, ("pages",))),
+    Rule("issues are volumes", lambda x, tags: _share(x.places["issue"], tags, ("volume",))),
+    Rule("initials are people", lambda x, tags: _share(x.places["initial"], tags, PEOPLE), 2.0),
     Rule("quotes are titles", lambda x, tags: _share(x.quoted, tags, ("title",)), 2.0),
     Rule("title after author", _title_after_author),
-    Rule("title is long", _title_is_long, 2.0),
-    Rule("authors not too long", _author_not_too_long),
-    Rule("each field once", _fields_once, 3.0),
+    Rule("title is long", lambda x, tags: min(1.0, tags.count("title") / 4), 2.0),
+    Rule("authors not too long", lambda x, tags: float(tags.count("author") <= 0.5 * len(tags) + 2)),
+    Rule("each field once", lambda x, tags: len(set(tags)) / len(segments(tags)), 3.0),
     Rule("fields end at punctuation", _changes_at_breaks, 3.0),
     Rule("short fields are short", _short_fields),
     Rule("one venue", _one_venue),
@@ -205,18 +162,18 @@ def citation_reward() -> RuleReward:
     return RuleReward(CITATION_RULES, lambda words: Reference(tuple(words)))
 
 
-def _kind(kind: str) -> Callable[[Sequence[str]], Sequence[int]]:
-    return lambda words: Reference(tuple(words)).found[kind]
+def _places(kind: str) -> Callable[[Sequence[str]], Sequence[int]]:
+    return lambda words: Reference(tuple(words)).places[kind]
 
 
 CITATION_EXPECTATIONS: tuple[Expectation, ...] = (
     Expectation("first word", lambda words: [0][: len(words)], {"author": 0.95, "editor": 0.02}),
-    Expectation("year", lambda words: Reference(tuple(words)).years, {"date": 0.95}),
-    Expectation("page range", lambda words: Reference(tuple(words)).ranges, {"pages": 0.9}),
-    Expectation("issue", lambda words: Reference(tuple(words)).issues, {"volume": 0.9}),
-    Expectation("initial", lambda words: Reference(tuple(words)).initials, {"author": 0.9, "editor": 0.08}),
+    Expectation("year", _places("year"), {"date": 0.95}),
+    Expectation("page range", _places("range"), {"pages": 0.9}),
+    Expectation("issue", _places("issue"), {"volume": 0.9}),
+    Expectation("initial", _places("initial"), {"author": 0.9, "editor": 0.08}),
     Expectation("quoted", lambda words: Reference(tuple(words)).quoted, {"title": 0.9}),
-    *(Expectation(f"{kind} word", _kind(kind), {TAG_OF[kind][0]: 0.8}) for kind in TAG_OF),
+    *(Expectation(f"{kind} word", _places(kind), {TAG_OF[kind][0]: 0.8}) for kind in TAG_OF),
     Expectation(
         "any word",
         lambda words: range(len(words)),

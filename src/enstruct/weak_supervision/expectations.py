@@ -65,16 +65,16 @@ class Expected:
         return total
 
 
-def _places(expected: Expectation, words: Sequence[str]) -> tuple[int, ...]:
-    places = tuple(expected.places(words))
+def _places(expectation: Expectation, words: Sequence[str]) -> tuple[int, ...]:
+    places = tuple(expectation.places(words))
     if any(not 0 <= place < len(words) for place in places):
         raise ConfigError(f"An expectation names the tokens {[*places]} of a sentence of {len(words)}: they count from 0.")
     return places
 
 
-def read_expectations(given: Sequence[Expectation], sentences: Sequence[Sequence[str]], tags: Sequence[str]) -> Expected:
+def read_expectations(expectations: Sequence[Expectation], sentences: Sequence[Sequence[str]], tags: Sequence[str]) -> Expected:
     """Those that speak of these tags; ConfigError if none does."""
-    known = [e for e in given if any(tag in tags for tag in e.tags)]
+    known = [e for e in expectations if any(tag in tags for tag in e.tags)]
     if not known:
         raise ConfigError(f"None of the expectations speaks of the tags {', '.join(tags)}.")
     places = tuple(tuple(_places(e, words) for e in known) for words in sentences)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,18 +33,16 @@ class Reward(Protocol):
 
     def read(self, words: Sequence[str]) -> Any:
         """What the reward keeps of a sentence, once."""
-        ...
 
     def score(self, read: Any, tags: Sequence[str]) -> float:
         """In [0, 1], for a tag a word."""
-        ...
 
 
-def check_reward(found: float, what: str) -> float:
+def check_reward(value: float, what: str) -> float:
     """DataError for one that is not in [0, 1]: costs are made of it."""
-    if not 0 <= found <= 1:
-        raise DataError(f"A reward lies in [0, 1]; {what} gives {found}.")
-    return found
+    if not 0 <= value <= 1:
+        raise DataError(f"A reward lies in [0, 1]; {what} gives {value}.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -67,13 +66,11 @@ class RuleReward:
 
     def score(self, read: Any, tags: Sequence[str]) -> float:
         total = weight = 0.0
-        if not tags:
-            return 0.0
-        for rule in self.rules:
-            found = rule.score(read, tags)
-            if found is not None:
-                check_reward(found, f"the rule {rule.name!r}")
-                total, weight = total + rule.weight * found, weight + rule.weight
+        for rule in self.rules if tags else ():
+            score = rule.score(read, tags)
+            if score is not None:
+                total += rule.weight * check_reward(score, f"the rule {rule.name!r}")
+                weight += rule.weight
         return total / weight if weight else 0.0
 
     def explain(self, words: Sequence[str], tags: Sequence[str]) -> dict[str, float]:
@@ -81,8 +78,8 @@ class RuleReward:
         if not tags:
             return {}
         read = self.read(words)
-        found = {rule.name: rule.score(read, tags) for rule in self.rules}
-        return {name: score for name, score in found.items() if score is not None}
+        scores = {rule.name: rule.score(read, tags) for rule in self.rules}
+        return {name: score for name, score in scores.items() if score is not None}
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ class Judged:
         """(batch, samples) rewards of the most probable tags of y (batch, samples, time, tags)."""
         best, lengths = y.argmax(-1).cpu().numpy(), _lengths(y, mask)
         rows = [
-            [check_reward(self.reward.score(read, self.names(tags[:n])), "the reward's score") for tags in samples]
+            [check_reward(self._score(read, tags[:n]), "the reward's score") for tags in samples]
             for read, samples, n in zip(self.read, best, lengths, strict=True)
         ]
         return torch.tensor(rows, dtype=y.dtype, device=y.device)
@@ -118,22 +115,23 @@ class Judged:
         rng = np.random.default_rng(int(torch.randint(2**31, (), generator=generator("cpu"))))
         for i, (read, n) in enumerate(zip(self.read, lengths, strict=True)):
             if n:
-                best[i, :n] = improve(best[i, :n], self._score_of(read), self.n_tags, self.tries, rng)
-        found = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
-        return found if mask is None else found * mask
+                score = partial(self._score, read)
+                best[i, :n] = improve(best[i, :n], score, self.n_tags, self.tries, rng)
+        one_hot = F.one_hot(torch.from_numpy(best), self.n_tags).to(y)
+        return one_hot if mask is None else one_hot * mask
 
-    def _score_of(self, read: Any) -> Callable[[NDArray[Any]], float]:
-        return lambda tags: self.reward.score(read, self.names(tags))
+    def _score(self, read: Any, tags: NDArray[Any]) -> float:
+        return self.reward.score(read, self.names(tags))
 
     def completed(self, truth: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         """The truth where there is one; elsewhere what the search makes of y. All (batch, time, tags)."""
         if self.labelled.all():
             return truth
-        some = np.flatnonzero(~self.labelled)
-        index = torch.from_numpy(some).to(truth.device)
-        out = truth.clone()
-        out[index] = self.take(some).improved(y[index], None if mask is None else mask[index])
-        return out
+        unlabelled = np.flatnonzero(~self.labelled)
+        index = torch.from_numpy(unlabelled).to(truth.device)
+        completed = truth.clone()
+        completed[index] = self.take(unlabelled).improved(y[index], None if mask is None else mask[index])
+        return completed
 
     def cost(self, error: Tensor, y: Tensor, mask: Tensor | None, averaged: bool) -> Tensor:
         """(batch, samples) the cost above; ``error`` (batch, samples): wrong tags, or their share if ``averaged``."""

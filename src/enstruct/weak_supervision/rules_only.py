@@ -19,10 +19,10 @@ def predict_by_rules(
 ) -> list[list[str]]:
     """The tags of highest reward that ``restarts`` searches of ``tries`` moves find."""
     rng, names = np.random.default_rng(seed), np.array(tags)
-    out: list[list[str]] = []
+    answers: list[list[str]] = []
     for words in sentences:
         if not words:
-            out.append([])
+            answers.append([])
             continue
         read = reward.read(words)
 
@@ -31,6 +31,6 @@ def predict_by_rules(
 
         constants = [np.full(len(words), k) for k in range(len(tags))]
         start = max(constants, key=score)
-        found = [improve(start, score, len(tags), tries, rng) for _ in range(restarts)]
-        out.append(names[max(found, key=score)].tolist())
-    return out
+        improved = [improve(start, score, len(tags), tries, rng) for _ in range(restarts)]
+        answers.append(names[max(improved, key=score)].tolist())
+    return answers

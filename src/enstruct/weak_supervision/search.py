@@ -31,7 +31,7 @@ def improve(
         tag = rng.choice(neighbours) if neighbours and rng.random() < 2 / 3 else rng.integers(n_tags)
         moved = best.copy()
         moved[begin : begin + length] = tag
-        found = score(moved)
-        if found > value:
-            best, value = moved, found
+        moved_value = score(moved)
+        if moved_value > value:
+            best, value = moved, moved_value
     return best
