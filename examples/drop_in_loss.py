@@ -13,7 +13,7 @@ import sys
 import torch
 from torch import nn
 
-from enstruct import EnergyLoss, EnergySpec, example_f1
+from enstruct import METHODS, EnergyLoss, EnergySpec, example_f1
 from enstruct.data.synthetic import block_exclusive
 
 
@@ -60,7 +60,9 @@ def train(criterion: EnergyLoss | None, epochs: int) -> float:
 
 def main(epochs: int = 30) -> None:
     torch.manual_seed(0)
-    criterion = EnergyLoss(features_dim=200, n_labels=16, energy=EnergySpec(units=32), energy_weight=1.0)  # 3
+    criterion = EnergyLoss(
+        features_dim=200, n_labels=16, method=METHODS["seal-nce"].with_(energy_weight=1.0), energy_network=EnergySpec(units=32)
+    )  # 3
     print(f"cross-entropy  F1 {train(None, epochs):.1f}")
     print(f"EnergyLoss     F1 {train(criterion, epochs):.1f}")
 

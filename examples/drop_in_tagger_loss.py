@@ -51,7 +51,7 @@ def train(epochs: int, with_energy: bool) -> float:
     torch.manual_seed(0)
     model = Tagger()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    criterion = EnergyLoss(features_dim=WIDTH, n_labels=TAGS, method="seal-nce", outputs="tags")
+    criterion = EnergyLoss(features_dim=WIDTH, n_labels=TAGS, method="seal-nce", task="tags")
     words, tags = sentences(800, seed=1)
     for _ in range(epochs):
         for rows in torch.randperm(len(words)).split(32):

@@ -14,6 +14,7 @@ from torch import nn
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger, EnergySpec
 from enstruct.data.synthetic import ellipses
 from enstruct.methods.masks import MASK_METHODS
+from enstruct.methods.tags import TAG_METHODS
 from enstruct.randomness import (
     Dropout,
     drawn_like,
@@ -26,7 +27,6 @@ from enstruct.randomness import (
     set_states,
     states,
 )
-from enstruct.methods.tags import TAG_METHODS
 
 half = torch.full((40,), 0.5)
 DRAWS = {
@@ -216,7 +216,7 @@ def test_three_threads_give_one_answer_whoever_draws_beside_them(blocks, setting
 def test_a_search_in_threads_finds_what_one_after_the_other_finds(blocks):
     def scores(n_jobs):
         model = EnergyMultiLabelClassifier(hidden=6, max_epochs=2, random_state=0)
-        search = GridSearchCV(model, {"energy_weight": [0.5, 2.0]}, cv=2, n_jobs=n_jobs)
+        search = GridSearchCV(model, {"method__energy_weight": [0.5, 2.0]}, cv=2, n_jobs=n_jobs)
         from joblib import parallel_backend
 
         with parallel_backend("threading"):

@@ -39,7 +39,7 @@ from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning
 from enstruct.methods import TOGETHER, Method
 from enstruct.methods.columns import COLUMNS, OF_COUPLING
-from enstruct.tasks import TASKS
+from enstruct.tasks import TASKS, Task
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
@@ -72,7 +72,7 @@ class EnergyLoss(nn.Module):
     ignore_index : of y where there is no truth, for tags and masks. Label sets have no such places.
     energy_learning_rate, weight_decay : of the energy's AdamW; its gradient is clipped to the method's ``energy_clip``.
     warmup : calls of :meth:`update` over which the energy's weight rises, so that the network learns the labels first; 0 for one
-        that has. None: the method's own (500; for masks 300).
+        that has. None: the method's own (of the tables' rows 500, for masks 300).
     """
 
     _seen: tuple[Batch, Tensor] | None  # the last batch, and its logits
@@ -104,41 +104,46 @@ class EnergyLoss(nn.Module):
         one_of("reduction", REDUCTIONS)("reduction", reduction)
         check_whole(1, features_dim=features_dim, n_labels=n_labels)
         optional(not_negative)("warmup", warmup)
-        self.task, self.reduction, self.ignore_index = TASKS[task], reduction, ignore_index
-        if self.task.places and not is_whole(ignore_index):
+        self.task, self.reduction, self.ignore_index = task, reduction, ignore_index
+        if self._kind.places and not is_whole(ignore_index):
             raise ConfigError(f"ignore_index must be a whole number, not {ignore_index!r}.")
-        if self.task.places and 0 <= ignore_index < n_labels:
+        if self._kind.places and 0 <= ignore_index < n_labels:
             raise ConfigError(f"ignore_index={ignore_index} is a class: take one that is not from 0 to {n_labels - 1}.")
-        if self.task.places and n_labels < 2:
+        if self._kind.places and n_labels < 2:
             raise ConfigError(f"task={task!r} has classes, two at least: a channel for each, the background's too.")
-        row = self._row(self.task.default if method is None else method, warmup)
+        row = self._row(self._kind.default if method is None else method, warmup)
         check_rates(energy_learning_rate=energy_learning_rate)
         if isinstance(energy_network, EnergySpec) and "tag-lm" in energy_network.terms:
             raise ConfigError('The term "tag-lm" learns from all tags first, which EnergyLoss does not see: leave it out.')
         features = _Given(features_dim)
-        spec = self.task.energy if energy_network is None else energy_network
-        self.energy = build_energy(spec, features, features, n_labels, self.task.terms)
+        spec = self._kind.energy if energy_network is None else energy_network
+        self.energy = build_energy(spec, features, features, n_labels, self._kind.terms)
         settings = Settings(learning_rate=energy_learning_rate, weight_decay=weight_decay)
-        self.learned = LearnedLoss(row, self.task.space(n_labels, row.cost), self.energy, n_labels, settings, across_ranks=True)
+        self.learned = LearnedLoss(row, self._kind.space(n_labels, row.cost), self.energy, n_labels, settings, across_ranks=True)
         self.source = self.learned.source
         self.features_dim, self.n_labels = features_dim, n_labels
         self.n_updates = 0  # calls of update(), which is once for each step of the predictor
         self._equal_on_ranks = False
         self._forget()
 
+    @property
+    def _kind(self) -> Task:
+        return TASKS[self.task]
+
     def _row(self, method: str | Method, warmup: int | None) -> Method:
         """The method as it is played here, the network's steps being the caller's. ConfigError for one that cannot be."""
-        row = self.task.method(method)
-        if len(row.stages) > 1 and self.task.places and any(stage.predictor and stage.energy for stage in row.stages):
+        row = self._kind.method(method)
+        if len(row.stages) > 1 and self._kind.places and any(stage.predictor and stage.energy for stage in row.stages):
             row = replace(row, stages=TOGETHER)  # the first stage, cross-entropy, is the caller's own
-            if warmup is None and not row.predictor_loss.warmup:
+            if warmup is None and not row.predictor_loss.warmup and row.name in self._kind.methods:
                 warmup = WARMUP
         row = row.with_(energy_rate=1.0, **({} if warmup is None else {"warmup": warmup}))
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
             raise ConfigError(f"EnergyLoss needs a one-stage method with an energy, not {row.name!r}.")
-        known = self.task.methods.get(row.name, row).columns
+        known = self._kind.methods.get(row.name, row).coupling
+        known = known if isinstance(row.coupling, type(known)) else type(row.coupling)()
         for name in OF_COUPLING:
-            if name != "energy_steps" and row.columns[name] != known[name]:
+            if name != "energy_steps" and getattr(row.coupling, name) != getattr(known, name):
                 raise ConfigError(f"EnergyLoss does not make the network's steps, your own loop does: it takes no {name}.")
         if row.predictor_loss.anchor_weight:
             raise ConfigError(
@@ -162,16 +167,16 @@ class EnergyLoss(nn.Module):
         for name, given in {"logits": logits, "y": y, "features": features}.items():
             if not isinstance(given, Tensor):
                 raise DataError(f"{name} must be a tensor, not {type(given).__name__}.")
-        if self.task.places == 2:
+        if self._kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
         dtype = next(self.energy.parameters()).dtype
         logits, features = logits.to(dtype), features.to(dtype)  # under autocast they may have less precision
-        if self.task.places:
+        if self._kind.places:
             known = (y != self.ignore_index).unsqueeze(-1)
             logits, features = (values.where(known | values.isfinite(), 0.0) for values in (logits, features))
         self._check_finite(logits, features)
-        batch = self._placed(logits, y, features) if self.task.places else Batch(features.detach(), y.to(logits.dtype))
+        batch = self._placed(logits, y, features) if self._kind.places else Batch(features.detach(), y.to(logits.dtype))
         learning = self.training and torch.is_grad_enabled()
         if learning:
             self._meet_ranks(logits.device)
@@ -186,7 +191,7 @@ class EnergyLoss(nn.Module):
         """The batch of outputs with a class at every place."""
         y = y.long()
         mask = (y != self.ignore_index).unsqueeze(-1).to(logits.dtype)  # (batch, *places, 1)
-        truth = F.one_hot(y.clamp(min=0), self.n_labels).to(logits.dtype) * mask
+        truth = F.one_hot(y.where(mask.squeeze(-1) > 0, 0), self.n_labels).to(logits.dtype) * mask
         return Batch(features.detach(), truth, mask)
 
     def update(self) -> float:
@@ -256,7 +261,7 @@ class EnergyLoss(nn.Module):
         check_equal_on_ranks(device, remedy, numbers_of_weights=size, updates=self.n_updates)
 
     def _check(self, logits: Tensor, y: Tensor, features: Tensor) -> None:
-        places, names = self.task.places, self.task.axes
+        places, names = self._kind.places, self._kind.axes
         if not logits.numel():
             raise DataError(f"The batch is empty: logits are {tuple(logits.shape)}.")
         form = {0: "(batch, {})", 1: f"(batch, {names}, {{}})", 2: f"(batch, {{}}, {names})"}[places]
@@ -271,16 +276,16 @@ class EnergyLoss(nn.Module):
             raise DataError("y must hold 0 and 1 alone: label sets have no ignore_index, and no soft labels.")
         if places and (y.shape != logits.shape[:-1] or y.is_floating_point()):
             raise DataError(f"y must be (batch, {names}) whole numbers; it is {tuple(y.shape)} of {y.dtype}.")
-        if places and bool(((y >= self.n_labels) | ((y < 0) & (y != self.ignore_index))).any()):
+        if places and bool(((y != self.ignore_index) & ((y < 0) | (y >= self.n_labels))).any()):
             raise DataError(
                 f"y holds classes 0 .. {self.n_labels - 1}, or {self.ignore_index} where there is no truth; here is another."
             )
 
     def _check_finite(self, logits: Tensor, features: Tensor) -> None:
         """Of places that have a truth; a maximum or minimum is NaN where one number is, and takes a single pass."""
-        best = logits.detach().amax(-1) if self.task.places else logits.detach()  # not every class of a place is ruled out
+        best = logits.detach().amax(-1) if self._kind.places else logits.detach()  # not every class of a place is ruled out
         if not _finite(best):
-            ruled_out = "-inf for every class of a place" if self.task.places else "-inf"
+            ruled_out = "-inf for every class of a place" if self._kind.places else "-inf"
             held = "NaN" if bool(best.isnan().any()) else "inf" if bool(best.isposinf().any()) else ruled_out
             raise DivergenceError(
                 f"The logits hold {held}: those given to the loss must be finite. The network has diverged (try a smaller "

@@ -17,8 +17,8 @@ from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
 from enstruct.estimators import auto
 from enstruct.estimators.candidates import AVERAGEABLE
+from enstruct.estimators.label_rows import merge_duplicates
 from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods, pace
-from enstruct.estimators.preparation import merge_duplicates
 
 FAST = {"hidden": 16, "layers": 1, "max_epochs": 4, "learning_rate": 0.01}
 
@@ -36,7 +36,7 @@ def fitted(rows):
 def test_members_are_what_one_would_fit_alone(fitted, rows):
     alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
-    again.fit(rows.X[:160], rows.Y[:160], rows.X[160:], rows.Y[160:])
+    again.fit(rows.X[:160], rows.Y[:160], None, rows.X[160:], rows.Y[160:])
     assert [name for name, _ in again.members_] == [*CONSIDERED, *TRAINED]
     assert again.judged_rows_ == 80
     assert again.n_features_in_ == rows.X.shape[1]
@@ -75,7 +75,7 @@ def test_labels_of_few_rows_are_warned_of_once(rows):
         model = AutoMultiLabelClassifier(("binary-relevance",), members=5, random_state=0).fit(rows.X, Y)
     assert len(told) == 1
     assert "1 of 16 labels" in str(told[0].message)
-    assert sum(1 in member.constants_.varying for _, member in model.members_) == 4
+    assert sum(1 in member.data_.constants.varying for _, member in model.members_) == 4
     assert (model.predict_proba(rows.X)[:, 0] == 0).all()
 
 
@@ -145,7 +145,7 @@ def test_an_average_has_the_better_of_two_linear_models(rows):
 
 def test_only_changed_parameters_are_settings_of_members(rows):
     """A parameter at its default would otherwise take the place of what the automatic classifier chooses."""
-    parameters = EnergyMultiLabelClassifier("dvn", hidden=16, random_state=3).get_params()
+    parameters = EnergyMultiLabelClassifier("dvn", hidden=16, random_state=3).get_params(deep=False)
     assert changed(parameters) == {"hidden": 16}
     assert changed({**parameters, "hierarchy": 1, "batch_size": 64}) == {"hidden": 16, "hierarchy": 1, "batch_size": 64}
 
@@ -160,7 +160,7 @@ def test_members_have_that_pace_and_no_rules_of_their_own(rows, monkeypatch):
     monkeypatch.setattr(auto, "pace", lambda n_rows: {"batch_size": n_rows // 4, "learning_rate": 0.02})
     untold = {k: v for k, v in FAST.items() if k != "learning_rate"}
     model = AutoMultiLabelClassifier(("cross-entropy",), members=1, settings=untold, random_state=0)
-    member = model.fit(rows.X[80:], rows.Y[80:], rows.X[:80], rows.Y[:80]).members_[0][1]
+    member = model.fit(rows.X[80:], rows.Y[80:], None, rows.X[:80], rows.Y[:80]).members_[0][1]
     assert (member.batch_size, member.learning_rate) == (40, 0.02)
     assert set(member.rules_) == {"fixed"}
     assert set(model.rules_) == set(AVERAGEABLE)
@@ -168,17 +168,19 @@ def test_members_have_that_pace_and_no_rules_of_their_own(rows, monkeypatch):
 
 def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
     model = AutoMultiLabelClassifier(("seal-nce",), members=3, settings=FAST, random_state=0)
-    model.fit(rows.X[80:], rows.Y[80:], rows.X[:80], rows.Y[:80])
-    weights = [member.energy_weight for _, member in model.members_]
+    model.fit(rows.X[80:], rows.Y[80:], None, rows.X[:80], rows.Y[:80])
+    weights = [member.method.predictor_loss.energy_weight for _, member in model.members_]
     alone = [
         max(cross_validate(AVERAGEABLE, member.predict_proba(rows.X[:80]), rows.Y[:80]).scores.values())
         for _, member in model.members_[:2]
     ]
     assert weights == [1.0, 3.0, [1.0, 3.0][int(np.argmax(alone))]]
-    given = AutoMultiLabelClassifier(("seal-nce",), members=2, settings={**FAST, "energy_weight": 0.5}, random_state=0)
-    assert [member.energy_weight for _, member in given.fit(rows.X, rows.Y).members_] == [0.5, 0.5]
-    own = AutoMultiLabelClassifier(("seal-nce",), members=3, settings={**FAST, "energy_weight": None}, random_state=0)
-    assert {member.energy_weight for _, member in own.fit(rows.X, rows.Y).members_} == {None}
+    given = AutoMultiLabelClassifier(("seal-nce",), members=2, settings={**FAST, "method__energy_weight": 0.5}, random_state=0)
+    assert [member.method.predictor_loss.energy_weight for _, member in given.fit(rows.X, rows.Y).members_] == [0.5, 0.5]
+    own = AutoMultiLabelClassifier(("seal-nce",), members=3, settings=FAST, random_state=0)
+    weights = [member.method.predictor_loss.energy_weight for _, member in own.fit(rows.X, rows.Y).members_]
+    assert weights[:2] == [1.0, 3.0]  # a third of the method's own, then all of it, then the better one
+    assert weights[2] in (1.0, 3.0)
 
 
 def test_the_budget_is_kept(rows):
@@ -254,13 +256,13 @@ def test_bad_settings(settings, what, rows):
 
 
 def test_bad_data(rows):
-    with pytest.raises(DataError, match="rows"):
+    with pytest.raises(DataError, match="X has 5, y has"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
     for n in (4, 7, 9):
         with pytest.raises(DataError, match="too few for 5 stratified folds"):
             AutoMultiLabelClassifier().fit(rows.X[:n], np.eye(n))
     with pytest.raises(ConfigError, match="both"):
-        AutoMultiLabelClassifier().fit(rows.X, rows.Y, rows.X)
+        AutoMultiLabelClassifier().fit(rows.X, rows.Y, X_val=rows.X)
     with pytest.raises(DataError, match="features"):
         AutoMultiLabelClassifier(members=1, settings=FAST).fit(rows.X, rows.Y).predict(rows.X[:, :5])
 
@@ -285,7 +287,7 @@ def test_one_label_a_row(rows, y, tmp_path):
 def test_a_class_that_a_fold_lacks(rows):
     y = np.where(np.arange(240) < 3, 2, np.arange(240) % 2)
     model = AutoMultiLabelClassifier(("binary-relevance", "cross-entropy"), members=3, folds=3, settings=FAST, random_state=0)
-    model.fit(rows.X, y, rows.X[3:60], y[3:60])
+    model.fit(rows.X, y, None, rows.X[3:60], y[3:60])
     assert model.predict_proba(rows.X).shape == (240, 3)
     few = AutoMultiLabelClassifier(("cross-entropy",), settings=FAST, random_state=0).fit(rows.X[:10], y[:10])
     assert set(few.predict(rows.X)) <= {0, 1, 2}
@@ -320,7 +322,7 @@ def test_forms_of_rows(rows):
 def test_no_copy_of_a_training_row_is_held_out(rows, monkeypatch):
     seen = []
 
-    def keep(self, parts, seed):
+    def keep(self, parts, seed, weighed):
         seen.extend(part() for part in parts)
         raise DataError("enough")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from tests.configured import configured
 
 from enstruct import EnergyLoss, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.data.synthetic import block_exclusive
@@ -40,7 +41,7 @@ def data():
 
 
 def fitted(data, method="implicit-cd", **changes):
-    return EnergyMultiLabelClassifier(method, **{**SMALL, **changes}).fit(*data)
+    return configured(EnergyMultiLabelClassifier, method, **{**SMALL, **changes}).fit(*data)
 
 
 @pytest.mark.parametrize("method", ["implicit-cd", "implicit-ssvm", "implicit-dvn"])
@@ -74,7 +75,7 @@ def test_methods_train_and_their_implicit_part_is_not_zero(data, method, kind):
 )
 @pytest.mark.parametrize("method", ["seal-nce", "seal-margin"])
 def test_any_objective_goes_with_any_hypergradient(data, method, coupling):
-    model = fitted(data, method, hypergradient=coupling, max_epochs=1)
+    model = fitted(data, method, coupling=coupling, max_epochs=1)
     assert 0 < model.history_[-1]["implicit_ratio"] < np.inf
 
 
@@ -87,8 +88,8 @@ def test_every_sample_gradient_moves_the_energy(data, gradient):
 def test_alternating_and_implicit_without_terms_take_the_same_steps(data):
     """The implicit term dropped, what is left is alternating training on the same batches, with the predictor first."""
     still = {"method": "implicit-ssvm", "dropout": 0.0, "max_epochs": 1}  # one order of batches, no draws of samples
-    plain = fitted(data, hypergradient=Alternating(update_first="predictor"), **still)
-    none = fitted(data, hypergradient=Implicit(Neumann(0)), **still)
+    plain = fitted(data, coupling=Alternating(update_first="predictor"), **still)
+    none = fitted(data, coupling=Implicit(Neumann(0)), **still)
     full = fitted(data, **still)
     torch.testing.assert_close(list(plain.energy_.parameters()), list(none.energy_.parameters()), rtol=1e-3, atol=1e-5)
     assert any(
@@ -98,12 +99,12 @@ def test_alternating_and_implicit_without_terms_take_the_same_steps(data):
 
 def test_same_seed_same_model_and_saved_with_its_hypergradient(data, tmp_path):
     coupling = Implicit(ConjugateGradient(2), damping=0.5, predictor_steps=2)
-    first, second = (fitted(data, hypergradient=coupling) for _ in range(2))
+    first, second = (fitted(data, coupling=coupling) for _ in range(2))
     for a, b in zip(first.energy_.parameters(), second.energy_.parameters(), strict=True):
         assert torch.equal(a, b)
     first.save(tmp_path / "model")
     again = EnergyMultiLabelClassifier.load(tmp_path / "model")
-    assert again.hypergradient == coupling
+    assert again.method.coupling == coupling
     np.testing.assert_array_equal(again.predict_proba(data[0]), first.predict_proba(data[0]))
 
 
@@ -150,7 +151,7 @@ def test_refining_on_validation_rows_moves_the_predictor_only(data):
     with pytest.raises(ConfigError, match="whole number"):
         fitted(data, validation_epochs=1.5)
     with pytest.raises(ConfigError, match="solver"):
-        EnergyMultiLabelClassifier("binary-relevance", validation_epochs=1).fit(*data)
+        configured(EnergyMultiLabelClassifier, "binary-relevance", validation_epochs=1).fit(*data)
 
 
 class WithBatchNorm(torch.nn.Module):
@@ -229,24 +230,24 @@ def tiny(dropout):
 
 def test_a_static_row_has_no_stage_to_differentiate_through(data):
     with pytest.raises(ConfigError, match="no stage"):
-        fitted(data, "seal-static-nce", hypergradient="implicit")
+        fitted(data, "seal-static-nce", coupling="implicit")
 
 
 def test_a_layer_without_second_derivative_is_named(data):
     with pytest.raises(SecondDerivativeError, match=r"finite-difference.*'encoder.table' \(EmbeddingBag\)"):
         fitted(data, encoder=Bag, max_epochs=1)
-    model = fitted(data, encoder=Bag, max_epochs=1, hypergradient=Implicit(Neumann(2), hvp="finite-difference"))
+    model = fitted(data, encoder=Bag, max_epochs=1, coupling=Implicit(Neumann(2), hvp="finite-difference"))
     assert model.history_[-1]["implicit_ratio"] > 0
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hypergradient": "implizit"}, "Did you mean 'implicit'"),
-        ({"hypergradient": "implicit", "negatives": "rounded"}, "no gradient"),
+        ({"coupling": "implizit"}, "Did you mean 'implicit'"),
+        ({"coupling": "implicit", "negatives": "rounded"}, "no gradient"),
         ({"sample_gradient": "straight"}, "straight-through"),
         ({"negatives": "point", "sample_gradient": "concrete"}, "no discrete samples"),
-        ({"hypergradient": "alternating", "sample_gradient": "concrete"}, "go through the predictor"),
+        ({"coupling": "alternating", "sample_gradient": "concrete"}, "go through the predictor"),
         ({"predictor_steps": 0}, "a whole number from 1"),
     ],
 )
@@ -258,4 +259,4 @@ def test_bad_settings(data, changes, message):
 def test_the_drop_in_loss_cannot_differentiate_through_a_network_it_does_not_see():
     with pytest.raises(ConfigError, match="alternating"):
         EnergyLoss(8, 3, "implicit-cd")
-    EnergyLoss(8, 3, "implicit-cd", hypergradient="alternating")
+    EnergyLoss(8, 3, METHODS["implicit-cd"].with_(coupling="alternating"))

@@ -7,7 +7,7 @@ from scipy import sparse
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.synthetic import block_exclusive
-from enstruct.estimators import auto, predictions
+from enstruct.estimators import auto, label_answers
 from enstruct.training import batches
 
 FAST = {"hidden": 16, "layers": 1, "max_epochs": 3, "learning_rate": 0.01}
@@ -29,7 +29,7 @@ def small_blocks(monkeypatch):
         met.append(n_rows)
         return [slice(start, start + 7) for start in range(0, n_rows, 7)]
 
-    monkeypatch.setattr(predictions, "row_blocks", seven)
+    monkeypatch.setattr(label_answers, "row_blocks", seven)
     monkeypatch.setattr(auto, "row_blocks", seven)
     return met
 
@@ -52,7 +52,7 @@ def test_rows_some_at_a_time(method, form, rows, small_blocks):
     by_rule = model.predict_by_rule(X)
     assert list(by_rule) == list(model.rules_)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predictions, "row_blocks", batches.row_blocks)
+        patch.setattr(label_answers, "row_blocks", batches.row_blocks)
         for name, found in several.items():
             whole = model.predict(X, decision=name)
             assert (found != whole).nnz == (by_rule[name] != whole).nnz == 0
@@ -72,7 +72,7 @@ def test_the_automatic_classifier_some_rows_at_a_time(rows, small_blocks):
     assert list(by_candidate) == list(model.groups_)
     assert len(small_blocks) > 3
     with pytest.MonkeyPatch.context() as patch:
-        for module in (predictions, auto):
+        for module in (label_answers, auto):
             patch.setattr(module, "row_blocks", batches.row_blocks)
         for name, found in by_rule.items():
             assert (found != model.predict(X, decision=name)).nnz == 0

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from enstruct.data.rows import Rows
 from enstruct.decisions.choose import cross_validate
 from enstruct.estimators.candidates import AVERAGEABLE, Candidates, HeldOut, mean_of_methods
 
@@ -18,7 +19,7 @@ def marginals(fold, noise):
 def held_out(*members):
     found = HeldOut("example-f1")
     for name, fold, noise in members:
-        found.add(name, fold, marginals(fold, noise), TRUTH[fold])
+        found.add(name, fold, marginals(fold, noise), Rows(None, TRUTH[fold]))
     return found
 
 

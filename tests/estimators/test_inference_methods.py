@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tests.configured import configured
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, example_f1
 from enstruct.data.dataset import Dataset
@@ -30,7 +31,7 @@ NEW += ["deep-mean-field", "deep-mean-field-scratch", "crf", "crf-lp", "crf-lbp"
 
 
 def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
-    return EnergyMultiLabelClassifier(method, **{**SMALL, **changes}).fit(DATA.X, DATA.Y)
+    return configured(EnergyMultiLabelClassifier, method, **{**SMALL, **changes}).fit(DATA.X, DATA.Y)
 
 
 @pytest.mark.parametrize("method", NEW)
@@ -69,7 +70,7 @@ def test_refinement_moves_marginals_towards_lower_free_energy():
         import torch
 
         with torch.no_grad():
-            state = model.energy_.prepare(torch.from_numpy(np.asarray(model._scaled(DATA.X), dtype=np.float32)))
+            state = model.energy_.prepare(torch.from_numpy(np.asarray(model.data_.features(DATA.X), dtype=np.float32)))
             energy = model.energy_(state, torch.from_numpy(p.astype(np.float32)).unsqueeze(1)).squeeze(1).numpy()
         inside = np.clip(p, 1e-6, 1 - 1e-6)
         return energy + (inside * np.log(inside) + (1 - inside) * np.log1p(-inside)).sum(1)

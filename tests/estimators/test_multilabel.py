@@ -7,6 +7,7 @@ import torch
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from tests.configured import configured
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
 from enstruct.data.hierarchy import Hierarchy
@@ -21,7 +22,7 @@ SMALL = {"hidden": 16, "layers": 1, "max_epochs": 3, "random_state": 0}
 
 
 def small(*args, **changes):
-    return EnergyMultiLabelClassifier(*args, **{**SMALL, **changes})
+    return configured(EnergyMultiLabelClassifier, *args, **{**SMALL, **changes})
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -38,7 +39,7 @@ def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
 @pytest.mark.parametrize("terms", [("local",), ("global",), ("conditional",), ("pairwise",), ("local", "global", "pairwise")])
 def test_energy_terms_train(terms, blocks):
     """A label set that is wrong costs more than the true one, on average over rows."""
-    settings = {"warmup": 0, "max_epochs": 8, "energy_learning_rate": 1e-2}
+    settings = {"warmup": 0, "max_epochs": 8, "energy_rate": 1e-2 / SMALL.get("learning_rate", 1e-3)}
     model = small(energy_network=EnergySpec(terms, units=8), **settings).fit(blocks.X, blocks.Y)
     wrong = np.roll(blocks.Y.toarray(), 1, axis=1)  # the next label of each: of another block, or no choice that is allowed
     assert (model.energy(blocks.X, wrong) - model.energy(blocks.X, blocks.Y)).mean() > 0.1
@@ -109,12 +110,12 @@ def test_features_that_no_training_row_has_change_nothing(method, blocks, tmp_pa
     model = small(method).fit(X, blocks.Y)
     other = sparse.csr_matrix(np.where(np.arange(64) % 3 == 0, 5.0, X.toarray()))
     assert np.array_equal(model.predict_proba(other), model.predict_proba(X))
-    assert model.columns_.tolist() == [j for j in range(64) if j % 3]
+    assert model.data_.features.columns.tolist() == [j for j in range(64) if j % 3]
     model.save(tmp_path / "m")
     assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(other), model.predict_proba(X))
-    assert small(method).fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_ is None
+    assert small(method).fit(sparse.csr_matrix(blocks.X), blocks.Y).data_.features.columns is None
     again = small("cross-entropy", warm_start=True).fit(X, blocks.Y)
-    assert len(again.fit(sparse.csr_matrix(blocks.X), blocks.Y).columns_) == 42
+    assert len(again.fit(sparse.csr_matrix(blocks.X), blocks.Y).data_.features.columns) == 42
     with pytest.raises(ConfigError, match="warm_start"):
         again.fit(sparse.csr_matrix(blocks.X[:, :10]), blocks.Y)
 
@@ -260,7 +261,7 @@ def test_own_validation_rows(blocks):
 def test_standardisation_sees_training_rows_only(blocks):
     validation = block_exclusive(100, seed=9)
     model = small().fit(blocks.X, blocks.Y, X_val=validation.X + 1000, y_val=validation.Y)
-    np.testing.assert_allclose(model.scaler_.mean_, blocks.X.mean(0))
+    np.testing.assert_allclose(model.data_.features.scaler.mean_, blocks.X.mean(0))
 
 
 def test_weights_equal_repetitions_and_no_copy_is_a_validation_row(blocks):
@@ -586,7 +587,7 @@ def test_energies_of_other_rows_are_refused(blocks):
     [
         {"clip": -1.0},
         {"energy_clip": 0.0},
-        {"energy_learning_rate": 0.0},
+        {"energy_rate": 0.0},
         {"batch_size": 1.5},
         {"hidden": 0},
         {"dropout": 3.0},
@@ -638,7 +639,7 @@ def test_a_gpu_that_is_not_there(blocks):
 )
 def test_parameters_of_another_type_are_named(blocks, parameters, message):
     with pytest.raises(ConfigError, match=message):
-        EnergyMultiLabelClassifier(**parameters).fit(blocks.X, blocks.Y)
+        configured(EnergyMultiLabelClassifier, **parameters).fit(blocks.X, blocks.Y)
 
 
 def test_the_k_most_probable_labels_may_be_ones_that_never_varied(blocks):
@@ -673,7 +674,7 @@ def test_whole_numbers_as_names(blocks):
     low = [[0], [1]]  # of these rows alone it could be a matrix
     by_matrix = small().fit(blocks.X, blocks.Y).energy(blocks.X[:2], sparse.csr_matrix(np.eye(16, dtype=int)[:2]))
     assert np.allclose(model.energy(blocks.X[:2], low), by_matrix)
-    assert model.score(blocks.X[:2], low) == example_f1(np.eye(16)[:2], model.labels_.encode(model.predict(blocks.X[:2])))
+    assert model.score(blocks.X[:2], low) == example_f1(np.eye(16)[:2], model.data_.labels.encode(model.predict(blocks.X[:2])))
     with pytest.raises(DataError, match="not tuples"):
         small().fit(blocks.X, [[("a", j) for j in row] for row in named])
 
@@ -683,7 +684,7 @@ def test_numbers_beyond_single_precision_and_answers_that_are_none(method, block
     with pytest.raises(DataError, match=r"beyond 3e\+38"):
         small(method, standardize=False).fit(blocks.X * 1e39, blocks.Y)
     with pytest.raises(DivergenceError, match="smaller learning rate"):
-        small(method, learning_rate=1e30, clip=None, warmup=0 if method != "cross-entropy" else None).fit(blocks.X, blocks.Y)
+        small(method, learning_rate=1e30, clip=None, warmup=0).fit(blocks.X, blocks.Y)
 
 
 def test_what_cannot_be_is_said_before_training(blocks):

@@ -2,21 +2,21 @@
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, EnstructError
-from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, MASKS, TAGS, check_parameters
+from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, PIXELS, TAG_SEQUENCES, check_parameters
 from enstruct.hypergradients import Alternating
-from enstruct.inference import Inference
 from enstruct.negatives import PredictorPoint
 
 TABLES = {
     EnergyMultiLabelClassifier: LABEL_SETS,
     AutoMultiLabelClassifier: AUTOMATIC,
-    EnergySequenceTagger: TAGS,
-    EnergySegmenter: MASKS,
+    EnergySequenceTagger: TAG_SEQUENCES,
+    EnergySegmenter: PIXELS,
 }
 ODD = [-1, 0.5, float("nan"), float("inf"), "x", "", [1], {1: 2}, (1,), True, 10**30, object(), np.array([1, 2])]
 RNG = np.random.default_rng(0)
@@ -28,14 +28,14 @@ DATA = {EnergyMultiLabelClassifier: ROWS, AutoMultiLabelClassifier: ROWS, Energy
 
 @pytest.mark.parametrize("made", TABLES)
 def test_every_parameter_has_a_check_that_its_default_passes(made):
-    assert set(TABLES[made]) >= set(made().get_params())
+    assert set(TABLES[made]) >= set(made().get_params(deep=False))
     check_parameters(made(), TABLES[made])
 
 
 @pytest.mark.parametrize("made", TABLES)
 def test_odd_values_are_taken_or_named(made):
     accepted = 0
-    for name in made().get_params():
+    for name in made().get_params(deep=False):
         for value in ODD:
             try:
                 check_parameters(made(**{name: value}), TABLES[made])
@@ -43,14 +43,14 @@ def test_odd_values_are_taken_or_named(made):
             except ConfigError as error:
                 said = str(error)
                 assert name in said or name.split("_")[0] in said.lower(), (name, value, said)
-    assert accepted < 0.25 * len(ODD) * len(made().get_params())
+    assert accepted < 0.25 * len(ODD) * len(made().get_params(deep=False))
 
 
 @pytest.mark.parametrize(
     ("made", "name", "value"),
     [
         *((EnergyMultiLabelClassifier, "negatives", odd) for odd in ({}, [], object(), PredictorPoint)),
-        *((EnergyMultiLabelClassifier, "hypergradient", odd) for odd in ({}, [])),
+        *((EnergyMultiLabelClassifier, "coupling", odd) for odd in ({}, [])),
         *((EnergyMultiLabelClassifier, "method", odd) for odd in ({}, [], None)),
         *((EnergyMultiLabelClassifier, "batch_size", odd) for odd in (np.inf, np.nan, True, 2.5, "")),
         *((EnergyMultiLabelClassifier, "learning_rate", odd) for odd in (np.nan, True, 10**30)),
@@ -64,7 +64,7 @@ def test_odd_values_are_taken_or_named(made):
         (AutoMultiLabelClassifier, "methods", "seal-nce"),
         (AutoMultiLabelClassifier, "methods", [[]]),
         (AutoMultiLabelClassifier, "settings", {"hidden": True}),
-        (AutoMultiLabelClassifier, "callbacks", 3),
+        (AutoMultiLabelClassifier, "member_callbacks", 3),
         (EnergySequenceTagger, "classes", "XY"),
         (EnergySequenceTagger, "initial", 3),
         (EnergySequenceTagger, "embeddings", 3),
@@ -76,7 +76,7 @@ def test_odd_values_are_taken_or_named(made):
 )
 def test_fit_names_the_parameter(made, name, value):
     with pytest.raises(ConfigError, match="hidden" if name == "settings" else name.rstrip("s")):
-        made(**{name: value}).fit(*DATA[made])
+        configured(made, **{name: value}).fit(*DATA[made])
 
 
 def test_what_was_taken_before_is_taken_still():
@@ -84,9 +84,8 @@ def test_what_was_taken_before_is_taken_still():
         "batch_size": [32.0, np.float64(16), np.int32(8)],
         "clip": [None, np.inf],
         "negatives": [PredictorPoint(), "point"],
-        "hypergradient": [Alternating(), "alternating"],
+        "coupling": [Alternating(), "alternating"],
         "energy_network": [EnergySpec()],
-        "inference": [Inference()],
         "hierarchy": [Hierarchy(3, ((0, 1),))],
         "early_stopping": [np.bool_(True)],
         "random_state": [np.random.RandomState(0), np.int64(3)],
@@ -96,7 +95,7 @@ def test_what_was_taken_before_is_taken_still():
     }
     for name, values in good.items():
         for value in values:
-            check_parameters(EnergyMultiLabelClassifier(**{name: value}), LABEL_SETS)
+            check_parameters(configured(EnergyMultiLabelClassifier, "seal-margin", **{name: value}), LABEL_SETS)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tests.configured import configured
 
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.baselines import fit_one_vs_rest
@@ -63,19 +64,19 @@ def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
     ],
 )
 def test_values_within_values_survive(method, negatives, blocks, tmp_path):
-    model = EnergyMultiLabelClassifier(method, negatives=negatives, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
+    model = configured(EnergyMultiLabelClassifier, method, negatives=negatives, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
     model.save(tmp_path / "m")
-    assert EnergyMultiLabelClassifier.load(tmp_path / "m").get_params()["negatives"] == negatives
+    assert EnergyMultiLabelClassifier.load(tmp_path / "m").get_params()["method__negatives"] == negatives
 
 
 def test_inference_is_a_parameter_that_survives(blocks, tmp_path):
     how = Inference(ProjectedAdam(0.05), ("random", "predictor"), steps=3)
-    model = EnergyMultiLabelClassifier("nce", inference=how, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
+    model = configured(EnergyMultiLabelClassifier, "nce", inference=how, **SMALL).fit(blocks.X[:80], blocks.Y[:80])
     model.save(tmp_path / "m")
     loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
     assert loaded._method().inference == how
     with pytest.raises(ConfigError, match="answers by its predictor"):
-        EnergyMultiLabelClassifier("seal-nce", inference=how).fit(blocks.X, blocks.Y)
+        configured(EnergyMultiLabelClassifier, "seal-nce", inference=how).fit(blocks.X, blocks.Y)
 
 
 def test_a_folder_holds_no_pickle(model, tmp_path):
@@ -115,12 +116,12 @@ def test_negatives_and_couplings_of_ones_own_are_given_again(blocks, tmp_path):
     class Patient(Alternating):
         pass
 
-    for given in ({"negatives": Near()}, {"hypergradient": Patient()}):
-        model = EnergyMultiLabelClassifier("seal-margin", **SMALL, **given).fit(blocks.X, blocks.Y)
+    for given in ({"negatives": Near()}, {"coupling": Patient()}):
+        model = configured(EnergyMultiLabelClassifier, "seal-margin", **SMALL, **given).fit(blocks.X, blocks.Y)
         model.save(tmp_path / "m")
-        with pytest.raises(ModelFileError, match=f"custom {next(iter(given))}"):
+        with pytest.raises(ModelFileError, match="custom method"):
             EnergyMultiLabelClassifier.load(tmp_path / "m")
-        loaded = EnergyMultiLabelClassifier.load(tmp_path / "m", **given)
+        loaded = EnergyMultiLabelClassifier.load(tmp_path / "m", method=model.method)
         np.testing.assert_array_equal(loaded.predict_proba(blocks.X), model.predict_proba(blocks.X))
 
 

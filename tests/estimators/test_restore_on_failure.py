@@ -143,7 +143,7 @@ def test_an_interruption_after_training_leaves_the_former_rules_and_networks(blo
 
 def test_a_first_call_of_partial_fit_that_fails_leaves_nothing(blocks, monkeypatch):
     model = EnergyMultiLabelClassifier(hidden=6, random_state=0)
-    monkeypatch.setattr(EnergyMultiLabelClassifier, "_partial_epoch", interrupt)
+    monkeypatch.setattr(EnergyMultiLabelClassifier, "_train_one_pass", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(blocks.X, blocks.Y)
     with pytest.raises(NotFittedError):

@@ -5,6 +5,7 @@ import json
 import random
 
 import pytest
+from tests.configured import configured
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.hierarchy import Hierarchy
@@ -22,12 +23,12 @@ def label_sets(blocks):
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y[:90]]
     n = len({name for row in names for name in row})
     settings = {"hierarchy": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_epochs": 1, "hidden": 4}
-    return EnergyMultiLabelClassifier(random_state=0, **settings).fit(blocks.X[:90], names), (blocks.X[:5],)
+    return configured(EnergyMultiLabelClassifier, random_state=0, **settings).fit(blocks.X[:90], names), (blocks.X[:5],)
 
 
 def by_inference(blocks):
     how = Inference(MirrorDescent(), ("predictor",), steps=2)
-    model = EnergyMultiLabelClassifier("nce", inference=how, hidden=4, max_epochs=1, random_state=0)
+    model = configured(EnergyMultiLabelClassifier, "nce", inference=how, hidden=4, max_epochs=1, random_state=0)
     return model.fit(blocks.X[:90], blocks.Y[:90]), (blocks.X[:5],)
 
 
@@ -127,8 +128,8 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
         (("parameters", "hierarchy", "fields", "edges", 0, 0), -1),
         (("decision",), "top-q"),
         (("rules", "per-label", "thresholds"), [0.5]),
-        (("parameters", "negatives", "fields", "n_samples"), "x"),
-        (("parameters", "negatives", "value"), "os.system"),
+        (("parameters", "method", "fields", "negatives", "fields", "n"), "x"),
+        (("parameters", "method", "fields", "negatives", "value"), "os.system"),
     ],
 )
 def test_what_stands_alone_in_order_and_not_together_is_refused(place, wrong, blocks, tmp_path):
@@ -138,7 +139,7 @@ def test_what_stands_alone_in_order_and_not_together_is_refused(place, wrong, bl
     file.write_text(json.dumps(changed(json.loads(file.read_text()), place, wrong)))
     if place == ("labels", "dtype"):
         loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")  # texts are as wide as they are
-        assert loaded.labels_.classes.dtype.itemsize < 100
+        assert loaded.data_.labels.classes.dtype.itemsize < 100
         assert loaded.predict(*given) == model.predict(*given)
         return
     with pytest.raises(ModelFileError):

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from tests.configured import configured
 
 from enstruct import EnergySegmenter
 from enstruct.data.synthetic import ellipses
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators.mask_predictions import SHARES
+from enstruct.estimators.image_rows import SHARES
+from enstruct.estimators.image_rows import pictures as pictures_of
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
@@ -102,7 +104,7 @@ def test_ignored_pixels_teach_nothing(pictures):
     model = EnergySegmenter("seal-margin", ignore=5, max_epochs=2, **FAST).fit(images, hidden)
     numbers = model.masks_.encode(list(hidden))
     assert (numbers[:, :4] == -1).all()
-    rows = model._rows_of([image[:, :, None] for image in images], list(hidden), None)
+    rows = model._rows(pictures_of(images, hidden), None)
     batch = to_batch(rows)
     space, logits = MaskSpace(2, "soft-iou"), torch.randn(24, 16, 16, 2)
     other = logits.clone()
@@ -235,14 +237,14 @@ def test_saving(fitted, pictures, tmp_path):
 )
 def test_bad_settings(settings, error, what, pictures):
     with pytest.raises(error, match=what):
-        EnergySegmenter(**{"method": "seal-margin", "max_epochs": 1, **FAST, **settings}).fit(*pictures)
+        configured(EnergySegmenter, **{"method": "seal-margin", "max_epochs": 1, **FAST, **settings}).fit(*pictures)
 
 
 def test_larger_validation_images_are_watched_whole(pictures):
     images, masks = ellipses(4, 40, seed=3)
-    model = EnergySegmenter("cross-entropy", crop=12, max_epochs=20, **FAST).fit(*pictures, images, masks)
-    rows = model._rows_of([image[:, :, None] for image in images], list(masks), SHARES)
-    answers = model._answers(rows.X)
+    model = EnergySegmenter("cross-entropy", crop=12, max_epochs=20, **FAST).fit(*pictures, None, images, masks)
+    rows = model._rows(pictures_of(images, masks), SHARES)
+    answers = model._networks().answer(rows.X)
     assert answers.shape == (4, 40, 40, 2)
     assert np.allclose(answers.sum(-1), 1, atol=1e-4)
     found, truth = answers[..., 1] >= 0.5, masks > 0
@@ -259,7 +261,7 @@ def test_a_fit_that_fails_leaves_the_segmenter_as_it_was(pictures):
         made.set_params(learning_rate=-1).fit(images, [mask * 7 + 3 for mask in masks])
     assert all(np.array_equal(a, b) for a, b in zip(made.predict(images[:2]), before, strict=True))
     made.set_params(learning_rate=0.01, width=made.width + 1)
-    with pytest.raises(ConfigError, match="made with other settings"):
+    with pytest.raises(ConfigError, match="made with another width"):
         made.save("nowhere")
 
 
@@ -283,14 +285,14 @@ def test_bad_data(pictures):
     with pytest.raises(DataError, match="too few"):
         EnergySegmenter().fit(images[:2], masks[:2])
     with pytest.raises(ConfigError, match="both"):
-        EnergySegmenter().fit(images, masks, images)
+        EnergySegmenter().fit(images, masks, X_val=images)
 
 
 def test_some_masks_may_be_all_background(pictures):
     images, masks = pictures
     some = masks.copy()
     some[:10] = 0
-    model = EnergySegmenter("seal-regression", max_epochs=1, **FAST).fit(images, some, images[:4], some[:4])
+    model = EnergySegmenter("seal-regression", max_epochs=1, **FAST).fit(images, some, None, images[:4], some[:4])
     assert np.isfinite(model.history_[-1]["energy_loss"])
     assert 0 <= model.score(images[:4], some[:4]) <= 1
 
@@ -300,16 +302,13 @@ def test_classes_as_an_array_and_validation_without_a_pixel(pictures):
     model = EnergySegmenter("cross-entropy", max_epochs=1, classes=np.arange(3), **FAST).fit(images, masks)
     assert model.predict_proba(images[:1]).shape[-1] == 3
     with pytest.raises(DataError, match="Every pixel of the validation masks is ignored"):
-        model.set_params(ignore=255).fit(images, masks, images[:2], np.full_like(masks[:2], 255))
+        model.set_params(ignore=255).fit(images, masks, None, images[:2], np.full_like(masks[:2], 255))
 
 
 def test_few_images_take_fewer_updates_and_others_as_many_as_ever():
     model = EnergySegmenter()
     for n in (24, 30, 1000):
-        model._n_images, steps = n, -(-n // 16)
-        found = model._settings(10**6)
+        found, steps = model._settings(n), -(-n // 16)
         assert (found.max_epochs, found.patience) == (max(100, -(-2000 // steps)), max(20, -(-400 // steps)))
-    model._n_images = 3
-    assert model._settings(10**6).max_epochs == 100
-    model._n_images = 1
-    assert model._settings(10**6).max_epochs == 42
+    assert model._settings(3).max_epochs == 100
+    assert model._settings(1).max_epochs == 42

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.configured import configured
 
 from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.encoders import MLP
@@ -48,7 +49,7 @@ HUGE = 10**9
 )
 def test_what_would_fill_the_memory_is_refused(made, data, settings):
     with pytest.raises(ConfigError, match=r"GiB of memory|must be a whole number from"):
-        made(**settings).fit(*data)
+        configured(made, **settings).fit(*data)
 
 
 def test_draws_are_counted():

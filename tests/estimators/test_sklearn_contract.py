@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator, parametrize_with_checks
+from tests.configured import configured
 
 from enstruct import (
     AutoMultiLabelClassifier,
@@ -31,17 +32,21 @@ from enstruct.negatives import InferencePoint
 QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "tol": 0.05}
 FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
-    EnergyMultiLabelClassifier(n_samples=4, **QUICK),
+    configured(EnergyMultiLabelClassifier, n_samples=4, **QUICK),
     EnergyMultiLabelClassifier("cross-entropy", **QUICK),
-    EnergyMultiLabelClassifier("implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3}),
-    EnergyMultiLabelClassifier(
-        "spen", inference=FEW_STEPS, negatives=InferencePoint(FEW_STEPS, augmented=True), **QUICK | {"max_epochs": 4}
+    configured(EnergyMultiLabelClassifier, "implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3}),
+    configured(
+        EnergyMultiLabelClassifier,
+        "spen",
+        inference=FEW_STEPS,
+        negatives=InferencePoint(FEW_STEPS, augmented=True),
+        **QUICK | {"max_epochs": 4},
     ),
     EnergyMultiLabelClassifier("extra-trees"),
     EnergyMultiLabelClassifier("binary-relevance"),
     EnergyMultiLabelClassifier("binary-relevance-tfidf"),
     AutoMultiLabelClassifier(("binary-relevance", "cross-entropy", "seal-nce"), members=1, folds=3, settings=QUICK),
-    AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1),
+    AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1, folds=3),
 ]
 WHATEVER_THE_TAG_SAYS = dict.fromkeys(
     ("check_class_weight_classifiers", "check_decision_proba_consistency"),
@@ -115,7 +120,7 @@ def test_nothing_is_skipped_that_mlpclassifier_does_not_skip():
 def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
     model = EnergyMultiLabelClassifier(max_epochs=3, hidden=8, layers=1, decision="threshold", random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
-    grid = {"energymultilabelclassifier__energy_weight": [0.5, 2.0]}
+    grid = {"energymultilabelclassifier__method__energy_weight": [0.5, 2.0]}
     search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2, n_jobs=2)
     Y = blocks.Y.toarray().astype(int)
     search.fit(blocks.X, Y)
@@ -124,7 +129,7 @@ def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
     assert search.best_score_ > 0.3
     for twin in (copy.deepcopy(search.best_estimator_), pickle.loads(pickle.dumps(search.best_estimator_))):
         assert (twin.predict(blocks.X) == predicted).all()
-    assert clone(model).get_params()["energy_weight"] is None
+    assert clone(model).get_params()["method"] == "seal-nce"
     assert example_f1(Y, predicted) == pytest.approx(search.score(blocks.X, Y))
 
 

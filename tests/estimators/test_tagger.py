@@ -7,18 +7,19 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tests.configured import configured
 
 from enstruct import EnergySequenceTagger, EnergySpec
 from enstruct.data.embeddings import WordVectors
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators.tag_predictions import spans_around_holes
+from enstruct.estimators.tag_format import spans_around_holes
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain
-from enstruct.negatives import InferencePoint
-from enstruct.objectives import MARGIN
 from enstruct.methods.tags import TAG_METHODS
 from enstruct.metrics.tags import span_f1
+from enstruct.negatives import InferencePoint
+from enstruct.objectives import MARGIN
 
 SMALL = {
     "hidden": 12,
@@ -149,8 +150,8 @@ def test_a_row_nobody_published(baseline, sentences):
     row = replace(TAG_METHODS["crf"], name="chain-ssvm", negatives=InferencePoint(Chain("viterbi")), objective=MARGIN)
     made = EnergySequenceTagger(row, **SMALL).fit(*sentences)
     assert made.score(*sentences) > 0.8
-    coupled = EnergySequenceTagger(
-        "seal-margin", **{**SMALL, "max_epochs": 1}, initial=baseline, hypergradient=Implicit(Neumann(2))
+    coupled = configured(
+        EnergySequenceTagger, "seal-margin", **{**SMALL, "max_epochs": 1}, initial=baseline, coupling=Implicit(Neumann(2))
     )
     assert coupled.fit(*sentences).history_[-1]["implicit_ratio"] > 0
 
@@ -327,7 +328,7 @@ def test_bad_input(baseline, sentences):
         ({"max_epochs": 0}, "max_epochs"),
     ]:
         with pytest.raises(ConfigError, match=what):
-            EnergySequenceTagger(**{**SMALL, **settings}).fit(words, tags)
+            configured(EnergySequenceTagger, **{**SMALL, **settings}).fit(words, tags)
     with pytest.raises(ConfigError, match="another network"):
         EnergySequenceTagger("seal-nce", **{**SMALL, "hidden": 5}, initial=baseline).fit(words, tags)
     with pytest.raises(ConfigError, match="nothing would be trained"):
@@ -374,7 +375,7 @@ def test_validation_sentences_without_a_span(sentences, caplog):
     words, tags = sentences
     plain = [["is", "here", "."]] * 3
     with caplog.at_level("WARNING", "enstruct"):
-        tagger = EnergySequenceTagger("cross-entropy", **SMALL).fit(words, tags, plain, [["O"] * 3] * 3)
+        tagger = EnergySequenceTagger("cross-entropy", **SMALL).fit(words, tags, None, plain, [["O"] * 3] * 3)
     assert "no validation sentence has a span" in caplog.text
     assert tagger.decision_scores_ == {}
     assert tagger.n_iter_ == SMALL["max_epochs"]
@@ -399,9 +400,9 @@ def test_few_sentences_take_fewer_updates_and_others_as_many_as_ever():
 def test_networks_of_other_settings_are_neither_saved_nor_gone_on_with(sentences, tmp_path):
     made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}).fit(*sentences)
     made.set_params(hidden=9)
-    with pytest.raises(ConfigError, match="save: the networks were made with other settings"):
+    with pytest.raises(ConfigError, match="save: the networks were made with another hidden"):
         made.save(tmp_path / "m")
-    with pytest.raises(ConfigError, match="warm_start=True: the networks were made with other settings"):
+    with pytest.raises(ConfigError, match="warm_start=True: the networks were made with another hidden"):
         made.set_params(warm_start=True).fit(*sentences)
     assert not (tmp_path / "m").exists()
     made.set_params(hidden=SMALL["hidden"]).fit(*sentences).save(tmp_path / "m")
@@ -438,4 +439,4 @@ def test_classes_and_holes_in_other_forms(baseline, sentences):
     more = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, classes=np.append(baseline.classes_, "B-NEW"))
     assert "S-NEW" in more.fit(words, tags).classes_
     with pytest.raises(DataError, match="no sentence has a tag"):
-        EnergySequenceTagger("cross-entropy", **SMALL).fit([["a"]], [[None]], words, tags)
+        EnergySequenceTagger("cross-entropy", **SMALL).fit([["a"]], [[None]], None, words, tags)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from tests.configured import configured
 
 from enstruct import EnergyMultiLabelClassifier, EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
@@ -16,7 +17,7 @@ SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 
 def small(*args, **changes):
-    return EnergyMultiLabelClassifier(*args, **{**SMALL, **changes})
+    return configured(EnergyMultiLabelClassifier, *args, **{**SMALL, **changes})
 
 
 def test_outputs_never_stand_for_other_labels(blocks):

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Implicit, Neumann
@@ -23,7 +22,7 @@ def a_game(method="implicit-ssvm", **changes):
     torch.manual_seed(0)
     predictor = Predictor(MLP(4, 5, 1, 0.0), 3).double()
     energy = build_energy(EnergySpec(units=4), predictor.encoder, MLP(4, 5, 1, 0.0), 3).double()
-    loss = LearnedLoss(customise(METHODS[method], **changes), LabelSpace(3), energy, 3, Settings(), predictor)
+    loss = LearnedLoss(METHODS[method].with_(**changes), LabelSpace(3), energy, 3, Settings(), predictor)
     x, y = torch.randn(6, 4, dtype=torch.float64), (torch.rand(6, 3) < 0.5).double()
     return Batch(x, y, weight=ROW_WEIGHT), loss, predictor
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Identity, Implicit
@@ -24,7 +23,7 @@ def a_game(method="seal-margin", **changes):
     torch.manual_seed(0)
     predictor = Predictor(MLP(4, 5, 1, 0.0), 3).double()
     energy = build_energy(EnergySpec(units=4), predictor.encoder, MLP(4, 5, 1, 0.0), 3).double()
-    made = customise(METHODS[method], **changes)
+    made = METHODS[method].with_(**changes)
     game = Game(predictor, LearnedLoss(made, LabelSpace(3), energy, 3, Settings(), predictor))
     weight = torch.tensor([0.5, 2.0, 0.0, 1.5, 1.0, 1.0], dtype=torch.float64)
     return game, Batch(torch.randn(6, 4, dtype=torch.float64), (torch.rand(6, 3) < 0.5).double(), weight=weight)
@@ -33,7 +32,7 @@ def a_game(method="seal-margin", **changes):
 def reaction(stage=TOGETHER, updates=0, **changes):
     """How large the predictor's part is in the gradient of an energy that moves first: linear in its weight in the inner loss."""
     coupling = Implicit(Identity(), update_first="energy")
-    game, batch = a_game("implicit-ssvm", hypergradient=coupling, **changes)
+    game, batch = a_game("implicit-ssvm", coupling=coupling, **changes)
     game.predictor_updates = updates
     game.play(batch, stage)
     return game.reports[0]["implicit_ratio"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from enstruct.methods.columns import customise
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DivergenceError
@@ -22,7 +21,7 @@ ENERGY_METHODS = [name for name, method in METHODS.items() if method.has_energy]
 
 
 def learned(name="seal-nce", **changes):
-    method = customise(METHODS[name], **changes)
+    method = METHODS[name].with_(**changes)
     encoder, fresh = MLP(6, 8, 1, 0.0), MLP(6, 8, 1, 0.0)
     energy = build_energy(EnergySpec(**{**method.energy, "units": 5}), encoder, fresh, 4)
     predictor = Predictor(encoder, 4)
@@ -200,7 +199,7 @@ def test_the_entropy_rises_with_the_energy(batch):
 def test_class_weights_are_of_cross_entropy():
     with pytest.raises(ConfigError, match="class_weight weighs the labels of cross-entropy"):
         LearnedLoss(
-            customise(METHODS["cross-entropy"], supervised="ranking"),
+            METHODS["cross-entropy"].with_(supervised="ranking"),
             LabelSpace(4, positive_weight=torch.ones(4)),
             None,
             4,
@@ -212,7 +211,7 @@ def test_a_negative_entropy_weight_makes_the_terms_a_divergence():
     """For an energy linear in y, w E(F) - w H(F) is w KL(F || exp(-E)/Z) up to a constant: its gradient by enumeration."""
     torch.manual_seed(0)
     weight = 0.7
-    method = customise(METHODS["seal-nce"], energy_weight=weight, entropy_weight=-4 * weight, supervised_weight=0.0, warmup=0)
+    method = METHODS["seal-nce"].with_(energy_weight=weight, entropy_weight=-4 * weight, supervised_weight=0.0, warmup=0)
     encoder = MLP(6, 8, 1, 0.0)
     energy = build_energy(EnergySpec(("local",)), encoder, encoder, 4).double()
     loss = LearnedLoss(method, LabelSpace(4, method.cost), energy, 4, Settings(), Predictor(encoder, 4))

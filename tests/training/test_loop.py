@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tests.configured import configured
 
 from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
@@ -33,7 +34,7 @@ class Interrupt(Callback):
 
 
 def fit(blocks, **settings):
-    return EnergyMultiLabelClassifier(**{**SMALL, **settings}).fit(blocks.X, blocks.Y)
+    return configured(EnergyMultiLabelClassifier, **{**SMALL, **settings}).fit(blocks.X, blocks.Y)
 
 
 def weights(model):
@@ -199,7 +200,7 @@ def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_f
     encoder.out_features = 8
     negatives = replace(METHODS[method].negatives, dropout=dropout)
     settings = {"encoder": encoder, "energy_network": EnergySpec(features="separate"), "max_epochs": 1, "random_state": 0}
-    clf = EnergyMultiLabelClassifier(method, negatives=negatives, callbacks=[Watch()], **settings)
+    clf = configured(EnergyMultiLabelClassifier, method, negatives=negatives, callbacks=[Watch()], **settings)
     clf.fit(blocks.X, blocks.Y)
     later = range(1, len(METHODS[method].stages))
     assert dropping[0] == {True}

@@ -11,6 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from enstruct import EnergyLoss
 from enstruct.errors import ConfigError, DivergenceError
+from enstruct.methods.columns import COLUMNS
+from enstruct.tasks import TASKS
 from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
 
 STEPS = 10
@@ -72,7 +74,9 @@ def rows(step, outputs="labels"):
 
 def criterion(seed=0, energy=None, **changes):
     torch.manual_seed(seed)
-    return EnergyLoss(5, 3, "seal-margin", energy and energy(), learning_rate=0.02, **changes).double()
+    columns = {name: changes.pop(name) for name in list(changes) if name in COLUMNS and name != "warmup"}
+    row = TASKS[changes.get("task", "labels")].methods["seal-margin"].with_(**columns)
+    return EnergyLoss(5, 3, row, energy and energy(), energy_learning_rate=0.02, **changes).double()
 
 
 def trained(loss, shard=slice(None), outputs="labels", pieces=1):
@@ -90,7 +94,7 @@ def in_a_users_loop(rank):
     """With the network under DistributedDataParallel, random negatives and other data on each rank; each built its own energy."""
     torch.manual_seed(rank)
     net = DistributedDataParallel(torch.nn.Linear(6, 5 + 3))
-    loss = EnergyLoss(5, 3, "seal-nce", energy=Normed(), warmup=0, learning_rate=0.02)
+    loss = EnergyLoss(5, 3, "seal-nce", energy_network=Normed(), warmup=0, energy_learning_rate=0.02)
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
     for _ in range(STEPS):
         features, logits = net(torch.randn(4, 6)).split([5, 3], dim=-1)
@@ -131,9 +135,9 @@ def worker(rank, folder):
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2, timeout=timedelta(seconds=60)
     )
-    found = {name: trained(criterion(seed=rank, clip=0.1), share[rank]) for name, share in SHARES.items()}
+    found = {name: trained(criterion(seed=rank, energy_clip=0.1), share[rank]) for name, share in SHARES.items()}
     share = SHARES["unequal"][rank]
-    found["tags"] = trained(criterion(seed=rank, outputs="tags"), share, "tags")
+    found["tags"] = trained(criterion(seed=rank, task="tags"), share, "tags")
     found["accumulated"] = trained(criterion(seed=rank), share, pieces=2)
     found["steps"] = trained(criterion(seed=rank, energy_steps=2), share)
     found["augmented"] = trained(criterion(seed=rank, negatives="cost-augmented"), share)
@@ -169,7 +173,7 @@ def test_all_ranks_keep_one_energy(ranks, case):
     [
         ("equal", {"clip": 0.1}),
         ("unequal", {"clip": 0.1}),
-        ("tags", {"outputs": "tags"}),
+        ("tags", {"task": "tags"}),
         ("accumulated", {}),
         ("steps", {"energy_steps": 2}),
         ("augmented", {"negatives": "cost-augmented"}),
@@ -178,7 +182,7 @@ def test_all_ranks_keep_one_energy(ranks, case):
 )
 def test_two_ranks_train_as_one_process_on_the_joined_batch(ranks, case, changes):
     alone = criterion(**changes)
-    wanted = trained(alone, outputs=changes.get("outputs", "labels"))
+    wanted = trained(alone, outputs=changes.get("task", "labels"))
     torch.testing.assert_close(ranks[0][case]["weights"], wanted["weights"])
     for found in ranks:
         torch.testing.assert_close(found[case]["losses"], wanted["losses"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.configured import configured
 
 from enstruct import EnergySequenceTagger
 from enstruct.errors import ConfigError, DataError
@@ -253,7 +254,7 @@ def test_what_is_missing_is_asked_for(light):
             EnergySequenceTagger(method, **SMALL).fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward(), **more)
     with pytest.raises(ConfigError, match="no expectations"):
         EnergySequenceTagger("seal-nce", **SMALL).fit(sentences * 5, tags * 5, expectations=CITATION_EXPECTATIONS)
-    ranked = EnergySequenceTagger("seal-nce", **SMALL, supervised="ranking")
+    ranked = configured(EnergySequenceTagger, "seal-nce", **SMALL, supervised="ranking")
     with pytest.raises(ConfigError, match="ranks the truth"):
         ranked.fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward())
     holed = [[None, *row[1:]] for row in tags]

@@ -65,9 +65,9 @@ ESTIMATORS = {
 }
 """Task -> the module and the class of its estimator, whose constructor is read without importing it."""
 COLUMNS: dict[str, type] = {
-    **{name: float for name in ("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight")},
-    **{name: int for name in ("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch")},
-    **{name: str for name in ("supervised", "update_first", "negatives", "coupling", "sample_gradient", "cost")},
+    **dict.fromkeys(("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight"), float),
+    **dict.fromkeys(("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch"), int),
+    **dict.fromkeys(("supervised", "update_first", "negatives", "coupling", "sample_gradient", "cost"), str),
     **{"energy_rate": float, "energy_clip": float, "validation_epochs": int},
 }
 """Columns of a method's row that are told in a word or a number."""

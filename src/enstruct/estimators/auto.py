@@ -41,6 +41,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
 from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.saving import DAMAGES
@@ -113,6 +114,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of (labels,)
     """
 
+    @refuse_renamed
     def __init__(
         self,
         methods: Sequence[str] | None = None,
@@ -134,6 +136,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.member_callbacks = member_callbacks
 
+    @refuse_renamed
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Fit members until the budget is spent, and choose. Raises DataError, ConfigError, DivergenceError.
@@ -213,7 +216,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         title = f"{method.name} seed {seed}"
         shown = self.member_callbacks(title) if self.member_callbacks is not None else []
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline), *shown])
-        return member.set_params(**defaults, **{**(self.settings or {}), "method": method})
+        return member.set_params(**{**defaults, **(self.settings or {}), "method": method})
 
     def _choose(self, held_out: HeldOut) -> None:
         found = Candidates(held_out, self.methods_)
@@ -380,7 +383,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
         sizes = {(len(names) or self.n_features_in_, self.n_features_in_, self.labels_.n_labels)}
-        sizes |= {(model.n_features_in_, model.n_features_in_, model.labels_.n_labels) for model in models}
+        sizes |= {(model.n_features_in_, model.n_features_in_, model.data_.labels.n_labels) for model in models}
         if len(sizes) > 1:
             raise ValueError("its members have other features or labels than it has itself")
         self.chosen_, self.candidates_ = header["chosen"], header["candidates"]

@@ -103,7 +103,7 @@ class EnergyEstimator(SavedEstimator):
 
         ConfigError for columns that do not go together, and for parameters by the names that they had in earlier versions.
         """
-        check_not_renamed(type(self), params)
+        check_not_renamed(type(self).__init__, params)
         columns = {name.removeprefix(COLUMN): value for name, value in params.items() if name.startswith(COLUMN)}
         plain = {name: value for name, value in params.items() if not name.startswith(COLUMN)}
         if columns:
@@ -178,7 +178,7 @@ class EnergyEstimator(SavedEstimator):
                 self._check_same_networks(rows, "warm_start=True")
                 self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
             else:
-                self.predictor_, self.energy_ = training.build()
+                self._make_networks(training)
             game = self._game(rows, training.positive_weight)
             loop = Loop(
                 game,
@@ -193,6 +193,9 @@ class EnergyEstimator(SavedEstimator):
             self.history_ = loop.run().history
         self.n_iter_, self.updates_ = max(1, len(self.history_)), dict(game.updates)
         return game
+
+    def _make_networks(self, training: Training) -> None:
+        (self.predictor_, self.energy_), self.built_with_ = training.build(), self._built_with()
 
     def _game(self, rows: Rows, positive_weight: Any) -> Game:
         """A game of the networks at hand."""
@@ -236,7 +239,7 @@ class EnergyEstimator(SavedEstimator):
             if going_on:
                 set_states(self.generator_states_, device)
             if new and not going_on:
-                self.predictor_, self.energy_ = training.build()
+                self._make_networks(training)
                 self.partial_game_ = self._game(training.rows, training.positive_weight)
             elif not going_on or not self.partial_game_.has(
                 method, self._settings(rows_an_epoch(training.rows.X))

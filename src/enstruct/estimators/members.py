@@ -63,7 +63,7 @@ def check_automatic(estimator: Any) -> None:
         if not len(estimator.methods) or len(set(estimator.methods)) < len(estimator.methods):
             raise ConfigError("methods= must be distinct names, one at least.")
     known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
-    check_not_renamed(EnergyMultiLabelClassifier, estimator.settings or {})
+    check_not_renamed(EnergyMultiLabelClassifier.__init__, estimator.settings or {})
     for name in estimator.settings or {}:
         one_of("setting of members", known)("every key of settings=", name)
     check_parameters(Member().set_params(**(estimator.settings or {})), LABEL_SETS)
@@ -107,7 +107,7 @@ def pace(n_rows: int) -> dict[str, Any]:
 
 
 def changed(parameters: dict[str, Any]) -> dict[str, Any]:
-    """``settings`` from a classifier's parameters: those that members may have and that are not its defaults."""
+    """``settings`` from a classifier's parameters: those that members may have and that are not its defaults, columns too."""
     defaults = EnergyMultiLabelClassifier().get_params(deep=False)
     return {k: v for k, v in parameters.items() if k not in CHOSEN_HERE and not (k in defaults and v == defaults[k])}
 

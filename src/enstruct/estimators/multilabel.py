@@ -173,6 +173,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
 
     # -- fitting ----------------------------------------------------------------------------------
 
+    @refuse_renamed
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
@@ -316,7 +317,8 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
         ConfigError if the method has no energy.
         """
-        return self.data_.labels.decode(self._predicted(X, decision, top_k, refine))
+        chosen = self._predicted(X, decision, top_k, refine)
+        return self.data_.labels.decode(chosen)
 
     def _predicted(
         self, X: Any, decision: str | None = None, top_k: int | None = None, refine: int | None = None

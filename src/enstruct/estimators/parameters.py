@@ -154,7 +154,7 @@ PIXELS: Table = {
     "ignore": optional(whole(-(2**31), 2**31)),
     "binarise": optional(whole(-(2**31), 2**31)),
     "size": optional(satisfying(_is_size, "(height, width), whole numbers from 1 on")),
-    "crop": optional(whole(1)),
+    "crop": optional(whole(1, 2**31)),
     "network": one_of("network", NETWORKS),
     "width": whole(1),
     "levels": whole(0, MOST_LEVELS),

@@ -1,4 +1,4 @@
-"""Parameters by the names that they had in enstruct 0.1: refused, with what they are called now."""
+"""Arguments by the names that they had in enstruct 0.1: refused, with what they are called now."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from typing import Any, TypeVar, cast
 
 from enstruct.errors import ConfigError
 
-Init = TypeVar("Init", bound=Callable[..., Any])
-RENAMED: Mapping[str, str] = {
-    "max_iter": "max_epochs",
-    "hypergradient": "method__coupling",
-    "first": "method__update_first",
-    "repeats": "method__rounds_per_batch",
-    "energy_learning_rate": "method__energy_rate",
+Function = TypeVar("Function", bound=Callable[..., Any])
+COLUMNS: Mapping[str, str] = {
+    **{"hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"},
+    "energy_learning_rate": "energy_rate",
     **{
-        name: f"method__{name}"
+        name: name
         for name in (
             *("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight"),
             *("negatives", "n_samples", "cost", "inference", "sample_gradient", "energy_steps", "predictor_steps"),
@@ -25,31 +22,37 @@ RENAMED: Mapping[str, str] = {
         )
     },
 }
+"""Arguments of constructors that are columns of the method's row now."""
+RENAMED: Mapping[str, str] = {
+    **{"max_iter": "max_epochs", "callbacks": "member_callbacks", "Y_val": "y_val"},
+    **{"sentences": "X", "tags": "y", "sentences_val": "X_val", "tags_val": "y_val"},
+    **{"images": "X", "masks": "y", "images_val": "X_val", "masks_val": "y_val"},
+}
 
 
-def check_not_renamed(estimator: type, names: Iterable[str]) -> None:
-    """ConfigError for the first name that is one of enstruct 0.1's, unless the estimator has it still."""
-    known = inspect.signature(cast(Any, estimator).__init__).parameters
+def check_not_renamed(function: Callable[..., Any], names: Iterable[str]) -> None:
+    """ConfigError for the first name that is one of enstruct 0.1's, unless the function has it still."""
+    known = inspect.signature(function).parameters
     for name in names:
-        now = RENAMED.get(name)
-        if now is None or name in known:
+        if name in known:
             continue
-        column = now.removeprefix("method__")
-        if column == now:
-            raise ConfigError(f"{name}= is called {now}= since enstruct 0.2.")
-        more = ", which counts in the predictor's" if column == "energy_rate" else ""
-        raise ConfigError(
-            f"{name}= is the column {column} of the method since enstruct 0.2{more}: method=METHODS[...].with_({column}=...), "
-            f"or set_params({now}=...)."
-        )
+        if name in RENAMED:
+            raise ConfigError(f"{name}= is called {RENAMED[name]}= since enstruct 0.2.")
+        if name in COLUMNS:
+            column = COLUMNS[name]
+            unit = ", which counts in the predictor's rate" if column == "energy_rate" else ""
+            raise ConfigError(
+                f"{name}= is the column {column} of the method since enstruct 0.2{unit}: "
+                f"method=METHODS[...].with_({column}=...), or set_params(method__{column}=...)."
+            )
 
 
-def refuse_renamed(init: Init) -> Init:
-    """A constructor that says of parameters by their former names what they are called now."""
+def refuse_renamed(function: Function) -> Function:
+    """A constructor or method that says of arguments by their former names what they are called now."""
 
-    @wraps(init)
-    def checked(self: Any, *args: Any, **named: Any) -> None:
-        check_not_renamed(type(self), named)
-        init(self, *args, **named)
+    @wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        check_not_renamed(function, named)
+        return function(*args, **named)
 
-    return cast(Init, checked)
+    return cast(Function, checked)

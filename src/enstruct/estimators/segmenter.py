@@ -155,6 +155,7 @@ class EnergySegmenter(EnergyEstimator):
 
     # -- fitting ----------------------------------------------------------------------------------
 
+    @refuse_renamed
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Train on images X and masks y: arrays (images, height, width[, channels]) and (images, height, width), or lists.
@@ -215,7 +216,7 @@ class EnergySegmenter(EnergyEstimator):
         size = None if self.size is None else (int(self.size[0]), int(self.size[1]))
         self.images_ = ImageFormat.fit(train.images, size)
         self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
-        self.classes_, self.built_with_ = np.array(self.masks_.classes), self._built_with()
+        self.classes_ = np.array(self.masks_.classes)
 
     def _rows(self, given: Pictures, shares: tuple[float, ...] | None) -> Rows:
         """Whole images, or with ``crop`` their crops at these shares of the room; ``None``: every crop there is."""

@@ -173,6 +173,7 @@ class EnergySequenceTagger(EnergyEstimator):
 
     # -- fitting ----------------------------------------------------------------------------------
 
+    @refuse_renamed
     @restore_on_failure
     def fit(
         self,
@@ -270,7 +271,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self.tokens_ = TokenFormat(words, cluster_table(self.clusters)).fit(sentences)
             known = self.classes if classes is None else classes
             self.tags_ = TagFormat.fit([pair.tags for pair in every], self.scheme, known)
-        self.classes_, self.built_with_ = np.array(self.tags_.tags), self._built_with()
+        self.classes_ = np.array(self.tags_.tags)
 
     def _check_tables(self) -> None:
         """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""

@@ -15,6 +15,7 @@ from enstruct.decisions.monitors import Names, ScoreMonitor
 from enstruct.decisions.tag_sequences import greedy
 from enstruct.errors import ConfigError
 from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tagged_rows import Tagged
 from enstruct.estimators.token_format import Token, TokenFormat, as_tuple
 from enstruct.methods import Method
 from enstruct.methods.tags import TAG_METHODS
@@ -58,7 +59,7 @@ class WeakData:
     def __bool__(self) -> bool:
         return bool(self.unlabelled) or self.reward is not None or bool(self.expectations)
 
-    def check(self, method: Method, pairs: list[Any], spans: bool) -> None:
+    def check(self, method: Method, pairs: Sequence[Tagged], spans: bool) -> None:
         """ConfigError for what the method cannot use, or lacks, before anything is trained."""
         name, uses_expectations = method.name, method.predictor_loss.expectation_weight > 0
         if uses_expectations and not self.expectations:
@@ -76,21 +77,21 @@ class WeakData:
             )
         if self.reward is not None and method.predictor_loss.supervised == "ranking":
             raise ConfigError("supervised='ranking' ranks the truth, which untagged sentences lack: leave it with reward=.")
-        if self.reward is not None and any(tag is None for _, tags in pairs for tag in tags):
+        if self.reward is not None and any(tag is None for pair in pairs for tag in pair.tags):
             raise ConfigError("Rewards read whole sentences: tags of None (holes) cannot be combined with reward=.")
 
     def rows(
-        self, method: Method, tagged: Rows, pairs: list[Any], tokens: TokenFormat, tags: TagFormat
+        self, method: Method, tagged: Rows, pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat
     ) -> tuple[Rows, Rows | None]:
         """(training rows, the untagged ones among them where the method uses those; rows that are watched, or None)."""
         uses_expectations = method.predictor_loss.expectation_weight > 0
         if not uses_expectations and not (method.has_energy and self.reward is not None):
             return tagged, None
         copies = self._copies(len(tagged))
-        labelled = [as_words(sentence) for sentence, _ in pairs]
+        labelled = [as_words(pair.tokens) for pair in pairs]
         others = [sentence for sentence in self.unlabelled if len(sentence)]
         words = [*labelled * copies, *(as_words(sentence) for sentence in others)]
-        X = tokens.encode([*[sentence for sentence, _ in pairs] * copies, *others])
+        X = tokens.encode([*[pair.tokens for pair in pairs] * copies, *others])
         n_open = sum(map(len, others))
         known = np.concatenate([np.tile(tagged.Y.tags, copies), np.full(n_open, -1, dtype=np.int64)])
         Y = TagSequences(known, offsets_of([len(sentence) for sentence in words]), tagged.Y.n_tags)

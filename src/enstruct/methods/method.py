@@ -90,7 +90,7 @@ REFINEMENT = MirrorDescent(rate=0.5, momentum=0.0)
 """With temperature 1 a step of it is a half-damped parallel mean-field update."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Method:
     """One row; the columns are those of this module's table. ``validation_epochs``: the implicit-training paper's Remark 3."""
 
@@ -148,6 +148,14 @@ class Method:
                 "The 'end-to-end' objective trains the energy through the answers that inference gives: it needs "
                 f"UnrolledIterates(), not detached, not {self.negatives}."
             )
+
+    def __repr__(self) -> str:
+        """Its name, and the fields that differ from a plain method's; functions by their names."""
+        plain = Method("plain")
+        told = {entry.name: getattr(self, entry.name) for entry in fields(self)[1:]}
+        told = {name: value for name, value in told.items() if value != getattr(plain, name)}
+        shown = {name: getattr(value, "name", getattr(value, "__name__", None)) or repr(value) for name, value in told.items()}
+        return f"Method({', '.join([repr(self.name), *(f'{name}={value}' for name, value in shown.items())])})"
 
     @property
     def has_energy(self) -> bool:

@@ -56,9 +56,17 @@ def rowwise_hamming(truth: Any, predicted: Any) -> NDArray[np.float64]:
     return 1 - (true + chosen - 2 * shared) / n_labels
 
 
-def _exact(truth: Any, predicted: Any) -> NDArray[np.bool_]:
+def _rows_f1(truth: Any, predicted: Any) -> Counts:
+    return Counts.of(rowwise_f1(truth, predicted))
+
+
+def _rows_hamming(truth: Any, predicted: Any) -> Counts:
+    return Counts.of(rowwise_hamming(truth, predicted))
+
+
+def _exact(truth: Any, predicted: Any) -> Counts:
     shared, true, chosen, _ = _agreement(truth, predicted)
-    return (true == shared) & (chosen == shared)
+    return Counts.of((true == shared) & (chosen == shared))
 
 
 def _pooled(truth: Any, predicted: Any) -> Counts:
@@ -73,11 +81,11 @@ def _by_label(truth: Any, predicted: Any) -> Counts:
 
 
 METRICS: dict[str, Metric] = {
-    "example-f1": Metric(lambda truth, predicted: Counts.of(rowwise_f1(truth, predicted))),
+    "example-f1": Metric(_rows_f1),
     "micro-f1": Metric(_pooled, empty=1.0),
     "macro-f1": Metric(_by_label, empty=1.0),
-    "hamming": Metric(lambda truth, predicted: Counts.of(rowwise_hamming(truth, predicted))),
-    "subset-accuracy": Metric(lambda truth, predicted: Counts.of(_exact(truth, predicted))),
+    "hamming": Metric(_rows_hamming),
+    "subset-accuracy": Metric(_exact),
 }
 """The metrics a decision rule can be chosen for; all are "higher is better" (``hamming`` is 1 - loss)."""
 

@@ -6,11 +6,11 @@ import warnings
 
 import pytest
 import torch
+from tests.configured import energy_loss
 from torch.utils.checkpoint import checkpoint
 
-from enstruct import EnergyLoss
+from enstruct import nn
 from enstruct.errors import ConfigError, EnstructWarning
-from enstruct.training import energy_loss
 
 SIZES = (3, 5, 1, 4)
 PLACES = {"labels": (), "tags": (6,), "masks": (8, 8)}
@@ -31,7 +31,7 @@ def rows(outputs, n, seed=0):
 
 def criterion(outputs="labels", method="seal-margin", **changes):
     torch.manual_seed(0)
-    return EnergyLoss(5, 2, method, outputs=outputs, learning_rate=0.02, **changes).double()
+    return energy_loss(5, 2, method, task=outputs, energy_learning_rate=0.02, **changes).double()
 
 
 def weights(loss):
@@ -44,7 +44,7 @@ def pieces(given, sizes=SIZES):
 
 @pytest.mark.parametrize(("outputs", "method"), [*((kind, "seal-margin") for kind in PLACES), ("labels", "seal-regression")])
 def test_an_update_trains_on_all_micro_batches_as_on_the_joined_one(outputs, method):
-    small, joined = criterion(outputs, method, clip=0.1), criterion(outputs, method, clip=0.1)
+    small, joined = criterion(outputs, method, energy_clip=0.1), criterion(outputs, method, energy_clip=0.1)
     for step in range(3):
         given = rows(outputs, sum(SIZES), seed=step)
         for piece in pieces(given):
@@ -189,8 +189,8 @@ def test_batches_seen_by_a_frozen_energy():
 
 
 def test_no_update_ever_is_noticed_once(monkeypatch):
-    assert energy_loss.UNUSED >= 100
-    monkeypatch.setattr(energy_loss, "UNUSED", 5)
+    assert nn.UNUSED >= 100
+    monkeypatch.setattr(nn, "UNUSED", 5)
     loss, frozen = criterion(), criterion()
     frozen.energy.requires_grad_(False)
     given = rows("labels", 2)

@@ -25,7 +25,7 @@ def given(outputs, n=4):
 @pytest.mark.parametrize("warmup", [0, 5])
 def test_features_that_are_not_finite(outputs, held, warmup):
     """Whether or not the energy reads them yet."""
-    criterion = EnergyLoss(5, 3, outputs=outputs, warmup=warmup)
+    criterion = EnergyLoss(5, 3, task=outputs, warmup=warmup)
     logits, y, features = given(outputs)
     features[1, 2] = BAD.get(held, -torch.inf)
     for training in (True, False):
@@ -38,7 +38,7 @@ def test_features_that_are_not_finite(outputs, held, warmup):
 @pytest.mark.parametrize("outputs", ["labels", "tags", "masks"])
 @pytest.mark.parametrize("held", BAD)
 def test_logits_that_are_not_finite(outputs, held):
-    criterion = EnergyLoss(5, 3, outputs=outputs)
+    criterion = EnergyLoss(5, 3, task=outputs)
     logits, y, features = given(outputs)
     logits[1, 2, ...] = BAD[held]
     with pytest.raises(DivergenceError, match=f"logits hold {held}: those given to the loss must be finite") as found:
@@ -65,7 +65,7 @@ def test_large_finite_numbers_are_numbers(dtype):
 @pytest.mark.parametrize(("outputs", "axis"), [("tags", -1), ("masks", 1)])
 def test_all_classes_of_a_place_ruled_out(outputs, axis):
     """One that has a truth, that is: elsewhere it is padding."""
-    criterion = EnergyLoss(5, 3, outputs=outputs)
+    criterion = EnergyLoss(5, 3, task=outputs)
     logits, y, features = given(outputs)
     some = logits.clone()
     some.select(axis, 2).fill_(-torch.inf)
@@ -90,7 +90,7 @@ def test_a_label_ruled_out():
 @pytest.mark.parametrize("outputs", ["tags", "masks"])
 def test_places_without_a_truth_may_hold_anything(held, outputs):
     torch.manual_seed(0)
-    criterion = EnergyLoss(5, 3, "seal-margin", outputs=outputs, warmup=0)
+    criterion = EnergyLoss(5, 3, "seal-margin", task=outputs, warmup=0)
     logits, y, features = given(outputs)
     y[:, -1] = -100
     blank = (y < 0).unsqueeze(1 if outputs == "masks" else -1)

@@ -54,8 +54,8 @@ def test_probabilities_some_at_a_time(pair, monkeypatch):
     areas = [sk.average_precision_score(truth[:, label], p[:, label]) for label in range(6)]
     whole = metrics.calibration_error(truth, p)
     for labels, rows in ((128, 1024), (4, 7), (1, 1)):
-        monkeypatch.setattr(metrics, "BLOCK_LABELS", labels)
-        monkeypatch.setattr(metrics, "BLOCK_ROWS", rows)
+        monkeypatch.setattr(metrics.labels, "BLOCK_LABELS", labels)
+        monkeypatch.setattr(metrics.labels, "BLOCK_ROWS", rows)
         assert metrics.average_precision(truth, p) == pytest.approx(np.mean(areas))
         assert metrics.calibration_error(truth, p) == pytest.approx(whole)
     for wrong in (p.T, p[:, :4]):

@@ -5,6 +5,7 @@ import dataclasses
 
 import pytest
 import torch
+from tests.configured import energy_loss
 
 from enstruct import EnergyLoss, EnergySpec
 from enstruct.errors import ConfigError, DataError, DivergenceError
@@ -37,7 +38,7 @@ def loop(criterion, steps, seed=0):
 
 @pytest.mark.parametrize("method", ["seal-nce", "seal-ranking", "seal-margin", "seal-regression", "seal-regression-s"])
 def test_trains_a_users_network(method):
-    losses = loop(EnergyLoss(5, 3, method, energy_weight=0.1), 60)
+    losses = loop(energy_loss(5, 3, method, energy_weight=0.1), 60)
     assert losses[-1] < losses[0]
 
 
@@ -62,7 +63,7 @@ def test_a_users_energy_module():
 
     mine = Mine()
     before = mine.w.detach().clone()
-    criterion = EnergyLoss(5, 3, "seal-margin", energy=mine, warmup=0, energy_weight=2.0)
+    criterion = energy_loss(5, 3, "seal-margin", energy_network=mine, warmup=0, energy_weight=2.0)
     logits, y, features = torch.randn(4, 3), (torch.rand(4, 3) < 0.5).float(), torch.randn(4, 5)
     entropy = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(1)
     torch.testing.assert_close(criterion(logits, y, features), (entropy + 2 * torch.sigmoid(logits) @ before).mean())
@@ -88,7 +89,7 @@ def test_the_energy_s_weight_rises_over_the_warm_up():
     again.load_state_dict(rising.state_dict())
     assert again.n_updates == rising.n_updates == 3
     with pytest.raises(ConfigError, match="anchor_weight=0"):
-        EnergyLoss(5, 3, anchor_weight=0.5)
+        energy_loss(5, 3, anchor_weight=0.5)
 
 
 def test_misuse_is_explained():
@@ -105,10 +106,10 @@ def test_misuse_is_explained():
         with pytest.raises(DataError, match="0 and 1 alone"):
             criterion(torch.zeros(2, 3), torch.full((2, 3), wrong), torch.zeros(2, 5))
     with pytest.raises(ConfigError, match="no parameters"):
-        EnergyLoss(5, 3, energy=Sum())
-    for rates in ({"clip": -1.0}, {"learning_rate": 0.0}):
+        EnergyLoss(5, 3, energy_network=Sum())
+    for rates in ({"energy_clip": -1.0}, {"energy_learning_rate": 0.0}):
         with pytest.raises(ConfigError, match="must be positive"):
-            EnergyLoss(5, 3, **rates)
+            energy_loss(5, 3, **rates)
 
 
 @pytest.mark.parametrize("features", [torch.float64, torch.bfloat16, torch.float32])
@@ -150,11 +151,11 @@ def tag_batch(n=16, time=6, seed=0):
 def test_tags_in_ones_own_loop(method):
     if method == "infnet+":
         with pytest.raises(ConfigError, match="stacked"):
-            EnergyLoss(6, 3, method, outputs="tags")
+            EnergyLoss(6, 3, method, task="tags")
         return
     torch.manual_seed(0)
     head = torch.nn.Linear(6, 3)
-    criterion = EnergyLoss(6, 3, method, outputs="tags", learning_rate=0.02)
+    criterion = EnergyLoss(6, 3, method, task="tags", energy_learning_rate=0.02)
     optimizer = torch.optim.Adam(head.parameters(), 0.05)
     features, y = tag_batch()
     for _ in range(60):
@@ -170,7 +171,7 @@ def test_tags_in_ones_own_loop(method):
 
 def test_ignored_tokens_change_nothing():
     torch.manual_seed(0)
-    criterion = EnergyLoss(6, 3, "seal-margin", outputs="tags", warmup=0)
+    criterion = EnergyLoss(6, 3, "seal-margin", task="tags", warmup=0)
     features, y = tag_batch()
     logits = torch.randn(16, 6, 3)
     other = logits.clone()
@@ -183,7 +184,7 @@ def test_ignored_tokens_change_nothing():
 
 
 def test_bad_tags():
-    criterion = EnergyLoss(6, 3, outputs="tags")
+    criterion = EnergyLoss(6, 3, task="tags")
     features, y = tag_batch()
     logits = torch.zeros(16, 6, 3)
     for arguments, what in [
@@ -196,9 +197,9 @@ def test_bad_tags():
         with pytest.raises(DataError, match=what):
             criterion(*arguments)
     with pytest.raises(ConfigError, match="labels"):
-        EnergyLoss(6, 3, outputs="trees")
+        EnergyLoss(6, 3, task="trees")
     with pytest.raises(ConfigError, match="one-stage"):
-        EnergyLoss(6, 3, "crf", outputs="tags")
+        EnergyLoss(6, 3, "crf", task="tags")
 
 
 def mask_batch(n=12, size=8):
@@ -215,7 +216,7 @@ def mask_batch(n=12, size=8):
 def test_masks_in_ones_own_loop(method):
     torch.manual_seed(0)
     head = torch.nn.Conv2d(3, 2, 1)
-    criterion = EnergyLoss(3, 2, method, outputs="masks", learning_rate=0.01)
+    criterion = EnergyLoss(3, 2, method, task="masks", energy_learning_rate=0.01)
     optimizer = torch.optim.Adam(head.parameters(), 0.1)
     features, y = mask_batch()
     for _ in range(30):
@@ -232,8 +233,8 @@ def test_the_supervised_part_for_masks_is_torch_s_own():
     features, y = mask_batch()
     logits = torch.randn(12, 2, 8, 8)
     with pytest.raises(ConfigError, match="two at least"):
-        EnergyLoss(3, 1, outputs="masks")
-    criterion = EnergyLoss(3, 2, "seal-margin", outputs="masks")  # the energy's weight begins at 0
+        EnergyLoss(3, 1, task="masks")
+    criterion = EnergyLoss(3, 2, "seal-margin", task="masks")  # the energy's weight begins at 0
     criterion.learned.method = dataclasses.replace(
         criterion.learned.method, predictor_loss=dataclasses.replace(criterion.learned.method.predictor_loss, energy_weight=0.0)
     )
@@ -241,7 +242,7 @@ def test_the_supervised_part_for_masks_is_torch_s_own():
 
 
 def test_bad_masks():
-    criterion = EnergyLoss(3, 2, outputs="masks")
+    criterion = EnergyLoss(3, 2, task="masks")
     features, y = mask_batch()
     logits = torch.zeros(12, 2, 8, 8)
     assert len({float(criterion(logits, y.clamp(min=0).to(kind), features)) for kind in (torch.uint8, torch.int64)}) == 1
@@ -293,7 +294,7 @@ def test_a_loaded_state_is_a_copy():
             last = criterion.update()
         return last
 
-    criterion = EnergyLoss(5, 3, learning_rate=0.1)
+    criterion = EnergyLoss(5, 3, energy_learning_rate=0.1)
     further(criterion)
     best = copy.deepcopy(criterion.state_dict())
     criterion.load_state_dict(best)
@@ -304,7 +305,7 @@ def test_a_loaded_state_is_a_copy():
 
 def test_evaluation_mode_repeats_and_trains_nothing():
     logits, y, features = label_batch()
-    criterion = EnergyLoss(5, 3, energy=Mine(), warmup=0)
+    criterion = EnergyLoss(5, 3, energy_network=Mine(), warmup=0)
     criterion(logits, y, features)
     seen = criterion._seen
     before = copy.deepcopy(criterion.state_dict())
@@ -322,7 +323,7 @@ def test_evaluation_mode_repeats_and_trains_nothing():
 def test_cast_after_training_and_with_an_energy_of_ones_own(dtype):
     logits, y, features = label_batch()
     for energy in (None, Mine()):
-        criterion = EnergyLoss(5, 3, energy=energy)
+        criterion = EnergyLoss(5, 3, energy_network=energy)
         criterion(logits, y, features)
         criterion.update()
         criterion.to(dtype)
@@ -334,14 +335,14 @@ def test_cast_after_training_and_with_an_energy_of_ones_own(dtype):
 
 def test_tags_and_masks_rise_over_a_warm_up_too():
     """Their games begin, in the library, with a stage of cross-entropy that here is the caller's, if there was one."""
-    assert EnergyLoss(6, 3, outputs="tags").learned.method.predictor_loss.warmup == 500
-    assert EnergyLoss(6, 3, outputs="tags", warmup=0).learned.method.predictor_loss.warmup == 0
-    assert EnergyLoss(6, 3, outputs="tags", warmup=None).learned.method.predictor_loss.warmup == 500
+    assert EnergyLoss(6, 3, task="tags").learned.method.predictor_loss.warmup == 500
+    assert EnergyLoss(6, 3, task="tags", warmup=0).learned.method.predictor_loss.warmup == 0
+    assert EnergyLoss(6, 3, task="tags", warmup=None).learned.method.predictor_loss.warmup == 500
     row = TAG_METHODS["seal-nce"]
     for warmup in (0, 100):  # a method of one's own says what it says
         mine = dataclasses.replace(row, name="mine", predictor_loss=dataclasses.replace(row.predictor_loss, warmup=warmup))
-        assert EnergyLoss(6, 3, mine, outputs="tags").learned.method.predictor_loss.warmup == warmup
-    masks = EnergyLoss(6, 3, outputs="masks").learned.method
+        assert EnergyLoss(6, 3, mine, task="tags").learned.method.predictor_loss.warmup == warmup
+    masks = EnergyLoss(6, 3, task="masks").learned.method
     assert (masks.name, masks.predictor_loss.warmup) == ("seal-regression-s", 300)
 
 
@@ -351,7 +352,7 @@ def test_ruled_out_tags_cost_nothing():
     logits[..., 2] = -torch.inf
     logits.requires_grad_()
     y = torch.tensor([[0, 1, 0, -100], [1, 1, 0, 0]])
-    criterion = EnergyLoss(6, 3, outputs="tags")  # the energy's weight begins at 0
+    criterion = EnergyLoss(6, 3, task="tags")  # the energy's weight begins at 0
     loss = criterion(logits, y, torch.randn(2, 4, 6))
     reference = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="sum") / 2
     torch.testing.assert_close(loss, reference)
@@ -365,13 +366,13 @@ def test_ruled_out_tags_cost_nothing():
 
 def test_slips_are_explained():
     logits, y, features = label_batch()
-    bad = EnergyLoss(5, 3, energy=Mine(squeezed=False), warmup=0)
+    bad = EnergyLoss(5, 3, energy_network=Mine(squeezed=False), warmup=0)
     with pytest.raises(ConfigError, match=r"\(8, 1\); Mine gives \(8, 1, 1\)"):
         bad(logits, y, features)
     with pytest.raises(DataError, match="empty"):
         EnergyLoss(5, 3)(logits[:0], y[:0], features[:0])
     with pytest.raises(DataError, match="empty"):
-        EnergyLoss(6, 3, outputs="tags")(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, 6))
+        EnergyLoss(6, 3, task="tags")(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, 6))
     lost = EnergyLoss(5, 3)
     with pytest.raises(DivergenceError, match="logits hold NaN"):
         lost(logits.detach() * torch.nan, y, features)
@@ -379,22 +380,72 @@ def test_slips_are_explained():
         lost(logits, y.numpy(), features)
     with pytest.raises(ConfigError, match="features_dim must be a whole number from 1 on"):
         EnergyLoss(0, 3)
-    with pytest.raises(ConfigError, match="Places without a truth are -100"):
-        EnergyLoss(5, 3, outputs="masks", ignore_index=255)
+    with pytest.raises(ConfigError, match="ignore_index=2 is a class"):
+        EnergyLoss(5, 3, task="masks", ignore_index=2)
     still = EnergyLoss(5, 3)
     still(logits, y, features)
     still.requires_grad_(False)
     with pytest.raises(ConfigError, match="No parameter of the energy learns"):
         still.update()
     with pytest.raises(ConfigError, match='"tag-lm" learns from all tags first'):
-        EnergyLoss(6, 3, outputs="tags", energy=EnergySpec(("local", "chain", "tag-lm")))
+        EnergyLoss(6, 3, task="tags", energy_network=EnergySpec(("local", "chain", "tag-lm")))
     for wrong in (Mine, "mlp"):
         with pytest.raises(ConfigError, match="not its class"):
-            EnergyLoss(5, 3, energy=wrong)
-    with pytest.raises(ConfigError, match="non-negative"):
-        EnergyLoss(5, 3, energy_weight=float("nan"))
-    with pytest.raises(ConfigError, match="must not be negative"):
+            EnergyLoss(5, 3, energy_network=wrong)
+    with pytest.raises(ConfigError, match="energy_weight must be a finite number"):
+        energy_loss(5, 3, energy_weight=float("nan"))
+    with pytest.raises(ConfigError, match="warmup must be a finite number"):
         EnergyLoss(5, 3, warmup=float("nan"))
-    for name in ("predictor_steps", "rounds_per_batch", "update_first"):
+    for name, value in {"predictor_steps": 2, "rounds_per_batch": 2, "update_first": "predictor"}.items():
         with pytest.raises(ConfigError, match=f"takes no {name}"):
-            EnergyLoss(5, 3, **{name: 2})
+            energy_loss(5, 3, **{name: value})
+
+
+def test_reductions_are_torch_s_and_leave_the_energy_alone():
+    torch.manual_seed(0)
+    logits, y, features = torch.randn(4, 3), (torch.rand(4, 3) < 0.5).float(), torch.randn(4, 5)
+    energies = []
+    values = {}
+    for reduction in ("none", "sum", "mean"):
+        torch.manual_seed(1)
+        criterion = EnergyLoss(5, 3, "seal-margin", reduction=reduction, warmup=0)
+        values[reduction] = criterion(logits, y, features).detach()
+        criterion.update()
+        energies.append(torch.cat([p.detach().flatten() for p in criterion.parameters()]))
+    assert values["none"].shape == (4,)
+    torch.testing.assert_close(values["none"].sum(), values["sum"])
+    torch.testing.assert_close(values["none"].mean(), values["mean"])
+    assert torch.equal(energies[0], energies[1])
+    assert torch.equal(energies[0], energies[2])
+
+
+def test_what_stands_where_there_is_no_truth_can_be_chosen():
+    torch.manual_seed(0)
+    logits, y, features = torch.randn(2, 4, 3), torch.randint(3, (2, 4)), torch.randn(2, 4, 6)
+    y[0, 2:] = -100
+    losses = []
+    for index in (-100, 7):
+        torch.manual_seed(1)
+        criterion = EnergyLoss(6, 3, task="tags", ignore_index=index, warmup=0)
+        losses.append(criterion(logits, y.where(y >= 0, index), features))
+    torch.testing.assert_close(*losses)
+    with pytest.raises(DataError, match="or 7 where there is no truth"):
+        criterion(logits, y, features)
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [
+        ("outputs", "called task="),
+        ("energy", "called energy_network="),
+        ("learning_rate", "called energy_learning_rate="),
+        ("clip", r"with_\(energy_clip="),
+        ("energy_weight", r"with_\(energy_weight="),
+        ("hypergradient", r"with_\(coupling="),
+    ],
+)
+def test_former_names_are_refused_with_those_of_now(name, now):
+    with pytest.raises(ConfigError, match=now):
+        EnergyLoss(5, 3, **{name: 1})
+    with pytest.raises(TypeError, match="no argument 'nonsense'"):
+        EnergyLoss(5, 3, nonsense=1)

@@ -6,7 +6,6 @@ from sklearn.metrics import jaccard_score
 
 from enstruct.errors import ConfigError, DataError
 from enstruct.metrics.masks import MASK_METRICS, class_iou, get_mask_metric
-from enstruct.metrics.base import ratio
 
 
 @pytest.fixture
@@ -19,16 +18,16 @@ def test_two_classes_are_the_objects_jaccard_index(pairs):
     truth, found = (grid == 1 for grid in pairs)
     truth, found = truth.astype(int), found.astype(int)
     per_image = [jaccard_score(t.ravel(), f.ravel()) for t, f in zip(truth, found, strict=True)]
-    assert ratio(MASK_METRICS["iou"](truth, found, 2)) == pytest.approx(np.mean(per_image))
-    assert ratio(MASK_METRICS["pooled-iou"](truth, found, 2)) == pytest.approx(jaccard_score(truth.ravel(), found.ravel()))
+    assert MASK_METRICS["iou"](truth, found, n_classes=2) == pytest.approx(np.mean(per_image))
+    assert MASK_METRICS["pooled-iou"](truth, found, n_classes=2) == pytest.approx(jaccard_score(truth.ravel(), found.ravel()))
     assert class_iou(truth, found, 2) == pytest.approx([jaccard_score(truth.ravel(), found.ravel())])
-    assert ratio(MASK_METRICS["accuracy"](truth, found, 2)) == pytest.approx((truth == found).mean())
+    assert MASK_METRICS["accuracy"](truth, found, n_classes=2) == pytest.approx((truth == found).mean())
 
 
 def test_more_classes_are_averaged(pairs):
     truth, found = pairs
     per_image = [jaccard_score(t.ravel(), f.ravel(), average="macro") for t, f in zip(truth, found, strict=True)]
-    assert ratio(MASK_METRICS["iou"](truth, found, 3)) == pytest.approx(np.mean(per_image))
+    assert MASK_METRICS["iou"](truth, found, n_classes=3) == pytest.approx(np.mean(per_image))
     assert class_iou(truth, found, 3) == pytest.approx(jaccard_score(truth.ravel(), found.ravel(), average=None))
 
 
@@ -36,7 +35,7 @@ def test_empty_masks_agree_and_a_class_that_is_nowhere_has_no_score():
     empty = np.zeros((2, 3, 3), dtype=int)
     some = empty.copy()
     some[1, 0, 0] = 1
-    assert MASK_METRICS["iou"](empty, some, 2)[:, 0].tolist() == [1.0, 0.0]
+    assert MASK_METRICS["iou"].counts(empty, some, 2).above[:, 0].tolist() == [1.0, 0.0]
     assert np.isnan(class_iou(empty, empty, 2)).all()
 
 
@@ -45,18 +44,18 @@ def test_ignored_pixels_count_nowhere(pairs):
     hidden = np.random.default_rng(1).random(truth.shape) < 0.3
     truth[hidden] = -1
     for name, metric in MASK_METRICS.items():
-        one = metric(truth, found, 3)
+        one = metric.counts(truth, found, 3)
         found[hidden] = (found[hidden] + 1) % 3
-        assert np.array_equal(one, metric(truth, found, 3)), name
+        assert np.array_equal(one, metric.counts(truth, found, 3)), name
     whole = np.concatenate([truth, np.full((1, *truth.shape[1:]), -1)])
     for name, metric in MASK_METRICS.items():  # nor do images without a known pixel
-        counts = metric(whole, np.concatenate([found, found[:1]]), 3)
-        assert counts[-1].tolist() == [0, 0], name
-        assert np.array_equal(counts[:-1], metric(truth, found, 3)), name
+        counts = np.stack(metric.counts(whole, np.concatenate([found, found[:1]]), 3))[..., 0]  # (2, images)
+        assert counts[:, -1].tolist() == [0, 0], name
+        assert np.array_equal(counts[:, :-1], np.stack(metric.counts(truth, found, 3))[..., 0]), name
 
 
 def test_bad_input(pairs):
     with pytest.raises(DataError, match="height"):
-        MASK_METRICS["iou"](pairs[0], pairs[1][:2], 3)
+        MASK_METRICS["iou"](pairs[0], pairs[1][:2], n_classes=3)
     with pytest.raises(ConfigError, match="pooled-iou"):
         get_mask_metric("pool-iou")
