@@ -36,7 +36,7 @@ def run(options: Namespace) -> None:
         setting["split"] = options.split
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    defaults = EnergyMultiLabelClassifier().get_params()
+    defaults = EnergyMultiLabelClassifier().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, label_kind(model)) if options.json else None
     cells = Cells(store, say, "fold" if folds else "seed")
     for seed in seeds:

@@ -43,7 +43,7 @@ def run(options: Namespace) -> None:
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
     pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
     setting["content"] = fingerprint(*pictures)
-    defaults = EnergySegmenter().get_params()
+    defaults = EnergySegmenter().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, MASK_CELLS) if options.json else None
     cells = Cells(store, say)
     with successive_bars() as bar:

@@ -45,7 +45,7 @@ def run(options: Namespace) -> None:
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
     setting["tables"] = tables_of(model)
-    defaults = EnergySequenceTagger().get_params()
+    defaults = EnergySequenceTagger().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, TAG_CELLS) if options.json else None
     cells = Cells(store, say)
     for seed in range(options.seeds):

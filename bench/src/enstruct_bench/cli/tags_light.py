@@ -61,7 +61,7 @@ def run(options: Namespace) -> None:
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
     setting["tables"] = tables_of(model)
-    defaults = EnergySequenceTagger().get_params()
+    defaults = EnergySequenceTagger().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, LIGHT_CELLS) if options.json else None
     cells = Cells(store, say, "draw")
     for draw in range(options.draws):
