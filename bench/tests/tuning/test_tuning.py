@@ -237,6 +237,10 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert {run["method"] for run in shared["runs"]} == {"cross-entropy", "seal-nce"}
     assert main([*one, "seal-nce", "--model.max_epochs", "5"]) == 2
     assert "tuned with max_epochs=2" in capsys.readouterr().err
+    assert main([*one, "seal-nce", "--model.metric", "macro-f1"]) == 2
+    assert "tuned for example-f1" in capsys.readouterr().err
+    assert main([*arguments, "--method.energy_weight", "2"]) == 2
+    assert "energy_weight is searched" in capsys.readouterr().err
     assert main([*one, "seal-nce", "--model.layers", "3"]) == (2 if best[1]["settings"]["layers"] != 3 else 0)
     assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
     assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
@@ -247,15 +251,6 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     unequal = [*compared[:5], "unequal.json", "--json", "never.json", "--methods"]
     assert main([*unequal, "cross-entropy,seal-nce"]) == 2
     assert "unequal numbers of trials" in capsys.readouterr().err
-    assert main(["train", "mine.npz", "--out", "u", "--tuned", "unequal.json", "--model.method", "seal-nce"]) == 0
-    train = ["train", "mine.npz", "--out", "m", "--tuned", "best.json"]
-    assert main([*train, "--model.method", "seal-nce"]) == 0
-    saved = json.loads((tmp_path / "m" / "model.json").read_text())["parameters"]
-    assert saved["energy_weight"] == best[1]["settings"]["energy_weight"]
-    assert main([*train, "--model.metric", "macro-f1"]) == 2
-    assert "tuned for example-f1" in capsys.readouterr().err
-    assert main([*train[:-1], "out.json"]) == 2
-    assert main([*train, "--auto", "1"]) == 2
     assert main(["tune", "mine.npz", "--methods", "cross-entropy,binary-relevance", "--json", "never.json"]) == 2
     assert not (tmp_path / "never.json").exists()  # all methods are looked at before the first trial
     assert main(["tune", "mine.npz", "--methods", "binary-relevance"]) == 2

@@ -7,15 +7,15 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.cli.tuned import Tuned
-from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.load import load_protocol
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import check_method, label_kind, run_cell, scored_by
 from enstruct_bench.comparison.summary import formatted, summarise, titles
+from enstruct_bench.tuning.tuned_settings import Tuned
 
 
 def run(options: Namespace) -> None:

@@ -9,14 +9,14 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.image_folders import load_picture_parts
 from enstruct.environment import environment
 from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
-from enstruct.methods.masks import MASK_METHODS
 from enstruct.methods import get_method
+from enstruct.methods.masks import MASK_METHODS
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.masks import (
     MASK_CELLS,
     PERCENTS,

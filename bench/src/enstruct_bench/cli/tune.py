@@ -14,16 +14,16 @@ from enstruct.cli import options as shared
 from enstruct.cli.outputs import check_figures
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
-from enstruct.cli.tuned import TITLES, summary_row
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct_bench.cli.parsers.tune import SEARCHED_COLUMNS
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.reproduce.store import whereabouts
 from enstruct_bench.tuning.study import Task, at_work, ended, open_study, search, searched, summary
+from enstruct_bench.tuning.tuned_settings import TITLES, summary_row
 
 
 def run(options: Namespace) -> None:

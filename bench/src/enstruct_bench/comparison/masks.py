@@ -11,8 +11,8 @@ import numpy as np
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySegmenter
-from enstruct.metrics.masks import MASK_METRICS, get_mask_metric
 from enstruct.metrics.base import Counts, ratio
+from enstruct.metrics.masks import MASK_METRICS, get_mask_metric
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.ratios import ratio_kind, stacked
 from enstruct_bench.comparison.results_file import Cell

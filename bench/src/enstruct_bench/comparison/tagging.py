@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySequenceTagger
@@ -22,6 +21,7 @@ from enstruct.methods.tags import TAG_METHODS
 from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import accuracy_counts, get_tag_metric
 from enstruct.training.callbacks import Callback
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.ratios import ratio_kind, stacked
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.summary import WHOLE, formatted

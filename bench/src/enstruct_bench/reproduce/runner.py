@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.splits import Splits
 from enstruct.declarations import described
 from enstruct.environment import environment, present_commit
@@ -20,6 +19,7 @@ from enstruct.methods import Method, get_method
 from enstruct.records import read_record
 from enstruct.training.callbacks import Callback
 from enstruct.workplaces import claimed, locked
+from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
 from enstruct_bench.reproduce.defaults import SEEDS
