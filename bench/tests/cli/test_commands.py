@@ -86,7 +86,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
     ("arguments", "message"),
     [
         (["compare", "train.npz", "--json", "train.npz"], "name it FILE.json"),
-        (["tune", "train.npz", "--method", "cross-entropy", "--json", "."], "name it FILE.json"),
+        (["tune", "train.npz", "--methods", "cross-entropy", "--json", "."], "name it FILE.json"),
         (["compare", "train.npz", "--split_seed", "-1"], "split_seed"),
         (["tags", "compare"], "these are required: DATA\n"),
         (["tags", "compare", "x", "--model.classes", "3"], "--model.classes"),

@@ -27,7 +27,7 @@ COMMANDS = {
     "an/singular.json": ["figure", "singular", "--out", "an"],
     "an2/singular.png": ["figure", "singular", "--out", "an2"],
     "an/measurements.png": ["figure", "measurements", "m", "mine.npz", "--out", "an"],
-    "best.json": ["tune", "mine.npz", "--method", "mlp", "--trials", "1", "--json", "best.json", "--model.max_epochs", "1"],
+    "best.json": ["tune", "mine.npz", "--methods", "mlp", "--trials", "1", "--json", "best.json", "--model.max_epochs", "1"],
     "c.json": ["compare", "mine.npz", "--json", "c.json"],
     "c.rows.npz": ["compare", "mine.npz", "--json", "c.json"],
 }

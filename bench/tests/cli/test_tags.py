@@ -4,7 +4,7 @@ import json
 
 import pytest
 from bench.tests.either import main
-from tests.estimators.test_tagger import make_sentences
+from bench.tests.sentences import make_sentences
 
 from enstruct.data.citations import read_references
 from enstruct.data.conll import write_conll

@@ -22,7 +22,7 @@ from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.comparison.summary import spread, summarise, titles
 
 SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2}
-DEFAULTS = EnergyMultiLabelClassifier().get_params()
+DEFAULTS = EnergyMultiLabelClassifier().get_params(deep=False)
 
 
 def test_interval_covers_the_true_difference_about_95_times_in_100():

@@ -2,7 +2,6 @@
 
 import torch
 
-from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -36,7 +35,7 @@ def test_same_losses_and_gradients_on_a_fixed_batch_in_float64():
             log_truth = space.log_prob(LabelVectors.from_dense(at.truth.unsqueeze(1)), at.logits).squeeze(1)
             return Candidates(found, space.log_prob(found, at.logits), log_truth)
 
-    ours = LearnedLoss(customise(METHODS["seal-nce"], n_samples=SAMPLES), LabelSpace(LABELS), energy, LABELS, Settings())
+    ours = LearnedLoss(METHODS["seal-nce"].with_(n_samples=SAMPLES), LabelSpace(LABELS), energy, LABELS, Settings())
     ours.source = Fixed()
     fixed = Batch(x, y)
     parameters = list(energy.parameters())

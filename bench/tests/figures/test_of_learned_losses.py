@@ -16,7 +16,9 @@ def pairwise(blocks):
     """A model whose second derivatives are written in its pairwise table."""
     spec = EnergySpec(terms=("local", "pairwise"), rank=None)
     model = EnergyMultiLabelClassifier("seal-margin", energy_network=spec, **SMALL).fit(blocks.X, blocks.Y)
-    truth = np.asarray(blocks.Y.todense() if hasattr(blocks.Y, "todense") else blocks.Y, dtype=float)[:, model.constants_.varying]
+    truth = np.asarray(blocks.Y.todense() if hasattr(blocks.Y, "todense") else blocks.Y, dtype=float)[
+        :, model.data_.constants.varying
+    ]
     related = torch.from_numpy(np.corrcoef(truth.T)).float()
     with torch.no_grad():
         model.energy_.part("pairwise").factor.copy_(-related)

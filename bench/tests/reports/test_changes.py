@@ -18,7 +18,7 @@ TABLE = LabelTable(
     "nowhere",
     ("synthetic-90", "synthetic-60", "synthetic-30"),
     {"nce": {}, "double": {}, "half": {}},
-    variants={"double": ("nce", {"n_samples": 40}), "half": ("nce", {"n_samples": 10})},
+    variants={"double": ("nce", {"method__n_samples": 40}), "half": ("nce", {"method__n_samples": 10})},
     changed={"double": "nce", "half": "nce"},
 )
 
@@ -38,7 +38,7 @@ def store(tmp_path, rows):
                 mean = float(scores.mean())
                 record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
                 key = Key(dataset, "fair", method, seed)
-                given = {"n_samples": 40} if method == "double" else {}
+                given = {"method__n_samples": 40} if method == "double" else {}
                 found.add(key, Cell(record, {"chosen": scores, "fixed": scores}), given, environment(), None)
     return found
 
@@ -55,8 +55,10 @@ def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows)
 
 def test_divergence_and_former_settings_are_marked(store, rows):
     run = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": rows["nce", 0]})
-    store.add(Key("synthetic-90", "fair", "half", 0), run, {"n_samples": 5}, environment(), None)
-    store.add_diverged(Key("synthetic-60", "fair", "half", 0), {"diverged": "nan"}, {"n_samples": 10}, environment(), None)
+    store.add(Key("synthetic-90", "fair", "half", 0), run, {"method__n_samples": 5}, environment(), None)
+    store.add_diverged(
+        Key("synthetic-60", "fair", "half", 0), {"diverged": "nan"}, {"method__n_samples": 10}, environment(), None
+    )
     lines = changes_lines(TABLE, store, TABLE.datasets)
     assert next(line for line in lines if line.startswith("| half")) == "| half | +0.00 [+0.00, +0.00] ¹ (1) ² | diverged |"
 

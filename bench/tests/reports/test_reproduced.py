@@ -131,7 +131,7 @@ def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
     record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.6), "test_rows": 2, "decision": "fixed"}
     store = Store(tmp_path, "seal-figure-2a")
     key = Key("cal500", "fair", "seal-nce-alone", 0)
-    store.add(key, Cell(record, {"chosen": scores}), {"supervised_weight": 0}, environment(), None)
+    store.add(key, Cell(record, {"chosen": scores}), {"method__supervised_weight": 0}, environment(), None)
     text = reproduced_section(TABLES["seal-figure-2a"], store)
     assert "| seal-nce-alone | – | – | – | 60.00 | 60.00 | 60.00 | not run | not run | not run | 1 |" in text
     assert "| seal-margin-alone | – | – | – | not run | not run | not run | not run | not run | not run | 0 |" in text

@@ -162,7 +162,7 @@ TRIALS = CommandTable(
     "Trials",
     "nowhere",
     {
-        "tune-x": ("tune", "x", "--method", "dvn,spen", "--trials", "3", "--storage", "x.journal"),
+        "tune-x": ("tune", "x", "--methods", "dvn,spen", "--trials", "3", "--storage", "x.journal"),
         "compare-x": ("compare", "x", "--tuned", "tune-x"),
     },
 )

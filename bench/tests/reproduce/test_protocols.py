@@ -35,7 +35,7 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
     table = TABLES["seal-2"]
     for method in SEAL_SETTINGS[dataset]:
         given = settings(table, dataset, "published", method)
-        row = EnergyMultiLabelClassifier(method_of(table, "published", method), **given)._method()
+        row = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", method), **given)._method()
         assert given["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
             steps = row.coupling
@@ -44,14 +44,22 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
 
 
 def test_the_caps():
-    assert capped("bibtex", "seal-nce", 12, 5) == {"rounds_per_batch": 5, "energy_steps": 2}
-    assert capped("bibtex", "seal-ranking", 9, 10) == {"rounds_per_batch": 5, "energy_steps": 2}
-    assert capped("bibtex", "seal-regression", 9, 1) == {"rounds_per_batch": 1, "energy_steps": 9}
-    assert capped("bibtex", "seal-margin", 1, 6) == {"update_first": "predictor", "predictor_steps": 5, "energy_steps": 1}
+    assert capped("bibtex", "seal-nce", 12, 5) == {"method__rounds_per_batch": 5, "method__energy_steps": 2}
+    assert capped("bibtex", "seal-ranking", 9, 10) == {"method__rounds_per_batch": 5, "method__energy_steps": 2}
+    assert capped("bibtex", "seal-regression", 9, 1) == {"method__rounds_per_batch": 1, "method__energy_steps": 9}
+    assert capped("bibtex", "seal-margin", 1, 6) == {
+        "method__update_first": "predictor",
+        "method__predictor_steps": 5,
+        "method__energy_steps": 1,
+    }
     assert capped("bibtex", "dvn", 1, 0) == {}
-    assert capped("genbase", "seal-nce", 9, 10) == {"rounds_per_batch": 10, "energy_steps": 9}
-    assert capped("cal500", "seal-margin", 1, 10) == {"update_first": "predictor", "predictor_steps": 10, "energy_steps": 1}
-    assert capped("delicious", "seal-ranking", 3, 10) == {"rounds_per_batch": 5, "energy_steps": 2}
+    assert capped("genbase", "seal-nce", 9, 10) == {"method__rounds_per_batch": 10, "method__energy_steps": 9}
+    assert capped("cal500", "seal-margin", 1, 10) == {
+        "method__update_first": "predictor",
+        "method__predictor_steps": 10,
+        "method__energy_steps": 1,
+    }
+    assert capped("delicious", "seal-ranking", 3, 10) == {"method__rounds_per_batch": 5, "method__energy_steps": 2}
 
 
 def test_reduced_updates_are_named():
@@ -105,10 +113,10 @@ def test_energy_only_rows_are_published_with_their_inference():
     table = TABLES["seal-2"]
     for row, steps in (("spen", 20), ("dvn", 30), ("nce", 20)):
         given = settings(table, "cal500", "published", row)
-        method = EnergyMultiLabelClassifier(method_of(table, "published", row), **given)._method()
+        method = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", row), **given)._method()
         assert isinstance(method.inference.rule, ProjectedAdam)
         assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
-        assert given["energy_clip"] == 10
+        assert given["method__energy_clip"] == 10
         assert not any(stage.transplant for stage in method.stages)
         assert getattr(method.negatives, "dropout", None) is (None if row == "dvn" else True)
     assert method_of(table, "fair", "spen") == "spen"

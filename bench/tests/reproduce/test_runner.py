@@ -107,10 +107,12 @@ def test_runs_of_other_settings_are_not_mixed_in(copied_runs):
 
 def test_rows_of_other_settings_are_passed_over_beside_others(copied_runs):
     """A table that has some is not closed to the rest."""
-    table = replace(SMALL, rows={**SMALL.rows, "often": {}}, variants={"often": ("cross-entropy", {"rounds_per_batch": 2})})
+    table = replace(
+        SMALL, rows={**SMALL.rows, "often": {}}, variants={"often": ("cross-entropy", {"method__rounds_per_batch": 2})}
+    )
     first, second = (Key("synthetic-90", "fair", name, 0) for name in ("often", "cross-entropy"))
     assert run(table, Store(copied_runs, "small"), [first], None, lambda title: []) == 1
-    changed, said = replace(table, variants={"often": ("cross-entropy", {"rounds_per_batch": 3})}), []
+    changed, said = replace(table, variants={"often": ("cross-entropy", {"method__rounds_per_batch": 3})}), []
     both = [first._replace(seed=2), second._replace(seed=2)]
     assert run(changed, Store(copied_runs, "small"), both, None, lambda title: [], said.append) == 1
     assert said == ["synthetic-90 fair often is passed over: its runs have other settings than small declares by now (--again)"]
@@ -273,7 +275,7 @@ def test_a_cell_that_another_table_has_is_not_run_again(finished_runs, tmp_path,
 
 
 def test_a_variant_is_its_method_with_other_parameters(tmp_path):
-    table = replace(SMALL, variants={"often": ("cross-entropy", {"rounds_per_batch": 3})})
+    table = replace(SMALL, variants={"often": ("cross-entropy", {"method__rounds_per_batch": 3})})
     key = next(iter(plan(table, ["synthetic-90"], ["fair"], ["often"], 1)))
     store = Store(tmp_path, "small")
     assert run(table, store, [key, Key("synthetic-90", "fair", "cross-entropy", 0)], None, lambda title: []) == 2
@@ -282,7 +284,7 @@ def test_a_variant_is_its_method_with_other_parameters(tmp_path):
     assert often["predictor_updates"] == 3 * once["predictor_updates"] * often["epochs"] / once["epochs"]
     assert not runner.outdated(table, store.runs[key])
     given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
-    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"rounds_per_batch": 5}
+    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"method__rounds_per_batch": 5}
 
 
 def test_a_variant_may_be_a_method_of_its_own(tmp_path):
@@ -331,4 +333,6 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="tuned settings"):
         adopt(SMALL, Store(tmp_path / "new", "small"), tmp_path / "t.json")
     with pytest.raises(DataError, match="another hidden"):
-        adopt(replace(SMALL, settings={"": {"max_epochs": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json")
+        adopt(
+            replace(SMALL, settings={"": {"max_epochs": 2, "hidden": 9}}), Store(tmp_path / "new", "small"), tmp_path / "c.json"
+        )

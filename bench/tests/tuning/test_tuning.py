@@ -35,7 +35,7 @@ def task():
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
 def test_every_network_method_takes_what_is_suggested_for_it(method):
     given = suggest(FixedTrial(_middle()), METHODS[method], 10)
-    row = EnergyMultiLabelClassifier(method, **given)._method()
+    row = EnergyMultiLabelClassifier().set_params(method=method, **given)._method()
     measures = row.has_energy and bool({"global", "conditional", "conv"} & {*EnergySpec(**row.energy).terms})
     assert ("energy_network" in given) == measures
 
@@ -52,23 +52,25 @@ def test_what_a_method_fixes_or_has_no_use_for_is_not_searched():
 def test_every_side_may_learn_from_a_batch_several_times():
     assert {"rounds_per_batch", "energy_steps"} <= set(searched("seal-nce", 10))
     assert list(searched("cross-entropy", 10)) == ["dropout", "hidden", "layers", "learning_rate", "rounds_per_batch"]
-    assert suggest(FixedTrial({**_middle(), "rounds_per_batch": 10}), METHODS["cross-entropy"], 10)["rounds_per_batch"] == 10
+    assert (
+        suggest(FixedTrial({**_middle(), "rounds_per_batch": 10}), METHODS["cross-entropy"], 10)["method__rounds_per_batch"] == 10
+    )
 
 
 def test_rates_of_inference_are_searched_where_there_is_one():
     assert [m for m in ("spen", "dvn", "nce", "seal-nce", "crf") if "inference_rate" in searched(m, 10)] == ["spen", "dvn", "nce"]
     given = suggest(FixedTrial({**_middle(), "inference_rate": 0.03}), METHODS["dvn"], 10)
-    row = EnergyMultiLabelClassifier("dvn", **given)._method()
+    row = EnergyMultiLabelClassifier().set_params(method="dvn", **given)._method()
     assert (row.inference.rule.rate, row.inference.steps) == (0.03, METHODS["dvn"].inference.steps)
 
 
 def test_updates_a_batch_are_capped():
     wished = {**_middle(), "rounds_per_batch": 5, "energy_steps": 12}
     given = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
-    assert given["rounds_per_batch"] * given["energy_steps"] <= 10
+    assert given["method__rounds_per_batch"] * given["method__energy_steps"] <= 10
     given = suggest(FixedTrial(wished), METHODS["seal-regression-s"], 100)
-    assert (given["rounds_per_batch"], given["energy_steps"]) == (5, 12)
-    assert isinstance(given["negatives"], PerturbedSamples)
+    assert (given["method__rounds_per_batch"], given["method__energy_steps"]) == (5, 12)
+    assert isinstance(given["method__negatives"], PerturbedSamples)
     with pytest.raises(ConfigError, match="solver"):
         suggest(FixedTrial(_middle()), METHODS["binary-relevance"])
     with pytest.raises(ConfigError, match="most_updates"):
@@ -176,7 +178,7 @@ def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
 
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
-    model = EnergyMultiLabelClassifier("cross-entropy", **found["settings"], **found["fixed"], random_state=0)
+    model = EnergyMultiLabelClassifier().set_params(method="cross-entropy", random_state=0, **found["settings"], **found["fixed"])
     model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, y_val=task.splits.validation.Y)
     assert max(model.decision_scores_.values()) == pytest.approx(found["value"])
 
@@ -209,7 +211,7 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tuning, "_value", work)
     assert main(["data", "synthetic", "mine.npz", "--rows", "60"]) == 0
-    assert main(["tune", "mine.npz", "--method", "cross-entropy", "--trials", "1"]) == 130
+    assert main(["tune", "mine.npz", "--methods", "cross-entropy", "--trials", "1"]) == 130
     said = "interrupted; trials that ended are in tuning.journal: the same command goes on with them\n"
     assert capsys.readouterr().err == said
 
@@ -217,12 +219,12 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path, monkeypatc
 def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "mine.npz", "--rows", "120"]) == 0
-    arguments = ["tune", "mine.npz", "--method", "cross-entropy,seal-nce", "--trials", "2", "--json", "best.json"]
+    arguments = ["tune", "mine.npz", "--methods", "cross-entropy,seal-nce", "--trials", "2", "--json", "best.json"]
     assert main([*arguments, "--model.max_epochs", "2"]) == 0
     best = json.loads((tmp_path / "best.json").read_text())["best"]
     assert [found["method"] for found in best] == ["cross-entropy", "seal-nce"]
     assert all(sum(found["trials"].values()) == 2 for found in best)
-    assert "energy_weight" in best[1]["settings"]
+    assert "method__energy_weight" in best[1]["settings"]
     compared = ["compare", "mine.npz", "--seeds", "1", "--tuned", "best.json", "--json", "out.json"]
     assert main([*compared, "--methods", "binary-relevance,cross-entropy,seal-nce"]) == 0
     out = json.loads((tmp_path / "out.json").read_text())
@@ -235,6 +237,10 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     assert {run["method"] for run in shared["runs"]} == {"cross-entropy", "seal-nce"}
     assert main([*one, "seal-nce", "--model.max_epochs", "5"]) == 2
     assert "tuned with max_epochs=2" in capsys.readouterr().err
+    assert main([*one, "seal-nce", "--model.metric", "macro-f1"]) == 2
+    assert "tuned for example-f1" in capsys.readouterr().err
+    assert main([*arguments, "--method.energy_weight", "2"]) == 2
+    assert "energy_weight is searched" in capsys.readouterr().err
     assert main([*one, "seal-nce", "--model.layers", "3"]) == (2 if best[1]["settings"]["layers"] != 3 else 0)
     assert [run["epochs"] for run in out["runs"]] == [1, 2, 2]  # tuned with two
     assert main([*compared[:-1], "other.json", "--methods", "cross-entropy,spen"]) == 2
@@ -245,18 +251,9 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     unequal = [*compared[:5], "unequal.json", "--json", "never.json", "--methods"]
     assert main([*unequal, "cross-entropy,seal-nce"]) == 2
     assert "unequal numbers of trials" in capsys.readouterr().err
-    assert main(["train", "mine.npz", "--out", "u", "--tuned", "unequal.json", "--model.method", "seal-nce"]) == 0
-    train = ["train", "mine.npz", "--out", "m", "--tuned", "best.json"]
-    assert main([*train, "--model.method", "seal-nce"]) == 0
-    saved = json.loads((tmp_path / "m" / "model.json").read_text())["parameters"]
-    assert saved["energy_weight"] == best[1]["settings"]["energy_weight"]
-    assert main([*train, "--model.metric", "macro-f1"]) == 2
-    assert "tuned for example-f1" in capsys.readouterr().err
-    assert main([*train[:-1], "out.json"]) == 2
-    assert main([*train, "--auto", "1"]) == 2
-    assert main(["tune", "mine.npz", "--method", "cross-entropy,binary-relevance", "--json", "never.json"]) == 2
+    assert main(["tune", "mine.npz", "--methods", "cross-entropy,binary-relevance", "--json", "never.json"]) == 2
     assert not (tmp_path / "never.json").exists()  # all methods are looked at before the first trial
-    assert main(["tune", "mine.npz", "--method", "binary-relevance"]) == 2
+    assert main(["tune", "mine.npz", "--methods", "binary-relevance"]) == 2
     assert "nothing to tune" in capsys.readouterr().err
     assert main(["tune", "nothing.npz"]) == 2
     assert main([*arguments, "--most_updates", "3", "--model.max_epochs", "2"]) == 2

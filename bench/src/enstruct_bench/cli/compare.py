@@ -7,15 +7,15 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.cli.tuned import Tuned
-from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.load import load_protocol
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import check_method, label_kind, run_cell, scored_by
 from enstruct_bench.comparison.summary import formatted, summarise, titles
+from enstruct_bench.tuning.tuned_settings import Tuned
 
 
 def run(options: Namespace) -> None:
@@ -36,7 +36,7 @@ def run(options: Namespace) -> None:
         setting["split"] = options.split
     folds, metric = len(protocol) > 1, scored_by(model)
     seeds = range(len(protocol) if folds else options.seeds)
-    defaults = EnergyMultiLabelClassifier().get_params()
+    defaults = EnergyMultiLabelClassifier().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, label_kind(model)) if options.json else None
     cells = Cells(store, say, "fold" if folds else "seed")
     for seed in seeds:

@@ -68,7 +68,7 @@ def _starts(options: Namespace) -> None:
         raise ConfigError(f"--every must be at least 1, not {options.every}.")
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     bar = EpochBar("fit")
-    model = EnergyMultiLabelClassifier(**shared.model_parameters(options), callbacks=[bar])
+    model = EnergyMultiLabelClassifier().set_params(**shared.model_parameters(options), callbacks=[bar])
     try:
         figures = starts.measure(
             model, splits.train.X, splits.train.Y, splits.validation.X, splits.validation.Y, options.every, options.steps
@@ -99,8 +99,10 @@ def _objectives(options: Namespace) -> None:
 
 
 def _couplings(options: Namespace) -> None:
-    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     model = shared.model_parameters(options)
+    if {"method__coupling", "method__sample_gradient"} & model.keys():
+        raise ConfigError("This analysis sets the coupling itself: leave --method.coupling and --method.sample_gradient out.")
+    splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
     train, validation = splits.train, splits.validation
     with successive_bars(endless=True) as bar:
         figures = couplings.measure(model, train.X, train.Y, validation.X, validation.Y, options.seconds, bar)

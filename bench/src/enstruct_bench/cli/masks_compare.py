@@ -9,14 +9,14 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say, show
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.image_folders import load_picture_parts
 from enstruct.environment import environment
 from enstruct.errors import unknown_name
 from enstruct.estimators import EnergySegmenter
-from enstruct.methods.masks import MASK_METHODS
 from enstruct.methods import get_method
+from enstruct.methods.masks import MASK_METHODS
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.masks import (
     MASK_CELLS,
     PERCENTS,
@@ -43,7 +43,7 @@ def run(options: Namespace) -> None:
     setting["images"] = {name: len(part) for name, part in vars(parts).items()}
     pictures = (array for part in vars(parts).values() for array in (*part.images, *part.truth()))
     setting["content"] = fingerprint(*pictures)
-    defaults = EnergySegmenter().get_params()
+    defaults = EnergySegmenter().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, MASK_CELLS) if options.json else None
     cells = Cells(store, say)
     with successive_bars() as bar:

@@ -9,7 +9,6 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts, load_tagged_parts
 from enstruct.environment import environment
 from enstruct.errors import DivergenceError
@@ -17,6 +16,7 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.methods.tags import TAG_METHODS
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.ratios import summarise_ratios
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.tagging import (
@@ -45,7 +45,7 @@ def run(options: Namespace) -> None:
     setting["sentences"] = {name: len(part) for name, part in vars(parts).items()}
     setting["content"] = fingerprint([[part.sentences, part.tags] for part in vars(parts).values()])
     setting["tables"] = tables_of(model)
-    defaults = EnergySequenceTagger().get_params()
+    defaults = EnergySequenceTagger().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, TAG_CELLS) if options.json else None
     cells = Cells(store, say)
     for seed in range(options.seeds):

@@ -12,7 +12,6 @@ from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
 from enstruct.data.citations import read_references
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TAGGED, Token, load_tagged
 from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DivergenceError
@@ -20,6 +19,7 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.methods.tags import TAG_METHODS
 from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.light import (
     BASELINE,
     LIGHT_CELLS,
@@ -61,7 +61,7 @@ def run(options: Namespace) -> None:
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
     setting["tables"] = tables_of(model)
-    defaults = EnergySequenceTagger().get_params()
+    defaults = EnergySequenceTagger().get_params(deep=False)
     store = ResultsFile.to_add_to(options.json, setting, defaults, LIGHT_CELLS) if options.json else None
     cells = Cells(store, say, "draw")
     for draw in range(options.draws):

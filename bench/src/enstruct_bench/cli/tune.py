@@ -14,26 +14,29 @@ from enstruct.cli import options as shared
 from enstruct.cli.outputs import check_figures
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
-from enstruct.cli.tuned import TITLES, summary_row
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.load import load_splits
 from enstruct.data.splits import imputed
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
+from enstruct_bench.cli.parsers.tune import SEARCHED_COLUMNS
+from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.reproduce.store import whereabouts
 from enstruct_bench.tuning.study import Task, at_work, ended, open_study, search, searched, summary
+from enstruct_bench.tuning.tuned_settings import TITLES, summary_row
 
 
 def run(options: Namespace) -> None:
-    methods = [name.strip() for name in options.method.split(",") if name.strip()]
+    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
     if not methods:
         raise ConfigError("Name at least one method.")
+    fixed = shared.model_parameters(options)
+    if searched_too := [name for name in SEARCHED_COLUMNS if f"method__{name}" in fixed]:
+        raise ConfigError(f"{', '.join(searched_too)} is searched: leave --method.{searched_too[0]} out.")
     if options.json is not None:
         check_figures(options.json, options.overwrite, {"data": str, "split_seed": int, "best": list})
     dimensions = {name: searched(name, options.most_updates) for name in methods}
     splits = imputed(load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop))
-    fixed = shared.model_parameters(options)
     task = Task(splits, fixed.pop("metric"), fixed, options.most_updates, options.seed)
     content = fingerprint(*(matrix for part in (splits.train, splits.validation) for matrix in (part.X, part.Y)))
     about = {"split_seed": options.split_seed, "labels": options.labels, "drop": options.drop, "seed": options.seed}

@@ -24,7 +24,7 @@ from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.weak_supervision.rules_only import predict_by_rules
-from enstruct_bench.comparison.ratios import paired_ratios
+from enstruct_bench.comparison.ratios import paired_ratios, stacked
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.summary import mean_and_deviation, seeds_of
 from enstruct_bench.comparison.tagging import starts_from_baseline
@@ -90,7 +90,7 @@ def run_light_cell(
         }
         if method != BASELINE:
             given["max_epochs"] = epochs
-        tagger = EnergySequenceTagger(**given)
+        tagger = EnergySequenceTagger().set_params(**given)
         tagger.fit(
             drawn.labelled.sentences,
             drawn.labelled.truth(),
@@ -111,7 +111,7 @@ def run_light_cell(
         "updates": updates,
         "seconds": time.perf_counter() - begin,
     }
-    return Cell(record, {"accuracy": counts}), tagger
+    return Cell(record, {"accuracy": stacked(counts)}), tagger
 
 
 def _mean_reward(test: Tagged, found: list[list[str]]) -> float:

@@ -11,10 +11,10 @@ import numpy as np
 from enstruct.data.image_folders import PictureParts, near_duplicate_pictures
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySegmenter
+from enstruct.metrics.base import Counts, ratio
 from enstruct.metrics.masks import MASK_METRICS, get_mask_metric
-from enstruct.metrics.base import ratio
 from enstruct.training.callbacks import Callback
-from enstruct_bench.comparison.ratios import ratio_kind
+from enstruct_bench.comparison.ratios import ratio_kind, stacked
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.summary import WHOLE, formatted
 
@@ -60,9 +60,11 @@ def run_mask_cell(
     ``duplicates``: test images that a second score leaves out.
     """
     _check_test_values(parts, model)
-    segmenter = EnergySegmenter(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
+    given = {**model, "method": method, "random_state": seed, "callbacks": list(callbacks)}
+    segmenter = EnergySegmenter().set_params(**given)
     begin = time.perf_counter()
-    segmenter.fit(parts.train.images, parts.train.truth(), parts.validation.images, parts.validation.truth())
+    validation = parts.validation
+    segmenter.fit(parts.train.images, parts.train.truth(), X_val=validation.images, y_val=validation.truth())
     fit_seconds = time.perf_counter() - begin
     begin = time.perf_counter()
     chosen = segmenter.predict(parts.test.images)
@@ -83,14 +85,14 @@ def run_mask_cell(
         "score": {rule: ratio(counts[rule]) for rule in ("greedy", "chosen")},
         "validation": segmenter.decision_scores_,
         "pooled": ratio(counts["pooled"]),
-        "without": ratio(counts["chosen"][new]) if new.any() else None,
+        "without": ratio(counts["chosen"].take(new)) if new.any() else None,
         "epochs": segmenter.n_iter_,
         "predictor_updates": segmenter.updates_["predictor"],
         "energy_updates": segmenter.updates_["energy"],
         "fit_seconds": fit_seconds,
         "predict_seconds": predict_seconds,
     }
-    return Cell(record, counts)
+    return Cell(record, {name: stacked(each) for name, each in counts.items()})
 
 
 def _check_test_values(parts: PictureParts, model: dict[str, Any]) -> None:
@@ -104,11 +106,11 @@ def _check_test_values(parts: PictureParts, model: dict[str, Any]) -> None:
             raise DataError(f"The test mask {name} holds {sorted(new)}, which no training or validation mask has: pass ignore=.")
 
 
-def image_counts(segmenter: EnergySegmenter, parts: PictureParts, predicted: Any, metric: str) -> np.ndarray:
-    """(images, 2) of the test images; one by one, since sizes may differ."""
-    n, counts = len(segmenter.classes_), get_mask_metric(metric)
+def image_counts(segmenter: EnergySegmenter, parts: PictureParts, predicted: Any, metric: str) -> Counts:
+    """Of the test images; one by one, since sizes may differ."""
+    n, counts = len(segmenter.classes_), get_mask_metric(metric).counts
     pairs = zip(parts.test.truth(), predicted, strict=True)
-    return np.concatenate([counts(segmenter.masks_.encode([t]), segmenter.masks_.numbers(p)[None], n) for t, p in pairs])
+    return Counts.joined([counts(segmenter.masks_.encode([t]), segmenter.masks_.numbers(p)[None], n) for t, p in pairs])
 
 
 def mask_titles(metric: str) -> list[str]:

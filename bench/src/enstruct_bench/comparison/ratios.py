@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.metrics.base import Counts
 from enstruct_bench.comparison.bootstrap import paired_ratio_difference
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.summary import Paired, Rows, methods_of, seeds_of
@@ -23,6 +24,11 @@ def ratio_kind(metrics: Iterable[str], percents: Sequence[str] = ("accuracy",)) 
     rules = ("greedy", "chosen")
     scores = {"metric": frozenset(metrics), "score": dict.fromkeys(rules, float), **dict.fromkeys(percents, (float, None))}
     return Kind({"decision": str, **scores, **dict.fromkeys(COUNTED, float)}, rules, counts=True)
+
+
+def stacked(counts: Counts) -> Rows:
+    """(rows, 2) of counts of one part."""
+    return np.concatenate([counts.above, counts.below], axis=1)
 
 
 def summarise_ratios(

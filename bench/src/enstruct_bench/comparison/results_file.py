@@ -69,7 +69,7 @@ class ResultsFile:
 
     Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
     ``defaults`` are the model's parameters for those younger than the file. ``setting["content"]`` tells data of one name apart
-    (:func:`~enstruct.data.fingerprint.fingerprint`).
+    (:func:`~enstruct_bench.comparison.fingerprint.fingerprint`).
     """
 
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> None:

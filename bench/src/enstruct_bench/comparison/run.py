@@ -18,7 +18,7 @@ from enstruct.data.splits import Splits
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
 from enstruct.methods import METHODS, Method, get_method
-from enstruct.metrics import METRICS, ROWWISE, average_precision, calibration_error, rowwise_f1
+from enstruct.metrics import METRICS, average_precision, calibration_error, rowwise_f1
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.results_file import Cell, Kind
 
@@ -30,6 +30,8 @@ NETWORKS, AUTO_MINUTES, SEED_STEP = 6, 10.0, 100
 """Of automatic rows: nets, budget, and how far the seeds of one run are from those of the next."""
 
 
+MEANS = ("example-f1", "hamming", "subset-accuracy")
+"""Metrics that are means over rows."""
 SHOWN = ("micro_f1", "macro_f1", "predictor_updates", "energy_updates", "fit_seconds", "predict_seconds")
 """Figures of a cell that tables print beside its scores."""
 
@@ -66,7 +68,7 @@ def run_cell(method: str | Method, splits: Splits, seed: int, model: dict[str, A
     p = estimator.predict_proba(X)
     predicted["chosen"] = chosen
     metric = scored_by(model)
-    scores = {name: ROWWISE[metric](truth, y) for name, y in predicted.items()}
+    scores = {name: METRICS[metric].counts(truth, y).above[:, 0] for name, y in predicted.items()}
     every = {name: {each: score(truth, y) for each, score in METRICS.items()} for name, y in predicted.items()}
     record = {
         "method": method if isinstance(method, str) else method.name,
@@ -111,15 +113,16 @@ def make_estimator(method: str | Method, seed: int, model: dict[str, Any], callb
     "auto:cross-entropy" so has as many nets as "auto", all of them cross-entropy's. The same goes for FOLDED.
     """
     if isinstance(method, Method) or _head(method) not in AUTOMATIC:
-        return EnergyMultiLabelClassifier(**{**model, "method": method, "random_state": seed, "callbacks": list(callbacks)})
+        given = {**model, "method": method, "random_state": seed, "callbacks": list(callbacks)}
+        return EnergyMultiLabelClassifier().set_params(**given)
     metric = model.get("metric", "example-f1")
-    given: dict[str, Any] = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
+    given = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
     trained = TRAINED
     if ":" in method:
         given["methods"] = tuple(method.partition(":")[2].split("+"))
         trained = tuple(name for name in given["methods"] if METHODS[name].solver is None)
     given |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
-    return AutoMultiLabelClassifier(**given, callbacks=lambda title: list(callbacks))
+    return AutoMultiLabelClassifier(**given, member_callbacks=lambda title: list(callbacks))
 
 
 def check_method(name: str | Method) -> None:
@@ -133,5 +136,5 @@ def check_method(name: str | Method) -> None:
 
 def scored_by(model: dict[str, Any]) -> str:
     """The metric by which the cells of these settings are compared."""
-    metric = model.get("metric", "example-f1")
-    return metric if metric in ROWWISE else "example-f1"
+    metric = str(model.get("metric", "example-f1"))
+    return metric if metric in MEANS else "example-f1"

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.data.fingerprint import fingerprint
 from enstruct.data.tagged import TaggedParts
 from enstruct.errors import DataError
 from enstruct.estimators import EnergySequenceTagger
@@ -22,7 +21,8 @@ from enstruct.methods.tags import TAG_METHODS
 from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import accuracy_counts, get_tag_metric
 from enstruct.training.callbacks import Callback
-from enstruct_bench.comparison.ratios import ratio_kind
+from enstruct_bench.comparison.fingerprint import fingerprint
+from enstruct_bench.comparison.ratios import ratio_kind, stacked
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.summary import WHOLE, formatted
 
@@ -79,16 +79,17 @@ def run_tag_cell(
 ) -> tuple[Cell, EnergySequenceTagger]:
     """Train, choose epochs and the decision on the validation sentences, score on the test ones."""
     given = {**model, "method": method, "random_state": seed, "initial": initial, "callbacks": list(callbacks)}
-    tagger = EnergySequenceTagger(**given)
+    tagger = EnergySequenceTagger().set_params(**given)
     begin = time.perf_counter()
-    tagger.fit(parts.train.sentences, parts.train.truth(), parts.validation.sentences, parts.validation.truth())
+    validation = parts.validation
+    tagger.fit(parts.train.sentences, parts.train.truth(), X_val=validation.sentences, y_val=validation.truth())
     fit_seconds = time.perf_counter() - begin
     begin = time.perf_counter()
     chosen = tagger.predict(parts.test.sentences)
     predict_seconds = time.perf_counter() - begin
     truth, metric = parts.test.truth(), get_tag_metric(tagger.metric_)
     found = {"greedy": tagger.predict(parts.test.sentences, decision="greedy"), "chosen": chosen}
-    counts = {name: metric(truth, tags) for name, tags in found.items()}
+    counts = {name: metric.counts(truth, tags) for name, tags in found.items()}
     record = {
         "method": method,
         "seed": seed,
@@ -104,7 +105,7 @@ def run_tag_cell(
         "fit_seconds": fit_seconds,
         "predict_seconds": predict_seconds,
     }
-    return Cell(record, counts), tagger
+    return Cell(record, {name: stacked(each) for name, each in counts.items()}), tagger
 
 
 def tag_titles(metric: str) -> list[str]:

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -66,7 +65,7 @@ def game(coupling: Coupling, method: str) -> Game:
     with torch.no_grad():  # near its base rates, as a trained one is
         predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
         predictor.head.weight.mul_(0.1)
-    row = customise(METHODS[method], hypergradient=coupling, warmup=0)
+    row = METHODS[method].with_(coupling=coupling, warmup=0)
     return Game(predictor, LearnedLoss(row, LabelSpace(shape["labels"]), energy, shape["labels"], Settings()))
 
 

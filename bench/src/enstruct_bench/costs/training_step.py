@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from scipy import sparse
 
-from enstruct.methods.columns import customise
 from enstruct.data.rows import Rows
 from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
@@ -47,7 +46,7 @@ def networks(shape: dict[str, Any], is_sparse: bool) -> tuple[Predictor, torch.n
 
 def ours(shape: dict[str, Any]) -> Game:
     predictor, energy = networks(shape, is_sparse=True)
-    method = customise(METHODS["seal-nce"], n_samples=shape["samples"], warmup=0)
+    method = METHODS["seal-nce"].with_(n_samples=shape["samples"], warmup=0)
     return Game(predictor, LearnedLoss(method, LabelSpace(shape["labels"]), energy, shape["labels"], Settings(clip=None)))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enstruct.methods.columns import customise
 from enstruct.errors import ConfigError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Neumann, Unrolled
@@ -58,11 +57,11 @@ def measure(
     if parameters.get("metric", METRIC) != METRIC:
         raise ConfigError(f"This analysis draws {METRIC} alone, not {parameters['metric']}.")
     for coupling in COUPLINGS.values():
-        customise(method, hypergradient=coupling)  # what cannot be done is said before anything is trained
+        method.with_(coupling=coupling)  # what cannot be done is said before anything is trained
     curves = {}
     for name, coupling in COUPLINGS.items():
-        settings = {**parameters, "hypergradient": coupling, "n_iter_no_change": 10**6, "max_epochs": 10**6}
-        model = EnergyMultiLabelClassifier(**settings, callbacks=[Clock(seconds), *callbacks(name)])
+        settings = {**parameters, "method__coupling": coupling, "n_iter_no_change": 10**6, "max_epochs": 10**6}
+        model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[Clock(seconds), *callbacks(name)])
         model.fit(X, Y, X_val=X_val, y_val=y_val)
         curves[name] = _curve(model.history_)
     return {"method": parameters["method"], "budget_seconds": seconds, "best": {n: _best(c) for n, c in curves.items()}, **curves}

@@ -29,7 +29,7 @@ ROWS, SHOWN, PAIRS = 500, 40, 10
 
 def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """``Y``: indicators (rows, labels). ConfigError if the method has no energy or too few labels."""
-    varying = model.constants_.varying
+    varying = model.data_.constants.varying
     names = [str(label_names(model)[i]) for i in varying]
     truth = as_indicator(Y)[:, varying].toarray().astype(float)
     if len(names) < 3:

@@ -25,7 +25,7 @@ POINTS, ROWS = 21, 500
 def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """``Y``: indicators (rows, labels). ConfigError if the method has no energy."""
     problem = model.inference_problem(X[:ROWS], bare=True)
-    truth = torch.from_numpy(as_indicator(Y[:ROWS])[:, model.constants_.varying].toarray()).to(problem.predicted)
+    truth = torch.from_numpy(as_indicator(Y[:ROWS])[:, model.data_.constants.varying].toarray()).to(problem.predicted)
     t = torch.linspace(0, 1, POINTS, dtype=truth.dtype, device=truth.device).view(1, -1, 1)
     line = (1 - t) * problem.predicted.unsqueeze(1) + t * truth.unsqueeze(1)  # (rows, points, labels)
     with torch.no_grad():

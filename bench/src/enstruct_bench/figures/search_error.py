@@ -34,7 +34,8 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]
     problem = model.inference_problem(X)
     answer = _energy(problem, _rounded(model.infer(X).y))
     truth = _energy(
-        problem, torch.from_numpy(as_indicator(Y)[:, model.constants_.varying].toarray()).float().to(problem.predicted.device)
+        problem,
+        torch.from_numpy(as_indicator(Y)[:, model.data_.constants.varying].toarray()).float().to(problem.predicted.device),
     )
     exact = exact_solver(problem)
     best = (

@@ -178,7 +178,7 @@ def collected(folder: Path) -> dict[str, Runs]:
 
 def _is_usual(setting: dict[str, Any]) -> bool:
     """Whether a comparison was made as the fair runs of SEAL's Table 2 are: by the library's defaults, on its own split."""
-    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
+    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
     given = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
     return (
         "tuned" not in setting

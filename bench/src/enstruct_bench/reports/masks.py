@@ -24,7 +24,7 @@ def mask_section(path: Path) -> str:
     setting, cells = content["setting"], cells_of(path, content, MASK_CELLS)
     rows = summarise_ratios(cells, percents=PERCENTS)
     sizes = ", ".join(f"{name} {n}" for name, n in setting["images"].items())
-    where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySegmenter().get_params())
+    where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySegmenter().get_params(deep=False))
     crop = setting["model"]["crop"]
     protocol = "whole images" if crop is None else f"random {crop}x{crop} crops in training, the mean of 36 crops at test"
     duplicates = ", ".join(setting["duplicates"]) or "none"

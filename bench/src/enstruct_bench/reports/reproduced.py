@@ -182,7 +182,7 @@ def _made(store: Store, dataset: str, protocol: Protocol, row: str) -> list[Run]
 def _through_samples(table: LabelTable, store: Store, dataset: str, row: str) -> list[str]:
     """Where an energy's own row is best by weighing samples of the predictor, and so tells nothing about inference on it."""
     runs = runs_of(store, dataset, "fair", row)
-    weighed = sum(run.line["decision"] == "bayes-risk" for run in runs)  # of automatic rows none
+    weighed = sum(run.line.get("decision") == "bayes-risk" for run in runs)  # of automatic rows none
     if not weighed or get_method(table.method(row)).inference is None:
         return []
     return [

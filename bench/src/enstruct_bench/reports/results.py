@@ -105,7 +105,7 @@ def _section(path: Path, content: dict[str, Any]) -> str:
         "",
         f"{spread(cells)} {'folds' if folds else 'seeds'}; rows: {sizes}; "
         f"{split_of(setting)}, split seed {setting['split_seed']}; {where_it_ran(setting['environment'])}"
-        + set_for_all(setting["model"], EnergyMultiLabelClassifier().get_params())
+        + set_for_all(setting["model"], EnergyMultiLabelClassifier().get_params(deep=False))
         + (" Settings of each row from `enstruct-bench tune`." if "tuned" in setting else ""),
         "",
         *markdown_table(titles(metric), [formatted(row) for row in summarise(cells, None, metric, folds)]),

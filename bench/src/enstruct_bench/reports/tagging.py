@@ -70,4 +70,4 @@ def differences(cells: dict[tuple[str, int], Cell]) -> list[str]:
 
 
 def _where(setting: dict[str, Any]) -> str:
-    return where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySequenceTagger().get_params())
+    return where_it_ran(setting["environment"]) + set_for_all(setting["model"], EnergySequenceTagger().get_params(deep=False))

@@ -14,19 +14,19 @@ def _staged(change: str, stages: tuple[Stage, ...]) -> Method:
 
 
 CHANGES: dict[str, dict[str, Mapping[str, object] | Method]] = {
-    "cross-entropy": {"5-updates": {"rounds_per_batch": 5}},
+    "cross-entropy": {"5-updates": {"method__rounds_per_batch": 5}},
     "seal-nce": {
-        "5-updates": {"rounds_per_batch": 5},
-        "3-energy-updates": {"energy_steps": 3},
-        "5-samples": {"n_samples": 5},
-        "100-samples": {"n_samples": 100},
-        "weight-1": {"energy_weight": 1.0},
-        "weight-10": {"energy_weight": 10.0},
-        "no-warm-up": {"warmup": 0},
-        "long-warm-up": {"warmup": 5000},
+        "5-updates": {"method__rounds_per_batch": 5},
+        "3-energy-updates": {"method__energy_steps": 3},
+        "5-samples": {"method__n_samples": 5},
+        "100-samples": {"method__n_samples": 100},
+        "weight-1": {"method__energy_weight": 1.0},
+        "weight-10": {"method__energy_weight": 10.0},
+        "no-warm-up": {"method__warmup": 0},
+        "long-warm-up": {"method__warmup": 5000},
         "predictor-first": _staged("predictor-first", (*PREDICTOR_ALONE, *TOGETHER)),
         "energy-first": _staged("energy-first", (*PREDICTOR_ALONE, *ENERGY_ALONE, *TOGETHER)),
-        "implicit": {"hypergradient": "implicit", "sample_gradient": "straight-through"},
+        "implicit": {"method__coupling": "implicit", "method__sample_gradient": "straight-through"},
     },
 }
 """Row -> what is changed of it. As it is, `seal-nce` has one update a batch of either player, 20 samples, an energy whose weight

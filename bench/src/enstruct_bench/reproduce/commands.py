@@ -133,7 +133,7 @@ def _tune(part: str, command: list[str], results: Path, enstruct: Enstruct, say:
 
 
 def _has_all_trials(path: Path, command: list[str]) -> bool:
-    methods, trials = (command[command.index(option) + 1] for option in ("--method", "--trials"))
+    methods, trials = (command[command.index(option) + 1] for option in ("--methods", "--trials"))
     best = (
         read_record(path, {"best": [{"method": str, "trials": {str: int}}]}, "no file of `enstruct-bench tune --json`")["best"]
         if path.is_file()

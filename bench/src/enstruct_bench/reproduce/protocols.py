@@ -103,20 +103,20 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
     given["learning_rate"] = found.predictor_rate or trained_with_cross_entropy.predictor_rate
     if method == "cross-entropy":
         return given
-    given |= {
-        "energy_learning_rate": found.energy_rate,
-        "energy_network": EnergySpec(units=found.units, features="separate"),
-    }
+    if found.energy_rate is not None:
+        given["method__energy_rate"] = found.energy_rate / given["learning_rate"]
+    given["energy_network"] = EnergySpec(units=found.units, features="separate")
     if found.energy_weight is not None:
-        given |= {"energy_weight": found.energy_weight, "supervised_weight": found.supervised_weight, "warmup": 0}
+        given |= {"method__energy_weight": found.energy_weight, "method__supervised_weight": found.supervised_weight}
+        given["method__warmup"] = 0
     if method == "seal-regression-s":
-        given["negatives"] = PerturbedSamples(found.samples or 10, found.std or 1.0)
+        given["method__negatives"] = PerturbedSamples(found.samples or 10, found.std or 1.0)
     elif method == "nce":
-        given["negatives"] = PredictorSamples(cast(int, found.samples), dropout=True)
+        given["method__negatives"] = PredictorSamples(cast(int, found.samples), dropout=True)
     elif found.samples is not None:
-        given["n_samples"] = found.samples
+        given["method__n_samples"] = found.samples
     if found.inference_rate is not None:
-        given |= {"energy_clip": 10.0, **_inference(method, found.inference_rate)}
+        given |= {"method__energy_clip": 10.0, **_inference(method, found.inference_rate)}
     return given | capped(dataset, method, found.inner, found.outer)
 
 
@@ -126,11 +126,11 @@ def _inference(method: str, rate: float) -> dict[str, Any]:
     if method == "dvn":
         training = Inference(rule, ("zeros",), steps=20, as_value=True)
         negatives = ValueTuples(training, adversarial=rule, adversarial_steps=20)
-        return {"negatives": negatives, "inference": replace(training, steps=30)}
+        return {"method__negatives": negatives, "method__inference": replace(training, steps=30)}
     if method == "nce":
-        return {"inference": Inference(rule, ("random",) * 3, steps=20)}
+        return {"method__inference": Inference(rule, ("random",) * 3, steps=20)}
     how = Inference(rule, ("predictor",), steps=20)
-    return {"negatives": InferencePoint(how, dropout=True), "inference": how}
+    return {"method__negatives": InferencePoint(how, dropout=True), "method__inference": how}
 
 
 def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:
@@ -139,9 +139,11 @@ def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:
         return {}
     most_energy, most_predictor = (inner * outer, outer) if dataset in AS_MANY_AS_PUBLISHED else MOST_UPDATES
     if method == "seal-margin":
-        return {"update_first": "predictor", "predictor_steps": min(outer, most_predictor), "energy_steps": 1}
-    repeats = min(outer, most_predictor)
-    return {"rounds_per_batch": repeats, "energy_steps": max(1, min(inner, most_energy // repeats))}
+        steps = {"update_first": "predictor", "predictor_steps": min(outer, most_predictor), "energy_steps": 1}
+    else:
+        repeats = min(outer, most_predictor)
+        steps = {"rounds_per_batch": repeats, "energy_steps": max(1, min(inner, most_energy // repeats))}
+    return {f"method__{name}": value for name, value in steps.items()}
 
 
 def reduced(dataset: str, method: str) -> str | None:
@@ -151,9 +153,9 @@ def reduced(dataset: str, method: str) -> str | None:
     if found is None or not steps:
         return None
     if method == "seal-margin":
-        given, kept = (1, found.outer), (steps["energy_steps"], steps["predictor_steps"])
+        given, kept = (1, found.outer), (steps["method__energy_steps"], steps["method__predictor_steps"])
     else:
-        given, kept = (found.inner, found.outer), (steps["energy_steps"], steps["rounds_per_batch"])
+        given, kept = (found.inner, found.outer), (steps["method__energy_steps"], steps["method__rounds_per_batch"])
     return None if given == kept else f"{given[0]} x {given[1]} to {kept[0]} x {kept[1]}"
 
 

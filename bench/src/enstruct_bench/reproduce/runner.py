@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from enstruct.data.fingerprint import fingerprint_of
 from enstruct.data.splits import Splits
 from enstruct.declarations import described
 from enstruct.environment import environment, present_commit
@@ -20,6 +19,7 @@ from enstruct.methods import Method, get_method
 from enstruct.records import read_record
 from enstruct.training.callbacks import Callback
 from enstruct.workplaces import claimed, locked
+from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
 from enstruct_bench.reproduce.defaults import SEEDS
@@ -227,7 +227,11 @@ def encoded(given: dict[str, Any]) -> dict[str, Any]:
 def parameters(method: str | Method, given: dict[str, Any]) -> dict[str, Any]:
     """All that a run of these settings is made with, defaults too, so that a default changed later is noticed."""
     estimator = make_estimator(method, 0, given)
-    given = {k: v for k, v in estimator.get_params(deep=False).items() if k not in ("random_state", "callbacks", "device")}
+    given = {
+        k: v
+        for k, v in estimator.get_params(deep=False).items()
+        if k not in ("random_state", "callbacks", "member_callbacks", "device")
+    }
     if isinstance(method, Method):
         given["method"] = method.name  # what it declares follows
     found = encoded(given)
@@ -334,7 +338,7 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     dataset = dataset.removesuffix(".npz") if dataset.startswith("synthetic-") else dataset  # `enstruct data synthetic` wrote it
     if dataset not in table.datasets or setting.get("split", "auto") != table.split or setting["split_seed"] != 0:
         raise DataError(f"{path} has other data or another split than {table.name}: {dataset}, {setting.get('split', 'auto')}.")
-    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params()))
+    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
     expected = {**defaults, **settings(table, dataset, "fair", "cross-entropy")}
     differs = [k for k, v in setting["model"].items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
     if differs:

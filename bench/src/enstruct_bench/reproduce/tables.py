@@ -27,7 +27,7 @@ SPEN_SETTINGS_ARE_LOST = (
     "No published protocol: the paper states its measurements, momentum and rate of inference, but no learning rate, decay or "
     "width, and the code that is public is another system (it cannot train by the structured SVM loss of these tables)."
 )
-SPEN_LINEAR = {"layers": 0, "energy_learning_rate": 0.01}
+SPEN_LINEAR = {"layers": 0, "method__energy_rate": 10.0}
 FOUND_FOR_SPEN = (
     "All rows have the settings printed; they were looked for with SPEN's own validation scores (docs/choices.md), so that the "
     "table favours it."
@@ -64,7 +64,7 @@ SEAL_2 = LabelTable(
         "cross-entropy-5-updates": {},
     },
     protocols=PROTOCOLS,
-    variants={"cross-entropy-5-updates": ("cross-entropy", {"rounds_per_batch": 5})},
+    variants={"cross-entropy-5-updates": ("cross-entropy", {"method__rounds_per_batch": 5})},
 )
 """The last row is ours: SEAL's rows have up to ten predictor updates a batch (five under our caps), its cross-entropy one."""
 SEAL_2_UPDATES = LabelTable(
@@ -76,7 +76,7 @@ SEAL_2_UPDATES = LabelTable(
     protocols=PROTOCOLS,
     variants={
         **SEAL_2.variants,
-        "cross-entropy-10-updates": ("cross-entropy", {"rounds_per_batch": 10, "learning_rate": 0.00125}),
+        "cross-entropy-10-updates": ("cross-entropy", {"method__rounds_per_batch": 10, "learning_rate": 0.00125}),
     },
 )
 SEAL_2_PATIENCE = LabelTable(
@@ -95,7 +95,7 @@ SEAL_FIGURE_2A = LabelTable(
     "SEAL, Figure 2a (no figures are printed): F1 at 0.5 'sometimes' above cross-entropy's, on cal500 and spo_FUN",
     DATA,
     {row: {} for row in ALONE},
-    variants={row: (method, {"supervised_weight": 0}) for row, method in ALONE.items()},
+    variants={row: (method, {"method__supervised_weight": 0}) for row, method in ALONE.items()},
     why_fair_only="No published protocol: the figure prints no numbers to hold one against.",
 )
 SEAL_FIGURE_2B = LabelTable(
@@ -181,8 +181,8 @@ IMPLICIT_1 = LabelTable(
     why_fair_only="No published protocol: the paper states neither the energy's weight nor learning rates, numbers of samples "
     "and steps, length of the series, seeds or thresholds, and there is no code.",
 )
-SAMPLED = ("--methods", "seal-regression", "--model.negatives")
-RANKING_LOSS = ("--methods", "cross-entropy", "--model.supervised", "ranking")
+SAMPLED = ("--methods", "seal-regression", "--method.negatives")
+RANKING_LOSS = ("--methods", "cross-entropy", "--method.supervised", "ranking")
 TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
 NER = ("--epochs", "4", "--seeds", "3", "--model.max_epochs", "20", "--model.embeddings", GLOVE)
 LARGE = (
@@ -215,7 +215,7 @@ TABLES: dict[str, Table] = {
                 "synthetic-1500.npz": ("data", "synthetic", "synthetic-1500.npz", "--rows", "2500"),
                 "spen-synthetic": (
                     *("train", "synthetic-1500.npz", "--model.method", "spen", "--out", "spen-synthetic"),
-                    *("--model.layers", "0", "--model.energy_learning_rate", "0.01"),
+                    *("--model.layers", "0", "--method.energy_rate", "10"),
                 ),
             },
         ),

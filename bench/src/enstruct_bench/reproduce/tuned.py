@@ -10,7 +10,7 @@ METHODS = "cross-entropy,seal-margin,seal-regression,seal-nce,seal-ranking"
 
 def _trials(dataset: str) -> tuple[str, ...]:
     return (
-        *("tune", dataset, "--method", METHODS, "--trials", "20", "--most_updates", "5"),
+        *("tune", dataset, "--methods", METHODS, "--trials", "20", "--most_updates", "5"),
         *("--storage", f"tune-{dataset}.journal"),
     )
 

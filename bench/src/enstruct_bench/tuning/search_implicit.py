@@ -38,37 +38,41 @@ def warm(name):
     return replace(METHODS[name], stages=WARM_START_THEN_GAME, energy={"features": "copied", "units": 16})
 
 
-CD = {"method": "implicit-cd", "energy_weight": 3.0, "sample_gradient": "straight-through"}
+CD = {"method": "implicit-cd", "method__energy_weight": 3.0, "method__sample_gradient": "straight-through"}
 SETTINGS = {
     "cross-entropy": {"method": "cross-entropy"},
     "seal-nce": {"method": "seal-nce"},
     "cd": CD,
-    "nce implicit": {"method": "seal-nce", "hypergradient": Implicit()},
-    "cd score-function": {**CD, "sample_gradient": "score-function"},
-    "cd alternating": {"method": "implicit-cd", "energy_weight": 3.0, "hypergradient": Alternating(update_first="predictor")},
-    **{f"cd weight {w}": {**CD, "energy_weight": float(w)} for w in (100, 30, 10, 1)},
-    "cd identity": {**CD, "hypergradient": Implicit(Identity(1.0))},
-    "cd inner steps 3": {**CD, "predictor_steps": 3},
-    "cd concrete": {**CD, "sample_gradient": "concrete"},
-    "cd unrolled 1": {**CD, "hypergradient": Unrolled(1)},
-    "cd terms 1": {**CD, "hypergradient": Implicit(Neumann(1))},
-    "cd terms 20": {**CD, "hypergradient": Implicit(Neumann(20))},
-    "cd diagonal": {**CD, "hypergradient": Implicit(Diagonal(), damping=1.0)},
-    "cd conjugate gradient": {**CD, "hypergradient": Implicit(ConjugateGradient(5), damping=10.0)},
-    "cd sherman-morrison": {**CD, "hypergradient": Implicit(ShermanMorrison(5), damping=10.0)},
-    **{f"cd samples {k}": {**CD, "n_samples": k} for k in (5, 100)},
-    "cd cost hamming-sum": {**CD, "cost": "hamming-sum"},
-    **{f"ssvm weight {w}": {"method": "implicit-ssvm", "energy_weight": float(w)} for w in (3, 30)},
-    **{f"dvn weight {w}": {"method": "implicit-dvn", "energy_weight": float(w)} for w in (5, 50)},
+    "nce implicit": {"method": "seal-nce", "method__coupling": Implicit()},
+    "cd score-function": {**CD, "method__sample_gradient": "score-function"},
+    "cd alternating": {
+        "method": "implicit-cd",
+        "method__energy_weight": 3.0,
+        "method__coupling": Alternating(update_first="predictor"),
+    },
+    **{f"cd weight {w}": {**CD, "method__energy_weight": float(w)} for w in (100, 30, 10, 1)},
+    "cd identity": {**CD, "method__coupling": Implicit(Identity(1.0))},
+    "cd inner steps 3": {**CD, "method__predictor_steps": 3},
+    "cd concrete": {**CD, "method__sample_gradient": "concrete"},
+    "cd unrolled 1": {**CD, "method__coupling": Unrolled(1)},
+    "cd terms 1": {**CD, "method__coupling": Implicit(Neumann(1))},
+    "cd terms 20": {**CD, "method__coupling": Implicit(Neumann(20))},
+    "cd diagonal": {**CD, "method__coupling": Implicit(Diagonal(), damping=1.0)},
+    "cd conjugate gradient": {**CD, "method__coupling": Implicit(ConjugateGradient(5), damping=10.0)},
+    "cd sherman-morrison": {**CD, "method__coupling": Implicit(ShermanMorrison(5), damping=10.0)},
+    **{f"cd samples {k}": {**CD, "method__n_samples": k} for k in (5, 100)},
+    "cd cost hamming-sum": {**CD, "method__cost": "hamming-sum"},
+    **{f"ssvm weight {w}": {"method": "implicit-ssvm", "method__energy_weight": float(w)} for w in (3, 30)},
+    **{f"dvn weight {w}": {"method": "implicit-dvn", "method__energy_weight": float(w)} for w in (5, 50)},
     "cd warm start": {"method": warm("implicit-cd")},
-    **{f"cd warm start weight {w}": {"method": warm("implicit-cd"), "energy_weight": float(w)} for w in (30, 10)},
+    **{f"cd warm start weight {w}": {"method": warm("implicit-cd"), "method__energy_weight": float(w)} for w in (30, 10)},
     "ssvm warm start": {"method": warm("implicit-ssvm")},
-    "ranking implicit": {"method": "seal-ranking", "hypergradient": Implicit()},
+    "ranking implicit": {"method": "seal-ranking", "method__coupling": Implicit()},
 }
 
 
 def fit(splits, setting, seed, epochs):
-    model = EnergyMultiLabelClassifier(**setting, random_state=seed, max_epochs=epochs)
+    model = EnergyMultiLabelClassifier().set_params(**setting, random_state=seed, max_epochs=epochs)
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     p, truth = model.predict_proba(splits.validation.X), splits.validation.Y
     ratios = [record["implicit_ratio"] for record in model.history_ if "implicit_ratio" in record]

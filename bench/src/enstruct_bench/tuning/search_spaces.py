@@ -3,7 +3,7 @@
 learning_rate, energy_learning_rate   log-uniform in e^[-11.5, -4.5]
 energy_weight                         log-uniform in e^[-6.9, 2.3]
 n_samples                             20, 40, ..., 100 (of perturbed samples 5 .. 50), their std log-uniform in e^[-6.9, 1.6]
-energy_steps, rounds_per_batch                1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
+energy_steps, rounds_per_batch        1, 3, 6, 9, 12 and 1, 5, 10, as far as ``most_updates`` energy updates a batch allow;
                                       rounds of what has no energy too: else one side alone could learn more from a batch
 inference_rate                        of methods that answer by it, log-uniform in e^[-5, 0]
 layers, hidden, dropout               of both networks: 1 .. 5, 200 .. 500, 0 .. 0.5
@@ -32,6 +32,8 @@ WEIGHTS = (math.exp(-6.9), math.exp(2.3))
 SPREADS = (math.exp(-6.9), math.exp(1.6))
 INFERENCE_RATES = (math.exp(-5), 1.0)
 ENERGY_STEPS, REPEATS = (1, 3, 6, 9, 12), (1, 5, 10)
+DEFAULT_RATE = 1e-3
+"""The estimator's learning rate, which the energy's is told in parts of."""
 MEASURING = frozenset(("global", "conditional", "conv"))
 """Terms that have units."""
 
@@ -46,27 +48,33 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
     if any(stage.predictor for stage in method.stages):
         given["learning_rate"] = trial.suggest_float("learning_rate", *RATES, log=True)
     if not method.has_energy:
-        return given | {"rounds_per_batch": trial.suggest_categorical("rounds_per_batch", [n for n in REPEATS if n <= most_updates])}
-    given["energy_learning_rate"] = trial.suggest_float("energy_learning_rate", *RATES, log=True)
+        return given | {"method__rounds_per_batch": _rounds(trial, most_updates)}
+    rate = trial.suggest_float("energy_learning_rate", *RATES, log=True)
+    given["method__energy_rate"] = rate / given.get("learning_rate", DEFAULT_RATE)
     if MEASURING & {*EnergySpec(**method.energy).terms}:
         units = trial.suggest_int("units", 200, 400, step=100)
         given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
     plays = any(stage.predictor and stage.energy_in_loss for stage in method.stages)
     if plays:
-        given["energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
+        given["method__energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
     if isinstance(method.negatives, PredictorSamples):
-        given["n_samples"] = trial.suggest_int("n_samples", 20, 100, step=20)
+        given["method__n_samples"] = trial.suggest_int("n_samples", 20, 100, step=20)
     elif isinstance(method.negatives, PerturbedSamples):
         std = trial.suggest_float("std", *SPREADS, log=True)
-        given["negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
+        given["method__negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
     if isinstance(method.inference, Inference):
         rate = trial.suggest_float("inference_rate", *INFERENCE_RATES, log=True)
-        given["inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
+        given["method__inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
     if plays and any(stage.energy and stage.predictor for stage in method.stages) and not method.coupling.through_predictor:
-        given["rounds_per_batch"] = trial.suggest_categorical("rounds_per_batch", [n for n in REPEATS if n <= most_updates])
+        rounds = _rounds(trial, most_updates)
         wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))
-        given["energy_steps"] = max(1, min(wished, most_updates // given["rounds_per_batch"]))
+        given |= {"method__rounds_per_batch": rounds, "method__energy_steps": max(1, min(wished, most_updates // rounds))}
     return given
+
+
+def _rounds(trial: Trial, most_updates: int) -> int:
+    """Of updates, a batch."""
+    return int(trial.suggest_categorical("rounds_per_batch", [n for n in REPEATS if n <= most_updates]))
 
 
 def _of_networks(trial: Trial, method: Method) -> dict[str, Any]:

@@ -199,7 +199,7 @@ def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any
 def _value(method: str, task: Task, trial: Trial, callbacks: list[Callback]) -> float:
     given = suggest(trial, get_method(method), task.most_updates)
     settings = {**(task.fixed or {}), **given, "method": method, "metric": task.metric, "random_state": task.seed}
-    model = EnergyMultiLabelClassifier(**settings, callbacks=[Report(trial), *callbacks])
+    model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[Report(trial), *callbacks])
     train, validation = task.splits.train, task.splits.validation
     model.fit(train.X, train.Y, X_val=validation.X, y_val=validation.Y)
     return float(max(model.decision_scores_.values()))
@@ -224,7 +224,16 @@ class Report(Callback):
 def _middle() -> dict[str, Any]:
     """One point of every space."""
     rates = {"learning_rate": 1e-3, "energy_learning_rate": 1e-3, "energy_weight": 1.0, "std": 1.0, "inference_rate": 0.1}
-    return {**rates, "layers": 2, "hidden": 400, "dropout": 0.5, "units": 200, "n_samples": 20, "rounds_per_batch": 1, "energy_steps": 1}
+    return {
+        **rates,
+        "layers": 2,
+        "hidden": 400,
+        "dropout": 0.5,
+        "units": 200,
+        "n_samples": 20,
+        "rounds_per_batch": 1,
+        "energy_steps": 1,
+    }
 
 
 def _optuna() -> Any:

@@ -47,7 +47,7 @@ def add_actions(p: Parser) -> None:
     timed.add_argument("--seconds", type=float, default=120.0, help="of training, for each coupling")
     timed.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(timed)
-    shared.add_model(timed, skip={"hypergradient"})
+    shared.add_model(timed, skip=set())
     actions.add_subcommand("couplings", timed)
     for name in OF_A_TOY:
         toy = shared.new_parser(_summary(name))

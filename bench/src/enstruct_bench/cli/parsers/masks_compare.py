@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
-from enstruct.cli.parsers.masks import add_pictures, add_segmenter
+from enstruct.cli.parsers.masks import add_pictures
 
 
 def add_options(p: Parser) -> None:
@@ -18,4 +18,4 @@ def add_options(p: Parser) -> None:
     p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--protocol", type=str, default=None, help="dvn (24x24 crops) or whole; default: as --model.crop says")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    add_segmenter(p, skip={"method", "random_state"})
+    shared.add_model(p, {"method", "random_state"}, "masks")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
-from enstruct.cli.parsers.tags import add_tagged, add_tagger
+from enstruct.cli.parsers.tags import add_tagged
 
 
 def add_options(p: Parser) -> None:
@@ -19,4 +19,4 @@ def add_options(p: Parser) -> None:
     p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage after cross-entropy")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    add_tagger(p, skip={"method", "random_state"})
+    shared.add_model(p, {"method", "random_state"}, "tags")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
-from enstruct.cli.parsers.tags import add_tagger
 
 
 def add_options(p: Parser) -> None:
@@ -22,4 +21,4 @@ def add_options(p: Parser) -> None:
     p.add_argument("--draws", type=int, default=5, help="of the labelled references, each with its own seed")
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage over the unlabelled references")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
-    add_tagger(p, skip={"method", "random_state", "metric", "decision", "scheme", "classes"})
+    shared.add_model(p, {"method", "random_state", "metric", "decision", "scheme", "classes"}, "tags")

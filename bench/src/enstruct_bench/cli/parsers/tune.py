@@ -12,16 +12,15 @@ from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
 
-SEARCHED = ("layers", "hidden", "dropout", "learning_rate", "energy_learning_rate", "energy_weight", "energy_steps", "rounds_per_batch")
-
-
-SEARCHED_WHERE_THERE = ("negatives", "n_samples", "inference")
+SEARCHED = ("layers", "hidden", "dropout", "learning_rate")
+SEARCHED_COLUMNS = ("energy_rate", "energy_weight", "energy_steps", "rounds_per_batch", "negatives", "n_samples")
+"""Of the method's row."""
 
 
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
-    p.add_argument("--method", type=shared.joined, default="seal-nce", help="names joined by commas")
+    p.add_argument("--methods", type=shared.joined, default="seal-nce", help="names joined by commas")
     p.add_argument("--trials", type=int, default=20, help="for each method")
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
@@ -29,5 +28,5 @@ def parser() -> Parser:
     add_overwrite(p)
     p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split; its test rows are not looked at")
     p.add_argument("--seed", type=shared.Seed, default=0, help="of the networks and of the search")
-    shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED_WHERE_THERE, *SEARCHED})
+    shared.add_model(p, skip={"method", "random_state", "decision", *SEARCHED})
     return p

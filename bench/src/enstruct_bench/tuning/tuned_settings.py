@@ -9,6 +9,7 @@ from typing import Any
 
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.base import COLUMN
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
 from enstruct.records import Shape, read_record
@@ -82,8 +83,9 @@ class Tuned:
         defaults = EnergyMultiLabelClassifier().get_params()
         for name, value in found.items():
             if name in model and model[name] not in (defaults[name], value):
+                option = name.replace("__", ".") if name.startswith(COLUMN) else f"model.{name}"
                 raise ConfigError(
-                    f"{self.path} was tuned with {name}={value}: leave --model.{name} {model[name]} out, or tune with it."
+                    f"{self.path} was tuned with {name}={value}: leave --{option} {model[name]} out, or tune with it."
                 )
         return {**model, **found}
 
@@ -94,7 +96,7 @@ def summary_row(best: Parameters) -> tuple[str, str, str, str]:
     settings = dict(best["settings"])
     if "energy_network" in settings:  # nothing else of it is searched
         settings["units"] = settings.pop("energy_network")["fields"]["units"]
-    found = ", ".join(f"{name}={_short(value)}" for name, value in settings.items())
+    found = ", ".join(f"{name.removeprefix(COLUMN)}={_short(value)}" for name, value in settings.items())
     return best["method"], f"{100 * best['value']:.2f}", counts, found
 
 
@@ -107,9 +109,9 @@ def _short(value: Any) -> str:
 
 def _decoded(found: Parameters, where: str) -> Parameters:
     """Parameters of the estimator. DataError for names that are none, and for values that cannot be read."""
-    decoded = {}
+    decoded, known = {}, EnergyMultiLabelClassifier().get_params()
     for name, value in found.items():
-        if name not in EnergyMultiLabelClassifier().get_params():
+        if name not in known:
             raise DataError(f"{where}: there is no parameter {name!r}. Put a copy of the file back, or tune again.")
         try:
             decoded[name] = decode_parameter(name, value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.data.fingerprint import fingerprint
+from enstruct_bench.comparison.fingerprint import fingerprint
 
 X, Y = np.arange(6.0).reshape(2, 3), sparse.csr_matrix(np.eye(2, dtype=np.uint8))
 WORDS = [[["a", "b"], ["O", "B-PER"]]]

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.damage import with_wrong_fields
 
-from enstruct.cli.tuned import Tuned
 from enstruct.errors import ConfigError, DataError
+from enstruct_bench.tuning.tuned_settings import Tuned
 
 SPEC = {"value": "EnergySpec", "fields": {"units": 200}}
 BEST = {"method": "seal-nce", "metric": "example-f1", "trials": {"complete": 2}, "best": 0, "value": 0.5, "fixed": {"hidden": 8}}
