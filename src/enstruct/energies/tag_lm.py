@@ -9,6 +9,7 @@ in :mod:`enstruct.energies.chain`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import torch
@@ -19,6 +20,8 @@ from enstruct.energies.base import Term
 from enstruct.energies.chain import squeezed, tag_places
 from enstruct.errors import DataError
 from enstruct.randomness import generator
+
+log = logging.getLogger("enstruct")
 
 
 class TagLanguageModel(nn.Module):
@@ -84,3 +87,11 @@ class TagLanguageEnergy(Term):
         if prepared is not None:
             likely = likely * (prepared >= 0).unsqueeze(1)
         return -self.weight * likely.sum(-1)
+
+
+def pretrain_on(energy: nn.Module | None, sequences: Sequence[Tensor]) -> None:
+    """Pretrain the tag language models that an energy has on sequences of tag numbers. DataError."""
+    for term in () if energy is None else energy.modules():
+        if isinstance(term, TagLanguageEnergy):
+            losses = term.model.pretrain(sequences)
+            log.info("tag language model: loss %.3f after the first epoch, %.3f after the last", losses[0], losses[-1])

@@ -17,6 +17,8 @@ from enstruct.decisions.thresholds import sets_of_size
 from enstruct.estimators.label_data import LabelData
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.estimators.sizes import check_bytes
+from enstruct.spaces import LabelSpace
 from enstruct.training.batches import row_blocks
 from enstruct.training.predict import Networks
 
@@ -99,6 +101,13 @@ class LabelAnswers:
         """(rows, labels) from marginals of the labels that vary."""
         chosen = sets_of_size(p, 1) if self.data.single else self.rules.named(decision, self.posterior).predict(p, X)
         return self._closed(self.data.constants.expand_indicator(chosen))
+
+    def sample(self, X: Any, n: int) -> NDArray[np.uint8]:
+        """(rows, n, labels) independent draws from the predictor's distribution, by the random numbers of now."""
+        logits = torch.from_numpy(self.logits(X))
+        check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
+        drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
+        return self.data.constants.expand_numbers(drawn).astype(np.uint8)
 
     def _closed(self, label_sets: sparse.csr_matrix) -> sparse.csr_matrix:
         """With all parents in the hierarchy."""

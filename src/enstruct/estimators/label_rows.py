@@ -55,13 +55,15 @@ def hold_out(rows: Rows, early_stopping: bool | str, fraction: float, seed: int)
 
 
 def row_weights(sample_weight: Any, X: Any) -> NDArray[Any]:
-    """(rows,). DataError for weights of another number, negative ones and what is no number."""
+    """(rows,). DataError for weights of another number, negative ones, all zero, and what is no number."""
     try:
         weight = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
     except (ValueError, TypeError) as error:
         raise DataError(f"sample_weight: {error}") from error
     if not np.isfinite(weight).all():
         raise DataError(f"sample_weight must be finite, not {shown(sample_weight)}.")
+    if len(weight) and not weight.sum() > 0:
+        raise DataError("Every sample weight is zero.")
     return weight
 
 

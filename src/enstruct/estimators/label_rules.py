@@ -96,22 +96,23 @@ def check_suits(method: Method, decision: str) -> None:
         )
 
 
-def check_decision(decision: str, hierarchy: Hierarchy | None, labels: LabelFormat, n_validation: int | None) -> None:
-    """ConfigError for a rule that cannot be fitted, or a hierarchy of other labels, before anything is trained."""
-    if hierarchy is not None and hierarchy.n_labels != labels.n_labels:
-        raise ConfigError(f"hierarchy= is one of {hierarchy.n_labels} labels, and there are {labels.n_labels}.")
+def check_decision(
+    decision: str, hierarchy: Hierarchy | None, labels: LabelFormat, validation: Rows | None, validation_epochs: int
+) -> None:
+    """ConfigError and DataError for what cannot be, before anything is trained.
+
+    That is a rule that cannot be fitted, passes over validation rows that are not there, a hierarchy of other labels.
+    """
     single = labels.kind == "single"
-    if decision in ("auto", "fixed") or (n_validation is not None and not single):
-        return
-    why = "one label a row is decided by argmax" if single else "there are no validation rows to fit it on"
-    raise ConfigError(f"decision={decision!r} cannot be used: {why}.")
-
-
-def check_validation(decision: str, labels: LabelFormat, n_validation: int | None, epochs: int) -> None:
-    """ConfigError and DataError where there are too few validation rows (None: none at all) for what is asked of them."""
-    if epochs and n_validation is None:
+    if validation_epochs and validation is None:
         raise ConfigError("validation_epochs needs validation rows: pass X_val and y_val, or early_stopping=True.")
-    if n_validation == 1 and labels.kind != "single" and decision == "auto":
+    if validation is not None and len(validation) == 1 and not single and decision == "auto":
         raise DataError(
             "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
         )
+    if hierarchy is not None and hierarchy.n_labels != labels.n_labels:
+        raise ConfigError(f"hierarchy= is one of {hierarchy.n_labels} labels, and there are {labels.n_labels}.")
+    if decision in ("auto", "fixed") or (validation is not None and not single):
+        return
+    why = "one label a row is decided by argmax" if single else "there are no validation rows to fit it on"
+    raise ConfigError(f"decision={decision!r} cannot be used: {why}.")

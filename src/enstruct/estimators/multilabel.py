@@ -24,7 +24,7 @@ from enstruct.estimators.label_answers import LabelAnswers
 from enstruct.estimators.label_data import LabelData, example_row
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
-from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits, check_validation
+from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
 from enstruct.estimators.networks import build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes, check_parameters
 from enstruct.estimators.persistence import Weights
@@ -32,11 +32,9 @@ from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfLabelSets
-from enstruct.estimators.sizes import check_bytes
 from enstruct.estimators.warm_start import as_before, check_same_labels, check_width
 from enstruct.metrics import get_metric
 from enstruct.randomness import seeded
-from enstruct.spaces import LabelSpace
 from enstruct.tasks import LABELS
 from enstruct.validation import both_or_neither, check_whole, is_whole, one_of, optional, seed
 
@@ -81,32 +79,26 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         halved after a third of them. What is watched, and which epoch's weights are kept: :mod:`enstruct.decisions.monitors`.
         "auto": 200 and 20, more on small data (:class:`enstruct.tasks.Budget`).
     monitor : "auto" or "fixed"
-        "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems; with rare labels it may stay at 0
-        until patience ends.
+        "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems.
     learn_constant : bool, default=False
         Whether networks learn labels that all training rows have, or none; else these are answered so, and are not judged.
     early_stopping : bool or "auto", default="auto"
-        Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60
-        rows on. Without validation rows the training loss is watched and the decision is "fixed".
+        Whether to hold out ``validation_fraction`` of the rows when ``fit`` gets no ``X_val``; "auto": from 60 on. Without
+        validation rows the training loss is watched and the decision is "fixed".
     standardize : bool, "auto" or "tfidf"
-        Scaling fitted on training rows only; see ``enstruct.estimators.features.make_scaler``. "auto" is
-        "tfidf" for the method "binary-relevance-tfidf".
+        Scaling fitted on training rows only (:func:`enstruct.estimators.features.make_scaler`); "auto": as the method says.
     class_weight : None, "balanced" or dict
-        Weight of active labels in the supervised loss, of trees a factor of their odds; "balanced": negatives over positives; for
-        1-D y of the rows of each class, as scikit-learn has it.
+        Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it.
     bayes_risk_samples : int, default=300
-        Label sets a row that the decision "bayes-risk" draws from the predictor and weighs by the energy, 1 or more.
+        Label sets a row that the decision "bayes-risk" draws from the predictor and weighs by the energy.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it.
-    random_state, verbose, warm_start, device, callbacks
-        As usual; ``device`` may be "auto".
+    random_state, verbose, warm_start, device ("auto", "cpu", "cuda"), callbacks : as usual
 
     Attributes
     ----------
-    classes_ : ndarray of (labels,)
-        Label names, or column numbers.
-    predictor_, energy_ : nn.Module
-        The networks; ``energy_`` is None where the method has none.
+    classes_, predictor_, energy_ : ndarray of (labels,), nn.Module, nn.Module or None
+        Label names, or column numbers; the networks.
     history_, n_iter_, updates_ : list of dict, int, dict
         One entry an epoch (losses, score, seconds, updates); epochs over all stages; steps of "predictor" and "energy".
     rules_, decision_, decision_scores_, thresholds_ : dict, str, dict, ndarray of (labels,)
@@ -196,9 +188,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         if validates:
             X_val = validated(self, X_val, reset=False)
             validation = with_weight(label_rows(X_val, y_val, None, labels, self.class_weight))
-        n_validation = None if validation is None else len(validation)
-        check_validation(self.decision, labels, n_validation, method.validation_epochs)
-        check_decision(self.decision, self.hierarchy, labels, n_validation)
+        check_decision(self.decision, self.hierarchy, labels, validation, method.validation_epochs)
         features = Features.fit(train.X, self._scaling(), choose=self._makes_networks())
         if goes_on:
             check_same_labels(self.data_, labels, constants)
@@ -378,23 +368,16 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         """(rows, n, labels) independent draws from the predictor's distribution."""
         check_whole(1, n=n)
         seed("random_state", random_state)
-        inputs = self._inputs(X)
-        logits = torch.from_numpy(self._answers().logits(inputs))
-        check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
-        start = self.random_state if random_state is None else random_state
+        inputs, start = self._inputs(X), self.random_state if random_state is None else random_state
         with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):
-            drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
-        return self.data_.constants.expand_numbers(drawn).astype(np.uint8)
+            return self._answers().sample(inputs, n)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
         predicted = self._predicted(X)
-        if sample_weight is not None:
-            sample_weight = row_weights(sample_weight, predicted)
-            if not sample_weight.sum() > 0:
-                raise DataError("Every sample weight is zero.")
+        weight = None if sample_weight is None else row_weights(sample_weight, predicted)
         name = "subset-accuracy" if self.data_.single else self.metric
-        return get_metric(name)(self.data_.labels.encode(y), predicted, sample_weight)
+        return get_metric(name)(self.data_.labels.encode(y), predicted, weight)
 
     # -- saving -----------------------------------------------------------------------------------
 

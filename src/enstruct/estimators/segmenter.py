@@ -49,7 +49,7 @@ class EnergySegmenter(EnergyEstimator):
     Parameters
     ----------
     method : str or Method, default="seal-regression-s"
-        A row of ``enstruct.methods.MASK_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
+        A row of ``enstruct.MASK_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
         ``method__energy_weight``): "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
         "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm",
         "implicit-dvn".

@@ -83,6 +83,15 @@ class TagFormat:
         """Of the trained tags."""
         return None if self.given is None else "BIOES"
 
+    def metric(self, name: str) -> str:
+        """The metric of that name; "auto" is spans where the tags spell them out. ConfigError for spans that are not there."""
+        spans = self.given is not None
+        if name == "span-f1" and not spans:
+            raise ConfigError(
+                "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
+            )
+        return name if name != "auto" else "span-f1" if spans else "accuracy"
+
     def encode(self, tags: Tags) -> TagSequences:
         """None, a hole, becomes -1. DataError for a tag that training has not seen."""
         number = {tag: i for i, tag in enumerate(self.tags)}

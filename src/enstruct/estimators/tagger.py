@@ -19,7 +19,7 @@ from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.monitors import tag_monitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
-from enstruct.energies.tag_lm import TagLanguageEnergy
+from enstruct.energies.tag_lm import pretrain_on
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
 from enstruct.estimators.label_rows import row_weights
@@ -34,7 +34,7 @@ from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes, without_holes
 from enstruct.estimators.tagged_rows import Sentence, Tagged, tagged, tagged_rows
 from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tokens
-from enstruct.estimators.token_tables import cluster_table, vector_table
+from enstruct.estimators.token_tables import check_tables, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
 from enstruct.methods import PREDICTOR_ALONE
@@ -63,7 +63,7 @@ class EnergySequenceTagger(EnergyEstimator):
     Parameters
     ----------
     method : str or Method, default="seal-nce"
-        A row of ``enstruct.methods.TAG_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
+        A row of ``enstruct.TAG_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
         ``method__energy_weight``): "cross-entropy", "crf", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
         "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e", "dvn", "nce"; "infnet",
         "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen"; and
@@ -78,10 +78,9 @@ class EnergySequenceTagger(EnergyEstimator):
         back as they were given.
     classes : list of str, default=None
         All tags, where the training sentences may not show each of them.
-    embeddings : path or WordVectors, default=None
-        Pretrained vectors (GloVe, word2vec or fastText text). None trains ``embedding_dim`` wide ones from scratch.
-    clusters : path or dict, default=None
-        Brown clusters (``bits TAB word``), whose prefixes become features.
+    embeddings, clusters : path or WordVectors, path or dict, default=None
+        Pretrained vectors (GloVe, word2vec or fastText text), else ``embedding_dim`` wide ones are trained; Brown clusters
+        (``bits TAB word``), whose prefixes become features.
     characters : int, default=0
         Width of the character network; 0 for none.
     hidden, layers, dropout : int, int, float
@@ -98,17 +97,13 @@ class EnergySequenceTagger(EnergyEstimator):
         data (:class:`enstruct.tasks.Budget`).
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
-    random_state, verbose, device, callbacks
-        As usual.
-    warm_start : bool, default=False
-        ``fit`` goes on with the networks that are there, and with the words and tags they know: new words stay unknown.
+    random_state, verbose, device, callbacks, warm_start
+        As usual. Warm starts go on with the words and tags that the networks know: new words stay unknown.
 
     Attributes
     ----------
     classes_ : ndarray
-        The trained tags, in the order of ``predict_proba``.
-    predictor_, energy_, history_, n_iter_, updates_, decision_, decision_scores_
-        As for the multi-label estimator.
+        The trained tags, in the order of ``predict_proba``; others as for the multi-label estimator.
     """
 
     @refuse_renamed
@@ -216,7 +211,7 @@ class EnergySequenceTagger(EnergyEstimator):
             pairs, held_out = [pairs[i] for i in train], [pairs[i] for i in out]
         if not self._goes_on():
             self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
-        self._choose_metric()
+        self.metric_ = self.tags_.metric(self.metric)
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
@@ -241,8 +236,8 @@ class EnergySequenceTagger(EnergyEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass over these sentences, by the method's first stage.
 
-        A new tagger's first call fixes the words and the tags (``classes``, or the parameter, names those that it does not show)
-        and decides greedily; later ones go on with them, as on a fitted or loaded tagger: new words stay unknown.
+        A new tagger's first call fixes the words and the tags, with ``classes``; later ones go on with them, as on a fitted or
+        loaded tagger: new words stay unknown.
         """
         new = not hasattr(self, "predictor_")
         self._check_parameters()
@@ -252,7 +247,7 @@ class EnergySequenceTagger(EnergyEstimator):
             raise DataError("There is nothing to train on: no sentence has a tag.")
         if new:
             self._learn_formats(pairs, pairs, (), classes)
-            self._choose_metric()
+            self.metric_ = self.tags_.metric(self.metric)
             self.history_ = []
             self._choose_decision(None)
         rows, monitor = tagged_rows(pairs, self.tokens_, self.tags_), tag_monitor(self.metric_, self.tags_.names)
@@ -265,30 +260,13 @@ class EnergySequenceTagger(EnergyEstimator):
         if self.initial is not None:
             self.tokens_, self.tags_, self._pretrained = self.initial.tokens_, self.initial.tags_, self.initial._pretrained
         else:
-            self._check_tables()
+            check_tables(getattr(self, "tokens_", None), self.embeddings, self.clusters)
             words, self._pretrained = vector_table(self.embeddings)
             sentences = [*(pair.tokens for pair in pairs), *unlabelled]
             self.tokens_ = TokenFormat(words, cluster_table(self.clusters)).fit(sentences)
             known = self.classes if classes is None else classes
             self.tags_ = TagFormat.fit([pair.tags for pair in every], self.scheme, known)
         self.classes_ = np.array(self.tags_.tags)
-
-    def _check_tables(self) -> None:
-        """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
-        for name, table in {"embeddings": "vectors", "clusters": "clusters"}.items():
-            if getattr(self, name) is None and hasattr(self, "tokens_") and getattr(self.tokens_, table):
-                raise ConfigError(
-                    f"This tagger has learnt with {name}=, which its file does not keep: set_params({name}=...) to fit it anew, "
-                    "warm_start=True to go on, or clone() it to do without."
-                )
-
-    def _choose_metric(self) -> None:
-        spans = self.tags_.given is not None
-        if self.metric == "span-f1" and not spans:
-            raise ConfigError(
-                "metric='span-f1' needs tags that spell out spans (IOB1, IOB2, BIOES, BILOU); these are plain tags."
-            )
-        self.metric_ = ("span-f1" if spans else "accuracy") if self.metric == "auto" else self.metric
 
     def _build_for(self, rows: Rows) -> Pair:
         """Networks for these rows: their sizes and an own encoder checked, begun from ``initial`` if there is one."""
@@ -303,10 +281,7 @@ class EnergySequenceTagger(EnergyEstimator):
                 predictor.load_state_dict(self.initial.predictor_.state_dict())
             except RuntimeError as error:
                 raise ConfigError(f"initial= has another network than this tagger asks for ({error}).") from error
-        for term in () if energy is None else energy.modules():
-            if isinstance(term, TagLanguageEnergy):
-                losses = term.model.pretrain([torch.from_numpy(row[row >= 0]) for row in rows.Y.split()])
-                log.info("tag language model: loss %.3f after the first epoch, %.3f after the last", losses[0], losses[-1])
+        pretrain_on(energy, [torch.from_numpy(row[row >= 0]) for row in rows.Y.split()])
         return predictor, energy
 
     def _build(self) -> Pair:

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
+from enstruct.errors import ConfigError
+from enstruct.estimators.token_format import TokenFormat
 
 
 def vector_table(given: Path | str | WordVectors | None) -> tuple[dict[str, int], torch.Tensor | None]:
@@ -29,3 +31,13 @@ def cluster_table(given: Path | str | Mapping[str, str] | None) -> dict[str, str
     if given is None:
         return {}
     return dict(given) if isinstance(given, Mapping) else read_clusters(given)
+
+
+def check_tables(tokens: TokenFormat | None, embeddings: object, clusters: object) -> None:
+    """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
+    for name, given, table in (("embeddings", embeddings, "vectors"), ("clusters", clusters, "clusters")):
+        if given is None and tokens is not None and getattr(tokens, table):
+            raise ConfigError(
+                f"This tagger has learnt with {name}=, which its file does not keep: set_params({name}=...) to fit it anew, "
+                "warm_start=True to go on, or clone() it to do without."
+            )
