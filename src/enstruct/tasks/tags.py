@@ -6,7 +6,7 @@ from enstruct.energies.build import TAG_TERMS
 from enstruct.methods import TAG_METHODS
 from enstruct.metrics import TAG_METRICS
 from enstruct.spaces import TagSpace
-from enstruct.spaces.costs import COSTS
+from enstruct.spaces.simplex import COSTS
 from enstruct.tasks.base import Budget, Task
 
 TAGS = Task(
