@@ -199,6 +199,7 @@ def edit(path, **changes):
         (lambda m: (m / "weights.safetensors").unlink(), "missing or damaged"),
         (lambda m: flip_last_byte(m / "weights.safetensors"), "damaged, or belongs to another"),
         (lambda m: edit(m / "model.json", format=99), "upgrade"),
+        (lambda m: edit(m / "model.json", format=1), "fit it anew with this enstruct, or load it with that one"),
         (lambda m: edit(m / "model.json", estimator="EnergySegmenter"), "EnergySegmenter"),
         (lambda m: edit(m / "model.json", rules={"no-such": {}}), "no-such"),
         (lambda m: edit(m / "model.json", parameters={"hidden": 3}), "does not fit"),

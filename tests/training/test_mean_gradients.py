@@ -171,8 +171,8 @@ def test_all_ranks_keep_one_energy(ranks, case):
 @pytest.mark.parametrize(
     ("case", "changes"),
     [
-        ("equal", {"clip": 0.1}),
-        ("unequal", {"clip": 0.1}),
+        ("equal", {"energy_clip": 0.1}),
+        ("unequal", {"energy_clip": 0.1}),
         ("tags", {"task": "tags"}),
         ("accumulated", {}),
         ("steps", {"energy_steps": 2}),

@@ -1,7 +1,7 @@
 """Saved models: a folder with ``model.json`` and ``weights.safetensors``. Nothing in it is executed on load.
 
 model.json
-    format      1, raised when old readers cannot read new files
+    format      2, raised when old readers cannot read new files; 1 was enstruct 0.1, with parameters of other names
     library     the version that wrote it
     weights     SHA-256 of weights.safetensors (models from before it was kept have none)
     parameters  the estimator's parameters (a custom encoder or energy network is named in ``custom``)
@@ -43,7 +43,7 @@ from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
 from enstruct.workplaces import being_replaced, identity, recover, workplace
 
-FORMAT = 1
+FORMAT = 2
 HEADER, WEIGHTS, AUTOMATIC = "model.json", "weights.safetensors", "auto.json"
 LARGEST_HEADER = 2**28
 """Bytes: no vocabulary and no history comes near."""
@@ -158,6 +158,11 @@ def read_header(path: Path, name: str = HEADER) -> dict[str, Any]:
     known = isinstance(header, dict) and isinstance(header.get("estimator"), str) and isinstance(header.get("parameters"), dict)
     if not known or not isinstance(header.get("format"), int):
         raise ModelFileError(f"{path / name} was not written by enstruct.")
+    if header["format"] < FORMAT:
+        raise ModelFileError(
+            f"{path} was saved by enstruct {header.get('library')}, whose parameters had other names: fit it anew with this "
+            "enstruct, or load it with that one (pip install 'enstruct<0.2')."
+        )
     if header["format"] > FORMAT:
         raise ModelFileError(
             f"{path} has model format {header['format']}, this enstruct reads up to {FORMAT}: "

@@ -29,7 +29,7 @@ from enstruct.training.callbacks import Callback
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 5
+FORMAT = 6
 SAMPLED = 64
 
 
