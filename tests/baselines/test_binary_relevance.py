@@ -68,7 +68,7 @@ def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
 def test_bibtex_is_the_bar_it_should_be(real_data):
     splits = load_splits("bibtex")
     model = EnergyMultiLabelClassifier("binary-relevance", decision="expected-f1")
-    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, Y_val=splits.validation.Y)
+    model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     p = model.predict_proba(splits.test.X)
     threshold = GlobalThreshold(model.rules_["threshold"].threshold)
     assert example_f1(splits.test.Y, threshold.predict(p)) > 0.43

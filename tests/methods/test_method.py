@@ -14,7 +14,7 @@ from enstruct.objectives import NCE, Density
 
 def test_the_guide_names_every_row():
     text = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-    paragraph = text[text.index("\nMethods: ") : text.index("Each is a row of the table")]
+    paragraph = text[text.index("\nMethods: ") : text.index("Each is a row of a table")]
     assert set(re.findall(r"`([^`]+)`", paragraph)) == set(METHODS)
 
 

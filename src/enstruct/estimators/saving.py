@@ -92,7 +92,8 @@ class SavedEstimator(BaseEstimator):
                 raise ConfigError(f"What the solver {method.solver!r} fitted cannot be saved: it is not one of enstruct's.")
             return  # it makes what it needs of the data
         asked = self._built_with()
-        if changed := [name for name, value in asked.items() if self.built_with_.get(name) != value]:
+        made = getattr(self, "built_with_", asked)  # a solver's fit has none
+        if changed := [name for name, value in asked.items() if made.get(name) != value]:
             raise ConfigError(
                 f"{who}: the networks were made with another {', '.join(changed)} than the estimator has now (set_params after "
                 "fit?): set it back, or fit anew."
