@@ -86,3 +86,14 @@ def test_the_best_member_does_not_depend_on_how_easy_a_fold_is():
     assert short.best_of([1, 2], ["binary-relevance"]) == 1  # not a lead on one fold against a score on the other
     same = held_out(("seal-nce", 0, 0.6), ("seal-nce", 0, 0.1))
     assert same.best_of([0, 1], []) == 1
+
+
+def test_rows_held_out_count_by_their_weights():
+    weight = RNG.exponential(size=30)
+    p, found = marginals(0, 0.5), HeldOut("micro-f1")
+    found.add("cross-entropy", 0, p, Rows(None, TRUTH[0], weight))
+    found.add("mlp", 0, marginals(0, 0.9), Rows(None, TRUTH[0], weight))
+    expected = cross_validate(AVERAGEABLE, p, TRUTH[0], "micro-f1", weight=weight)
+    assert expected.scores != cross_validate(AVERAGEABLE, p, TRUTH[0], "micro-f1").scores
+    assert found.score(0) == max(expected.scores.values())
+    assert Candidates(found, ("cross-entropy", "mlp")).compared["cross-entropy"].scores == expected.scores

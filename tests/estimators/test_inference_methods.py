@@ -156,3 +156,19 @@ def test_entropy_term_sharpens():
         return -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
 
     assert entropy(sharp) < entropy(soft)
+
+
+def test_problems_of_energies_relative_to_the_predictor_add_its_log_probability():
+    model, X = fitted("seal-ranking", early_stopping=False), DATA.X[:6]
+    assert model._method().relative
+    tilted, bare = model.inference_problem(X), model.inference_problem(X, bare=True)
+    y = torch.from_numpy(np.random.default_rng(0).random((6, 3, DATA.Y.shape[1])) < 0.5).float()
+    logits = torch.from_numpy(model.decision_function(X.astype(np.float32))).float()
+    log_p = torch.nn.functional.logsigmoid(torch.where(y > 0, logits.unsqueeze(1), -logits.unsqueeze(1))).sum(-1)
+    difference = tilted.energy(tilted.state, y) - bare.energy(bare.state, y) + log_p
+    assert torch.allclose(
+        difference - difference[:, :1], torch.zeros_like(difference), atol=1e-3
+    )  # but for a constant
+    refined = model.predict_proba(X.astype(np.float32), refine=3)
+    assert np.allclose(refined, tilted.solve(model._method().refinement(3)).y.detach().numpy(), atol=1e-5)
+    assert not np.allclose(refined, bare.solve(model._method().refinement(3)).y.detach().numpy(), atol=1e-3)
