@@ -87,7 +87,7 @@ def test_commands_run_or_parse(tmp_path, monkeypatch, capsys):
     assert len(lines) >= 40
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)
-        (bench if program == "enstruct-bench" else core).build_parser().parse_args(arguments)
+        (bench.build_parser(arguments) if program == "enstruct-bench" else core.build_parser()).parse_args(arguments)
         if "shape" in line or "mine.npz" in line:
             run_command(line, capsys)
 

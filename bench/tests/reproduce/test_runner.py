@@ -314,7 +314,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     made = Store(tmp_path / "own", "small")
     run(SMALL, made, list(store.runs), None, lambda title: [])
     for key, taken in store.runs.items():
-        assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
+        assert np.allclose(taken.rows["chosen"].above, made.runs[key].rows["chosen"].above)  # the same cell, either way
     assert all(found.line["parameters"]["max_epochs"] == 2 for found in store.runs.values())
     assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
     runner.check_settings(SMALL, store, list(store.runs))

@@ -10,7 +10,7 @@ from tests.damage import with_wrong_bytes, with_wrong_fields
 
 from enstruct.environment import FORMER_PROCESSOR, environment
 from enstruct.errors import DataError, EnstructError
-from enstruct.metrics import METRICS
+from enstruct.metrics import METRICS, Counts
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
@@ -130,10 +130,10 @@ def test_scores_of_one_place_are_not_those_of_another(tmp_path, monkeypatch):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
         store = Store(tmp_path, "t")
         store.drop(lambda run: run.key == key)
-        store.add(key, Cell({}, {"chosen": np.array([value])}), {}, place, None)
+        store.add(key, Cell({}, {"chosen": Counts.of([value])}), {}, place, None)
     for value, place in ((0.1, places[0]), (0.9, places[1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
-        assert Store(tmp_path, "t").runs[key].rows == {"chosen": np.float32([value])}
+        assert Store(tmp_path, "t").runs[key].rows["chosen"].above.tolist() == [[np.float32(value)]]
 
 
 def test_lines_of_two_places_stand_in_one_order_wherever_they_are_written(tmp_path, monkeypatch):
@@ -141,7 +141,7 @@ def test_lines_of_two_places_stand_in_one_order_wherever_they_are_written(tmp_pa
     places = [{**environment(), "processor": name} for name in (FORMER_PROCESSOR, "another")]
     for seed, place in enumerate((*places, *places[::-1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
-        Store(tmp_path, "t").add(Key("d", "fair", "m", seed), Cell({}, {"chosen": np.array([0.5])}), {}, place, None)
+        Store(tmp_path, "t").add(Key("d", "fair", "m", seed), Cell({}, {"chosen": Counts.of([0.5])}), {}, place, None)
         lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
         of_here = [line["environment"]["processor"] for line in lines]
         assert of_here == sorted(of_here, key=[FORMER_PROCESSOR, "another"].index)
@@ -166,16 +166,16 @@ def test_a_reader_between_the_two_files_of_a_writer(finished_runs, copied_runs, 
 
 def test_a_store_keeps_what_it_is_given(tmp_path):
     store = Store(tmp_path, "t")
-    cell = Cell({"example_f1": {"chosen": 0.5}, "seconds": 1.0}, {"chosen": np.array([0.25, 0.75])})
+    cell = Cell({"example_f1": {"chosen": 0.5}, "seconds": 1.0}, {"chosen": Counts.of([0.25, 0.75])})
     store.add(Key("d", "fair", "m", 3), cell, {"hidden": 3}, environment(), "abc")
     again = Store(tmp_path, "t").runs[Key("d", "fair", "m", 3)]
-    assert again.rows["chosen"].tolist() == [0.25, 0.75]
+    assert again.rows["chosen"].above.tolist() == [[0.25], [0.75]]
     assert again.line["commit"] == "abc"
 
 
 def test_two_processes_add_to_one_table(tmp_path):
     one, two = Store(tmp_path, "small"), Store(tmp_path, "small")
-    cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": np.array([0.5])})
+    cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": Counts.of([0.5])})
     one.add(Key("d", "fair", "m", 0), cell, {}, environment(), None)
     two.add(Key("d", "fair", "m", 1), cell, {}, environment(), None)
     assert sorted(key.seed for key in Store(tmp_path, "small").runs) == [0, 1]

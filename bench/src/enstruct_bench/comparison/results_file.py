@@ -15,32 +15,43 @@ from numpy.typing import NDArray
 from enstruct.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_json
+from enstruct.metrics import Counts
 from enstruct.records import Shape, read_record
 from enstruct.workplaces import locked
 
 
 @dataclass
 class Cell:
-    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
-
-    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
-    """
+    """``record``: settings, figures, times. ``rows``: rule -> what the metric counts of each test row, in one part."""
 
     record: dict[str, Any]
-    rows: dict[str, NDArray[np.float64]]
+    rows: dict[str, Counts]
+
+
+def as_array(counts: Counts) -> NDArray[np.float32]:
+    """(rows,), the scores of rows where each counts one below, else (rows, 2), as files keep them."""
+    above, below = (np.asarray(side, dtype=np.float32) for side in counts)
+    return above[:, 0] if (below == 1).all() else np.concatenate([above, below], axis=1)
+
+
+def as_counts(array: NDArray[Any]) -> Counts | None:
+    """Of such an array; None for one that is no other."""
+    if array.dtype.kind not in "fiu" or not array.size:
+        return None
+    if array.ndim == 1:
+        return Counts.of(array)
+    return Counts.of(array[:, 0], array[:, 1]) if array.ndim == 2 and array.shape[1] == 2 else None
 
 
 @dataclass(frozen=True)
 class Kind:
     """What the cells of one command's comparisons hold, so that a file is known to be whole before any of it is used.
 
-    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of; an array
-    (rows,), or (rows, 2) of ``counts``. None of ``rules``: any.
+    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of.
     """
 
     record: Mapping[str, Shape] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
-    counts: bool = False
 
 
 ANY = Kind()
@@ -113,9 +124,10 @@ class ResultsFile:
             )
         for (method, seed), record in records.items():
             key = f"{method}/{seed}/"
-            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
-            if not rows:
+            kept = {name.removeprefix(key): as_counts(scores) for name, scores in arrays.items() if name.startswith(key)}
+            if not kept:
                 raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
+            rows = {rule: counts for rule, counts in kept.items() if counts is not None}
             self.cells.setdefault((method, seed), Cell(record, rows))
         self._check_scores()
 
@@ -124,9 +136,9 @@ class ResultsFile:
         lengths: dict[int, int] = {}
         for (method, seed), cell in self.cells.items():
             for rule in self.kind.rules:
-                scores = cell.rows.get(rule, np.empty(0))
-                known = lengths.setdefault(seed if is_folds(self.setting) else 0, len(scores) if scores.ndim else 0)
-                if not known or scores.shape != ((known, 2) if self.kind.counts else (known,)) or scores.dtype.kind not in "fiu":
+                length = len(cell.rows[rule].above) if rule in cell.rows else 0
+                known = lengths.setdefault(seed if is_folds(self.setting) else 0, length)
+                if not length or length != known:
                     raise DataError(
                         f"{self.rows_path} has no scores for {method}, seed {seed}, {rule}, or not of {known} rows as others: "
                         "put a copy of it back, or move it and its .json away."
@@ -163,7 +175,7 @@ class ResultsFile:
             self._write()
 
     def _write(self) -> None:
-        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
+        rows = {f"{m}/{s}/{n}": as_array(counts) for (m, s), c in self.cells.items() for n, counts in c.rows.items()}
         content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
         replace_file(self.rows_path, lambda part: save_arrays(part, rows))
         write_json(self.path, content)

@@ -20,8 +20,9 @@ from enstruct.records import read_record
 from enstruct.training.callbacks import Callback
 from enstruct.workplaces import claimed, locked
 from enstruct_bench.comparison.fingerprint import fingerprint_of
+from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, LABEL_COMPARISON
 from enstruct_bench.comparison.results_file import ResultsFile
-from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
+from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.reproduce.defaults import SEEDS
 from enstruct_bench.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct_bench.reproduce.store import Key, Run, Store, Where, parts_of
@@ -43,7 +44,7 @@ def plan(
     folds = int(table.split.partition("-")[0]) if table.folds else None
     number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
     for method in methods:
-        check_method(table.method(method))
+        LABEL_COMPARISON.check(table.method(method))
     for dataset in datasets:
         for protocol in protocols:
             for seed in range(number):
@@ -197,7 +198,7 @@ def _make(
     made_with = {"parameters": parameters(method, given)}
     begin = time.perf_counter()
     try:
-        cell = run_cell(method, rows, key.seed, given, bar(str(key)))
+        cell = run_cell(LABEL_COMPARISON, method, rows, key.seed, given, bar(str(key)))
     except KeyboardInterrupt as end:
         end.add_note(f"finished runs are kept in {store.path}: the same command goes on")
         raise
@@ -226,7 +227,7 @@ def encoded(given: dict[str, Any]) -> dict[str, Any]:
 
 def parameters(method: str | Method, given: dict[str, Any]) -> dict[str, Any]:
     """All that a run of these settings is made with, defaults too, so that a default changed later is noticed."""
-    estimator = make_estimator(method, 0, given)
+    estimator = LABEL_COMPARISON.make(method, 0, given)
     given = {
         k: v
         for k, v in estimator.get_params(deep=False).items()
@@ -348,8 +349,12 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
         raise DataError(f"{path} was run on other rows than {table.name}'s {dataset}.")
     stated = {k: v for k, v in setting["model"].items() if k not in ("method", "random_state", "device")}
     runs = []
-    for (method, seed), cell in ResultsFile(path, setting, setting["model"], label_kind(setting["model"])).cells.items():
-        cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
+    for (method, seed), cell in ResultsFile(path, setting, setting["model"], LABEL_COMPARISON.kind()).cells.items():
+        cell.record |= {
+            "seconds": cell.record["fit_seconds"],
+            "test_rows": len(cell.rows["chosen"].above),
+            "adopted_from": path.name,
+        }
         key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
         if method.partition(":")[0] not in AUTOMATIC:  # whose parameters are others
             cell.record["parameters"] = stated  # the file says nothing of the methods' declarations at its time

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.environment import FORMER_PROCESSOR, environment
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_text
+from enstruct.metrics import Counts
 from enstruct.records import Shape, parsed
 from enstruct.workplaces import locked
-from enstruct_bench.comparison.results_file import Cell, save_arrays
+from enstruct_bench.comparison.results_file import Cell, as_array, as_counts, save_arrays
 from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
 
 log = logging.getLogger("enstruct")
@@ -80,7 +80,7 @@ class Key(NamedTuple):
 @dataclass
 class Run:
     line: dict[str, Any]
-    rows: dict[str, NDArray[np.float64]]
+    rows: dict[str, Counts]
 
     @property
     def key(self) -> Key:
@@ -170,7 +170,8 @@ class Store:
                     "take that line out, and its run is made again."
                 ) from error
             prefix = _prefix(line)
-            rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
+            scores = {name.removeprefix(prefix): as_counts(array) for name, array in arrays.items() if name.startswith(prefix)}
+            rows = {rule: counts for rule, counts in scores.items() if counts is not None}
             if "diverged" in line:
                 self.without_scores.append(Run(line, {}))
                 continue
@@ -206,7 +207,7 @@ class Store:
     def line(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> Run:
         """A finished cell as a run of this table."""
         line = {"table": self.table, "settings": settings, "environment": env, "commit": commit, **cell.record, **key._asdict()}
-        return Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()})
+        return Run(line, dict(cell.rows))
 
     def add_all(self, runs: Iterable[Run]) -> int:
         """Add what is not there yet to what the files hold by now; returns how many were new."""
@@ -239,7 +240,7 @@ class Store:
 
     def _write_scores(self) -> None:
         every = (*self.runs.values(), *self.elsewhere)
-        arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
+        arrays = {_prefix(run.line) + name: as_array(counts) for run in every for name, counts in run.rows.items()}
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
 
     def _write_lines(self) -> None:
