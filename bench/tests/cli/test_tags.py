@@ -48,7 +48,7 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert content["runs"][2]["started_from"] == "cross-entropy"
     assert content["runs"][2]["epochs"] == 1
     assert "seal-margin" in capsys.readouterr().out
-    assert "/" not in str(content["setting"]["model"]["embeddings"])
+    assert "/" not in str(content["setting"]["model"].get("embeddings"))
     text = compared_section(files / "tags-x.json")
     assert "- seal-margin against crf:" in text
     assert "hidden=8" in text

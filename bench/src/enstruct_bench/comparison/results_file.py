@@ -78,15 +78,16 @@ def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
 class ResultsFile:
     """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
 
-    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
-    ``defaults`` are the model's parameters for those younger than the file. ``setting["content"]`` tells data of one name apart
+    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in. Of
+    the model's parameters those count, and are kept, that differ from ``defaults``. ``setting["content"]`` tells data of one name
+    apart
     (:func:`~enstruct_bench.comparison.fingerprint.fingerprint`).
     """
 
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> None:
         self.kind, self.path, self.rows_path = kind, path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
-        self.setting = json.loads(json.dumps(setting))
+        self.setting = self._stripped(json.loads(json.dumps(setting)))
         self.cells: dict[tuple[str, int], Cell] = {}
         if path.exists():
             self._read()
@@ -119,9 +120,8 @@ class ResultsFile:
         found = self._as_now(content["setting"])
         records = {(record["method"], record["seed"]): record for record in content["runs"]}
         if found != self.setting:
-            raise DataError(
-                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
-            )
+            there, here = (self._with_defaults(setting) for setting in (found, self.setting))
+            raise DataError(f"{self.path} holds runs with another {'; '.join(differences(there, here))}; write to another file.")
         for (method, seed), record in records.items():
             key = f"{method}/{seed}/"
             kept = {name.removeprefix(key): as_counts(scores) for name, scores in arrays.items() if name.startswith(key)}
@@ -145,16 +145,22 @@ class ResultsFile:
                     )
 
     def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
-        """With what earlier versions did not write: parameters had their defaults, and the data are taken for these."""
-        found = dict(setting)
-        if "model" in found and "model" in self.setting:
-            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
-            found["model"] = {**found["model"], **young}
+        """With what earlier files do not say: the data are taken for these."""
+        found = self._stripped(setting)
         if "environment" in found and "processor" in self.setting.get("environment", {}):
             found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
         for name in {"content", "tables"} & self.setting.keys():
             found.setdefault(name, self.setting[name])
         return found
+
+    def _stripped(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """Without parameters that are the defaults."""
+        if "model" not in setting:
+            return dict(setting)
+        return {**setting, "model": {k: v for k, v in setting["model"].items() if v != self.defaults.get(k)}}
+
+    def _with_defaults(self, setting: dict[str, Any]) -> dict[str, Any]:
+        return {**setting, "model": {**self.defaults, **setting["model"]}} if "model" in setting else setting
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
         """The stored cell, here or by another process, or ``work()``, stored at once with the commit it ran from."""

@@ -33,7 +33,7 @@ def compared_section(path: Path) -> str:
     sizes = ", ".join(f"{name} {n}" for name, n in setting[task.parts].items())
     where = where_it_ran(setting["environment"]) + set_for_all(setting["model"], defaults)
     kind = "" if task.name == "labels" else f": {task.name}"
-    about = " ".join(ABOUT[task.name](setting).split())
+    about = " ".join(ABOUT[task.name]({**setting, "model": {**defaults, **setting["model"]}}).split())
     titles = comparison.titles(comparison.metric_of(cells, setting["model"]))
     lines = [
         f"## {setting['data']}{kind} (`{path.name}`)",
@@ -60,7 +60,7 @@ def _of_tags(setting: dict[str, Any]) -> str:
 
 
 def _of_masks(setting: dict[str, Any]) -> str:
-    crop = setting["model"].get("crop")
+    crop = setting["model"]["crop"]
     protocol = "whole images" if crop is None else f"random {crop}x{crop} crops in training, the mean of 36 crops at test"
     return (
         f"; {protocol}. Test images with a near-duplicate among the training or validation images: "

@@ -117,7 +117,7 @@ def _where(store: Store) -> str:
     lacking = {
         "processor": sum("processor" not in line["environment"] for line in lines),
         "commit": sum(line.get("commit") is None for line in lines),
-        "parameters and all metrics": sum("metrics" not in line for line in lines),
+        "all metrics": sum("metrics" not in line for line in lines),
     }
     former = ", ".join(f"{n} without {what}" for what, n in lacking.items() if n)
     return (

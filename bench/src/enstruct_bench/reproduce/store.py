@@ -1,12 +1,13 @@
 """Finished runs of a table: ``TABLE.jsonl``, one JSON line a run, and ``TABLE.rows.npz``, the score of each of its test rows.
 
-A line holds table, dataset, protocol, method, seed, settings, parameters (defaults too), environment (versions, machine), commit,
-updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
-neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
-machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
-version. A run whose training diverged has a line that says so under "diverged", and no scores; it is not repeated while settings
-and defaults are what they were. Several processes may add to a table. A line cut short by an interruption is
-dropped, with a warning, and its run made again.
+A run is told apart by its table, data set, protocol (which says the split), row, seed, the row's own settings, and where it was
+made: the version of the library, which says what the defaults are, of what it stands on, and the machine. A line holds these,
+commit, updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
+no metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or machines stay in the
+file and are never averaged with those of this one: a change of the library that moves figures raises its version. A run whose
+training diverged has a line that says so under "diverged", and no scores; it is not repeated while its settings are what they
+were. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and its run made
+again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LINE: Shape = {
     "seed": int,
     "settings": dict,
     "environment": {"processor?": str, str: object},
-    "parameters?": dict,
+    "of?": {str: object},
     "commit?": (str, None),
     "diverged?": str,
     "decision?": str,
