@@ -145,15 +145,19 @@ def test_the_scores_of_two_files_are_apart(tmp_path):
     assert ResultsFile(tmp_path / "run.v1", {}, {}).rows_path != ResultsFile(tmp_path / "run.v2", {}, {}).rows_path
 
 
-def test_a_parameter_younger_than_the_file_had_its_default(tmp_path):
+def test_parameters_count_that_are_not_the_defaults(tmp_path):
     path = tmp_path / "out.json"
     rows = dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
-    store = ResultsFile(path, {"model": {"hidden": 8}}, DEFAULTS)
+    store = ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8}}, DEFAULTS)
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
-    default = EnergyMultiLabelClassifier().dropout
-    assert ResultsFile(path, {"model": {"hidden": 8, "dropout": default}}, DEFAULTS).cells
+    assert json.loads(path.read_text())["setting"]["model"] == {"hidden": 8}
+    later = {**DEFAULTS, "dropout": 0.1, "new": 3}  # another default, and an argument that there was not
+    assert ResultsFile(path, {"model": {**later, "hidden": 8}}, later).cells
     with pytest.raises(DataError, match=r"another model\.dropout \(0\.5 there, 0\.25 here\)"):
-        ResultsFile(path, {"model": {"hidden": 8, "dropout": default / 2}}, DEFAULTS)
+        ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8, "dropout": 0.25}}, DEFAULTS)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "setting": {"model": {**DEFAULTS, "hidden": 8}}}))  # as files were written of old
+    assert ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8}}, DEFAULTS).cells
 
 
 def test_another_metric_and_folds(blocks):

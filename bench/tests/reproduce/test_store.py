@@ -96,21 +96,27 @@ def test_a_line_says_all_that_is_needed(finished_runs):
         assert line["of"] == {"name": line["method"]}
 
 
-def test_runs_that_go_leave_whole_files_whenever_the_process_ends(copied_runs, monkeypatch):
-    store, first = Store(copied_runs, "small"), Key("synthetic-90", "fair", "cross-entropy", 0)
+def test_a_run_that_takes_another_s_place_leaves_whole_files_whenever_the_process_ends(copied_runs):
+    key, written = Key("synthetic-90", "fair", "cross-entropy", 0), Store._write_scores
+    new = Cell({}, {"chosen": Counts.of([0.5])})
 
     def killed(self):
+        written(self)
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "_write_scores", killed)
-        with pytest.raises(KeyboardInterrupt):
-            store.drop(lambda run: run.key == first)
-    assert len(Store(copied_runs, "small").runs) == 5
+    for late in (killed, lambda self: killed(None)):  # after the scores, and before them
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Store, "_write_scores", late)
+            with pytest.raises((KeyboardInterrupt, AttributeError)):
+                Store(copied_runs, "small").add(key, new, {}, environment(), None, replacing=True)
+        assert len(Store(copied_runs, "small").runs) == 5
+    Store(copied_runs, "small").add(key, new, {}, environment(), None, replacing=True)
+    assert len(Store(copied_runs, "small").runs[key].rows["chosen"].above) == 1
+    Store(copied_runs, "small").add(key, Cell({}, {"chosen": Counts.of([0.1, 0.2])}), {}, environment(), None)
+    assert len(Store(copied_runs, "small").runs[key].rows["chosen"].above) == 1  # not unless told so
+    Store(copied_runs, "small").add_diverged(key, {"diverged": "nan"}, {}, environment(), None)
     store = Store(copied_runs, "small")
-    store.add_diverged(Key("synthetic-90", "fair", "m", 0), {"diverged": "nan"}, {}, environment(), None)
-    store.drop(lambda run: run.key.method == "m")
-    assert not Store(copied_runs, "small").diverged
+    assert (len(store.runs), list(store.diverged)) == (5, [key])
 
 
 def test_a_line_without_scores_says_what_to_do(copied_runs):
@@ -127,8 +133,7 @@ def test_scores_of_one_place_are_not_those_of_another(tmp_path, monkeypatch):
     for value, place in ((0.1, places[0]), (0.2, places[1]), (0.9, places[1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
         store = Store(tmp_path, "t")
-        store.drop(lambda run: run.key == key)
-        store.add(key, Cell({}, {"chosen": Counts.of([value])}), {}, place, None)
+        store.add(key, Cell({}, {"chosen": Counts.of([value])}), {}, place, None, replacing=True)
     for value, place in ((0.1, places[0]), (0.9, places[1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
         assert Store(tmp_path, "t").runs[key].rows["chosen"].above.tolist() == [[np.float32(value)]]

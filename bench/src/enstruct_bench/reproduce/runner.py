@@ -86,8 +86,8 @@ def run(
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
     Rows with runs made with other settings are passed over with a word, and a DataError where there are no others; ``again``:
-    they are made anew, and go when the first new one of their row has ended, which is a ConfigError for those not among
-    ``keys``. Two processes do not make the same run.
+    they are made anew, and each goes when the new one has ended, which is a ConfigError for those not among ``keys``. Two
+    processes do not make the same run.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
@@ -119,7 +119,7 @@ def run(
             if not mine:
                 say(f"{key} is another process's work")
             elif not _is_done(table, store, key):  # by another process meanwhile
-                made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
+                made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
     return made
 
 
@@ -149,9 +149,7 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
                 old = store.runs.get(key)
                 if key in runs and (old is None or outdated(table, old)) and not outdated(table, runs[key]):
                     found[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
-    if found:
-        store.drop(lambda run: run.key in found)
-    return store.add_all(found.values()) if found else 0
+    return store.add_all(found.values(), replacing=True) if found else 0
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
@@ -190,9 +188,8 @@ def _make(
     bar: Bar,
     commit: str | None,
     say: Callable[[str], None],
-    again: bool,
 ) -> bool:
-    """Whether a run ended with figures; they, or why there are none, are on disk then. ``again``: and no other settings' runs."""
+    """Whether a run ended with figures; they, or why there are none, are on disk then, in the place of other settings'."""
     given = settings(table, key.dataset, key.protocol, key.method)
     method = method_of(table, key.protocol, key.method)
     made_with = {"of": declaration(method)}
@@ -204,20 +201,11 @@ def _make(
         raise
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
-        if again:
-            _drop_former(table, store, key)
         store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
         return False
     cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
-    if again:  # not before there is something in their place
-        _drop_former(table, store, key)
-    store.add(key, cell, encoded(given), environment(), commit)
+    store.add(key, cell, encoded(given), environment(), commit, replacing=True)
     return True
-
-
-def _drop_former(table: LabelTable, store: Store, key: Key) -> None:
-    """Runs of the same row that were made with other settings."""
-    store.drop(lambda run: run.key[:3] == key[:3] and bool(outdated(table, run)))
 
 
 def encoded(given: dict[str, Any]) -> dict[str, Any]:

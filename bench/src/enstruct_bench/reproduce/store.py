@@ -16,7 +16,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,41 +198,52 @@ class Store:
         run = self.line(key, Cell(record, {}), settings, env, commit)
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
-            self.without_scores = [old for old in self.without_scores if (old.key, old.where) != (key, run.where)] + [run]
+            self._make_room([run])
+            self.without_scores.append(run)
             self._write()
 
-    def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
+    def add(
+        self,
+        key: Key,
+        cell: Cell,
+        settings: dict[str, Any],
+        env: dict[str, Any],
+        commit: str | None,
+        replacing: bool = False,
+    ) -> None:
         """One more finished run, on disk before this returns."""
-        self.add_all([self.line(key, cell, settings, env, commit)])
+        self.add_all([self.line(key, cell, settings, env, commit)], replacing)
 
     def line(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> Run:
         """A finished cell as a run of this table."""
         line = {"table": self.table, "settings": settings, "environment": env, "commit": commit, **cell.record, **key._asdict()}
         return Run(line, dict(cell.rows))
 
-    def add_all(self, runs: Iterable[Run]) -> int:
-        """Add what is not there yet to what the files hold by now; returns how many were new."""
+    def add_all(self, runs: Iterable[Run], replacing: bool = False) -> int:
+        """Add what is not there yet to what the files hold by now; returns how many were new.
+
+        ``replacing``: a run that is there, as with other settings, goes when the new one is in its place.
+        """
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
             known = {(run.key, run.where) for run in (*self.runs.values(), *self.elsewhere)}
-            new = [run for run in runs if (run.key, run.where) not in known]
+            new = [run for run in runs if replacing or (run.key, run.where) not in known]
+            self._make_room(new)
             for run in new:
                 self._keep(run)
-            done = {(run.key, run.where) for run in new}
-            self.without_scores = [run for run in self.without_scores if (run.key, run.where) not in done]
             self._write()
         return len(new)
 
-    def drop(self, gone: Callable[[Run], bool]) -> None:
-        """Take runs of ``where`` out of the files, as these are by now; those that diverged too."""
-        with locked(self.path.with_suffix(".lock")):
-            self.refresh()
-            kept = {key: run for key, run in self.runs.items() if not gone(run)}
-            without = [run for run in self.without_scores if run.where != self.where or not gone(run)]
-            if len(kept) < len(self.runs) or len(without) < len(self.without_scores):
-                self.runs, self.without_scores = kept, without
-                self._write_lines()  # first, as scores without a line do no harm
-                self._write_scores()
+    def _make_room(self, new: Iterable[Run]) -> None:
+        """Take out what stands in the place of these, lines first: none may stand beside the scores of another run."""
+        places = {(run.key, run.where) for run in new}
+        scored = len(self.runs) + len(self.elsewhere)
+        self.runs = {key: run for key, run in self.runs.items() if (key, run.where) not in places}
+        self.elsewhere, self.without_scores = (
+            [run for run in runs if (run.key, run.where) not in places] for runs in (self.elsewhere, self.without_scores)
+        )
+        if len(self.runs) + len(self.elsewhere) < scored:
+            self._write_lines()
 
     def _write(self) -> None:
         """Scores first: a line without them would be a finished run that nobody can compare."""
