@@ -44,7 +44,7 @@ def run_command(line, capsys):
         arguments += ["--images", "20", "--size", "12"]
     trains = {"train", "compare", "tune"} & set(arguments[:2]) or arguments[:2] == ["figure", "starts"]
     if trains:
-        arguments += SMALL if arguments[0] == "masks" else SHORT
+        arguments += SMALL if arguments[0] == "masks" or "shapes" in arguments else SHORT
     assert main(arguments) == 0, capsys.readouterr().err
 
 
@@ -87,7 +87,7 @@ def test_commands_run_or_parse(tmp_path, monkeypatch, capsys):
     assert len(lines) >= 40
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)
-        (bench if program == "enstruct-bench" else core).build_parser().parse_args(arguments)
+        (bench.build_parser(arguments) if program == "enstruct-bench" else core.build_parser()).parse_args(arguments)
         if "shape" in line or "mine.npz" in line:
             run_command(line, capsys)
 

@@ -11,7 +11,7 @@ from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DivergenceError
 from enstruct_bench.cli import compare
-from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.comparison.run import fitted_cell
 
 FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
 
@@ -51,12 +51,12 @@ def test_compare_prints_and_resumes(files, capsys):
 
 
 def test_compare_goes_on_past_a_run_that_diverges(files, capsys, monkeypatch):
-    def work(method, *rest):
+    def work(comparison, method, *rest):
         if method == "seal-nce":
             raise DivergenceError("the loss became nan")
-        return run_cell(method, *rest)
+        return fitted_cell(comparison, method, *rest)
 
-    monkeypatch.setattr(compare, "run_cell", work)
+    monkeypatch.setattr(compare, "fitted_cell", work)
     command = ["compare", "train.npz", "--seeds", "2", *FAST, "--methods"]
     assert main([*command, "binary-relevance,seal-nce,low-rank", "--json", "out.json"]) == 0
     out = capsys.readouterr().out
@@ -88,8 +88,10 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
         (["compare", "train.npz", "--json", "train.npz"], "name it FILE.json"),
         (["tune", "train.npz", "--methods", "cross-entropy", "--json", "."], "name it FILE.json"),
         (["compare", "train.npz", "--split_seed", "-1"], "split_seed"),
-        (["tags", "compare"], "these are required: DATA\n"),
-        (["tags", "compare", "x", "--model.classes", "3"], "--model.classes"),
+        (["compare", "--task", "tags"], "these are required: DATA\n"),
+        (["compare", "x", "--task=tags", "--model.classes", "3"], "--model.classes"),
+        (["compare", "train.npz", "--columns", "[1]"], "--columns"),
+        (["compare", "train.npz", "--task", "pixels"], "--task pixels"),
     ],
 )
 def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, arguments, message):

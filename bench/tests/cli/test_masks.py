@@ -1,4 +1,4 @@
-"""``enstruct masks`` as a user types it."""
+"""``enstruct-bench compare`` on masks as a user types it."""
 
 import json
 
@@ -8,9 +8,10 @@ from bench.tests.either import main
 from PIL import Image
 
 from enstruct.data.synthetic import ellipses
-from enstruct_bench.comparison.ratios import summarise_ratios
+from enstruct_bench.comparison.mask_comparison import MASK_COMPARISON
 from enstruct_bench.comparison.results_file import ResultsFile
-from enstruct_bench.reports.masks import mask_section
+from enstruct_bench.comparison.summary import summarise
+from enstruct_bench.reports.compared import compared_section
 
 FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_epochs", "2"]
 
@@ -32,7 +33,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_compare_goes_on_where_it_stopped(files, capsys):
-    arguments = ["masks", "compare", "set", "--seeds", "2", "--json", "masks-x.json", *FAST]
+    arguments = ["compare", "set", "--seeds", "2", "--json", "masks-x.json", *FAST]
     assert main([*arguments, "--methods", "cross-entropy"]) == 0
     first = json.loads((files / "masks-x.json").read_text())
     assert main([*arguments, "--methods", "cross-entropy,seal-margin"]) == 0
@@ -40,11 +41,11 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert content["runs"][:2] == first["runs"]
     assert len(content["runs"]) == 4
     cells = ResultsFile(files / "masks-x.json", content["setting"], content["setting"]["model"]).cells
-    row = summarise_ratios(cells, percents=())[1]
+    row = summarise(MASK_COMPARISON, cells)[1]
     runs = [run for run in content["runs"] if run["method"] == "seal-margin"]
-    assert row["chosen"] == [100 * run["score"]["chosen"] for run in runs]
+    assert row["chosen"] == pytest.approx([100 * run["score"]["chosen"] for run in runs])
     assert row["difference"].low <= row["difference"].mean <= row["difference"].high
-    section = mask_section(files / "masks-x.json")
+    section = compared_section(files / "masks-x.json")
     assert "| seal-margin |" in section
     assert "near-duplicate" in section
     assert main([*arguments, "--methods", "cross-entropy,nothing"]) == 2
@@ -60,9 +61,9 @@ def test_images_that_two_parts_share_are_on_record(files):
     source = sorted((files / "set" / "train" / "images").iterdir())[0]
     target = sorted((files / "set" / "test" / "images").iterdir())[0]
     target.write_bytes(source.read_bytes())
-    assert main(["masks", "compare", "set", "--methods", "cross-entropy", "--seeds", "1", "--json", "m.json", *FAST]) == 0
+    assert main(["compare", "set", "--methods", "cross-entropy", "--seeds", "1", "--json", "m.json", *FAST]) == 0
     content = json.loads((files / "m.json").read_text())
     assert content["setting"]["duplicates"] == [target.stem]
     run = content["runs"][0]
-    rows = np.load(files / "m.rows.npz")["cross-entropy/0/chosen"]
-    assert run["without"] == pytest.approx(rows[1:, 0].mean(), abs=1e-6)
+    rows = np.load(files / "m.rows.npz")["cross-entropy/0/chosen"]  # a mean over images
+    assert run["without"] == pytest.approx(rows[1:].mean(), abs=1e-6)

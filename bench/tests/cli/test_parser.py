@@ -61,7 +61,7 @@ def test_seeds_that_no_generator_takes(seed, files, capsys):
         [*TRAIN, "--seed"],
         ["compare", "mine.npz", "--split_seed"],
         ["tune", "mine.npz", "--split_seed"],
-        ["tags", "compare", "a.conll", "--split_seed"],
+        ["compare", "a.conll", "--split_seed"],
     ):
         assert "seed: " in refused([*command, seed], capsys)
 

@@ -1,4 +1,4 @@
-"""``enstruct tags`` as a user types it."""
+"""``enstruct-bench compare`` on tagged sentences, and ``light``, as a user types them."""
 
 import json
 
@@ -9,10 +9,11 @@ from bench.tests.sentences import make_sentences
 from enstruct.data.citations import read_references
 from enstruct.data.conll import write_conll
 from enstruct.errors import DivergenceError
-from enstruct_bench.cli import tags_compare, tags_light
+from enstruct_bench.cli import compare, light
 from enstruct_bench.comparison.light import run_light_cell
-from enstruct_bench.comparison.tagging import run_tag_cell
-from enstruct_bench.reports.tagging import light_section, tag_section
+from enstruct_bench.comparison.run import fitted_cell
+from enstruct_bench.reports.compared import compared_section
+from enstruct_bench.reports.light import light_section
 
 FAST = ["--model.hidden", "8", "--model.embedding_dim", "6", "--model.batch_size", "8", "--model.learning_rate", "0.02"]
 
@@ -27,7 +28,6 @@ def files(tmp_path, monkeypatch):
 
 def test_compare_goes_on_where_it_stopped(files, capsys):
     arguments = [
-        "tags",
         "compare",
         "train.conll",
         "--seeds",
@@ -48,8 +48,8 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
     assert content["runs"][2]["started_from"] == "cross-entropy"
     assert content["runs"][2]["epochs"] == 1
     assert "seal-margin" in capsys.readouterr().out
-    assert "/" not in str(content["setting"]["model"]["embeddings"])
-    text = tag_section(files / "tags-x.json")
+    assert "/" not in str(content["setting"]["model"].get("embeddings"))
+    text = compared_section(files / "tags-x.json")
     assert "- seal-margin against crf:" in text
     assert "hidden=8" in text
     assert main([*arguments[:-1], "0.5", "--methods", "crf"]) == 2
@@ -58,7 +58,7 @@ def test_compare_goes_on_where_it_stopped(files, capsys):
 def test_cells_of_other_word_vectors_are_not_mixed_in(files, capsys):
     vectors = files / "v.txt"
     vectors.write_text("mr 1 0\nin 0 1\n")
-    command = ["tags", "compare", "train.conll", "--methods", "cross-entropy", "--seeds", "1", "--json", "v.json"]
+    command = ["compare", "train.conll", "--methods", "cross-entropy", "--seeds", "1", "--json", "v.json"]
     command += ["--model.embeddings", "v.txt", "--model.max_epochs", "1", "--epochs", "1", *FAST]
     assert main(command) == 0
     assert main(command) == 0
@@ -68,13 +68,13 @@ def test_cells_of_other_word_vectors_are_not_mixed_in(files, capsys):
 
 
 def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
-    def work(method, *rest):
+    def work(comparison, method, *rest):
         if method in lost:
             raise DivergenceError("the loss became nan")
-        return run_tag_cell(method, *rest)
+        return fitted_cell(comparison, method, *rest)
 
-    monkeypatch.setattr(tags_compare, "run_tag_cell", work)
-    command = ["tags", "compare", "train.conll", "--seeds", "1", "--model.max_epochs", "1", "--epochs", "1", *FAST, "--methods"]
+    monkeypatch.setattr(compare, "fitted_cell", work)
+    command = ["compare", "train.conll", "--seeds", "1", "--model.max_epochs", "1", "--epochs", "1", *FAST, "--methods"]
     lost = {"crf"}
     assert main([*command, "cross-entropy,crf,seal-margin", "--json", "out.json"]) == 0
     assert "crf seed 0 diverged: the loss became nan" in capsys.readouterr().out
@@ -99,8 +99,8 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
             raise DivergenceError("the loss became nan")
         return run_light_cell(method, drawn, *rest)
 
-    monkeypatch.setattr(tags_light, "run_light_cell", work)
-    command = ["tags", "light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
+    monkeypatch.setattr(light, "run_light_cell", work)
+    command = ["light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
     command += ["--model.max_epochs", "1", *FAST]
     assert main([*command, "--methods", "cross-entropy,ge"]) == 0
     out = capsys.readouterr().out
@@ -117,7 +117,7 @@ def test_light(files, capsys):
     lines = (" ".join(f"<{t}> {w} </{t}>" for w, t in zip(s, ts, strict=True)) for s, ts in zip(sentences, tags, strict=True))
     (files / "refs.tagged").write_text("\n".join(lines) + "\n")
     (files / "more.txt").write_text("\n".join(" ".join(s) for s in references(10, 3)[0]) + "\n")
-    arguments = ["tags", "light", "refs.tagged", "--others", "[more.txt]", "--labelled", "[5]", "--draws", "1", "--epochs", "1"]
+    arguments = ["light", "refs.tagged", "--others", "[more.txt]", "--labelled", "[5]", "--draws", "1", "--epochs", "1"]
     arguments += ["--json", "light-x.json", "--model.n_iter_no_change", "20", *FAST]
     assert main([*arguments, "--methods", "cross-entropy,rules,ge,implicit-cd"]) == 0
     content = json.loads((files / "light-x.json").read_text())

@@ -1,4 +1,4 @@
-"""Bootstrap intervals, summaries, and the results file."""
+"""Cells, summaries, and the results file."""
 
 import json
 import re
@@ -14,51 +14,15 @@ from enstruct.data.synthetic import block_exclusive
 from enstruct.environment import FORMER_PROCESSOR
 from enstruct.errors import DataError, SaveError
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.metrics import METRICS, average_precision, calibration_error, example_f1
+from enstruct.metrics import METRICS, Counts, average_precision, calibration_error, example_f1
 from enstruct.training.callbacks import Callback
-from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import run_cell
-from enstruct_bench.comparison.summary import spread, summarise, titles
+from enstruct_bench.comparison.summary import spread, summarise
 
 SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2}
 DEFAULTS = EnergyMultiLabelClassifier().get_params(deep=False)
-
-
-def test_interval_covers_the_true_difference_about_95_times_in_100():
-    rng = np.random.default_rng(0)
-    covered = 0
-    for trial in range(200):
-        rows = rng.normal(0.02, 0.3, size=200)
-        seeds = rng.normal(0, 0.005, size=(5, 1))
-        b = rows + seeds + rng.normal(0, 0.1, size=(5, 200))
-        found = paired_difference(np.zeros((5, 200)), b, replicates=300, seed=trial)
-        covered += found.low <= 0.02 <= found.high
-    assert 180 <= covered <= 200
-
-
-def test_few_seeds_that_differ_much_are_not_taken_for_all_there_are():
-    """Seeds drawn from five alone vary by a fifth less than new ones do."""
-    b = np.arange(5.0)[:, None] + np.zeros((5, 30))
-    found = paired_difference(np.zeros((5, 30)), b, replicates=4000)
-    drawn = np.random.default_rng(1).choice(5, size=(4000, 5)).mean(1)
-    low, high = np.percentile(2 + (drawn - 2) * np.sqrt(5 / 4), [2.5, 97.5])
-    assert found.mean == 2
-    assert found.low == pytest.approx(low, abs=0.05)
-    assert found.high == pytest.approx(high, abs=0.05)
-
-
-def test_identical_methods_differ_by_nothing():
-    a = np.random.default_rng(0).random((3, 50))
-    assert paired_difference(a, a) == (0.0, 0.0, 0.0)
-
-
-def test_the_pairing_narrows_the_interval():
-    rng = np.random.default_rng(0)
-    rows = rng.random((1, 400))
-    found = paired_difference(np.repeat(rows, 3, 0), np.repeat(rows, 3, 0) + 0.01)
-    assert found.low == pytest.approx(0.01)
-    assert found.high == pytest.approx(0.01)
 
 
 def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
@@ -66,7 +30,7 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
 
     def cell(method, seed):
         ran.append((method, seed))
-        return run_cell(method, splits, seed, SMALL)
+        return run_cell(LABEL_COMPARISON, method, splits, seed, SMALL)
 
     methods = ["binary-relevance", "seal-nce"]
     store = ResultsFile(path, {"data": "blocks"}, DEFAULTS)
@@ -76,18 +40,18 @@ def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):
         for method in methods:
             store.run(method, seed, lambda m=method, s=seed: cell(m, s))
     assert len(ran) == 4
-    rows = summarise(store.cells)
+    rows = summarise(LABEL_COMPARISON, store.cells)
     store.write()
     assert rows[0]["tuned_difference"] is None
     difference = np.mean(rows[1]["threshold"]) - np.mean(rows[0]["threshold"])
     assert rows[1]["tuned_difference"].mean == pytest.approx(difference, abs=1e-3)
-    turned = summarise(store.cells, reference=methods[1])
+    turned = summarise(LABEL_COMPARISON, store.cells, reference=methods[1])
     assert turned[1]["tuned_difference"] is None
     assert turned[0]["tuned_difference"].mean == pytest.approx(-rows[1]["tuned_difference"].mean)
     assert rows[1]["energy_updates"] == rows[1]["predictor_updates"] == 2 * 6
     content = json.loads(path.read_text())
     assert len(content["runs"]) == 4
-    assert content["runs"][0]["validation_f1"]
+    assert content["runs"][0]["validation"]
     scores = {run["method"]: run["validation_score"] for run in content["runs"]}
     assert scores["binary-relevance"] is None
     assert 0 < scores["seal-nce"] <= 1
@@ -101,14 +65,14 @@ def test_the_validation_score_is_that_of_the_best_epoch_of_the_last_stage(blocks
             seen.append((record["stage"], record["score"]))
 
     splits = split_60_20_20(blocks)
-    cell = run_cell("nce", splits, 0, SMALL, [Watch()])
+    cell = run_cell(LABEL_COMPARISON, "nce", splits, 0, SMALL, [Watch()])
     last = [score for stage, score in seen if stage == seen[-1][0]]
     assert len(last) < len(seen)
     assert cell.record["validation_score"] == max(last)
 
 
 def test_two_processes_add_to_one_file(tmp_path):
-    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    path, rows = tmp_path / "out.json", dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
     one, two = ResultsFile(path, {"data": "a"}, DEFAULTS), ResultsFile(path, {"data": "a"}, DEFAULTS)
     one.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
     two.run("b", 0, lambda: Cell({"method": "b", "seed": 0}, rows))
@@ -126,7 +90,7 @@ def test_two_processes_add_to_one_file(tmp_path):
 
 def test_another_setting_or_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "out.json"
-    rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    rows = dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
     store = ResultsFile(path, {"data": "a", "torch": "1"}, DEFAULTS)
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     with pytest.raises(DataError, match=r"another data \('a' there, 'b' here\); torch"):
@@ -162,7 +126,7 @@ def test_a_file_edited_by_hand_is_refused(tmp_path, content):
 
 
 def test_data_is_known_by_its_content(tmp_path):
-    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    path, rows = tmp_path / "out.json", dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
     ResultsFile(path, {"data": "a"}, DEFAULTS).run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     old = ResultsFile(path, {"data": "a", "content": "1"}, DEFAULTS)  # from before it was recorded
     old.run("m", 1, lambda: Cell({"method": "m", "seed": 1}, rows))
@@ -181,15 +145,19 @@ def test_the_scores_of_two_files_are_apart(tmp_path):
     assert ResultsFile(tmp_path / "run.v1", {}, {}).rows_path != ResultsFile(tmp_path / "run.v2", {}, {}).rows_path
 
 
-def test_a_parameter_younger_than_the_file_had_its_default(tmp_path):
+def test_parameters_count_that_are_not_the_defaults(tmp_path):
     path = tmp_path / "out.json"
-    rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
-    store = ResultsFile(path, {"model": {"hidden": 8}}, DEFAULTS)
+    rows = dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
+    store = ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8}}, DEFAULTS)
     store.run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
-    default = EnergyMultiLabelClassifier().dropout
-    assert ResultsFile(path, {"model": {"hidden": 8, "dropout": default}}, DEFAULTS).cells
+    assert json.loads(path.read_text())["setting"]["model"] == {"hidden": 8}
+    later = {**DEFAULTS, "dropout": 0.1, "new": 3}  # another default, and an argument that there was not
+    assert ResultsFile(path, {"model": {**later, "hidden": 8}}, later).cells
     with pytest.raises(DataError, match=r"another model\.dropout \(0\.5 there, 0\.25 here\)"):
-        ResultsFile(path, {"model": {"hidden": 8, "dropout": default / 2}}, DEFAULTS)
+        ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8, "dropout": 0.25}}, DEFAULTS)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "setting": {"model": {**DEFAULTS, "hidden": 8}}}))  # as files were written of old
+    assert ResultsFile(path, {"model": {**DEFAULTS, "hidden": 8}}, DEFAULTS).cells
 
 
 def test_another_metric_and_folds(blocks):
@@ -197,27 +165,28 @@ def test_another_metric_and_folds(blocks):
     folds = Folds(blocks, 3)
     settings = {**SMALL, "metric": "hamming"}
     methods = ["binary-relevance", "low-rank"]
-    cells = {(m, i): run_cell(m, splits, i, settings) for i, splits in enumerate(folds) for m in methods}
-    rows = summarise(cells, metric="hamming", folds=True)
-    pooled = {m: np.concatenate([cells[m, i].rows["threshold"] for i in range(3)]) for m in methods}
+    cells = {(m, i): run_cell(LABEL_COMPARISON, m, splits, i, settings) for i, splits in enumerate(folds) for m in methods}
+    rows = summarise(LABEL_COMPARISON, cells, folds=True)
+    pooled = {m: np.concatenate([cells[m, i].rows["threshold"].above for i in range(3)]) for m in methods}
     assert len(pooled["low-rank"]) == len(blocks)
     found = rows[1]["tuned_difference"]
     assert found.mean == pytest.approx(100 * (pooled["low-rank"] - pooled["binary-relevance"]).mean())
     assert found.low <= found.mean <= found.high
     assert "¹" not in str(found)
-    assert rows[0]["fixed"] == [100 * cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)]
-    assert titles("hamming")[1] == "Hamming accuracy @0.5"
+    assert rows[0]["fixed"] == pytest.approx([100 * cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)])
+    assert LABEL_COMPARISON.titles("hamming")[1] == "Hamming accuracy @0.5"
 
 
 def test_a_writer_waits_for_the_other_s_lock(tmp_path):
     """A second process that holds the lock while this one writes: its run, written last before the lock is free, is kept."""
-    path, rows = tmp_path / "out.json", {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    path, rows = tmp_path / "out.json", dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
     one = ResultsFile(path, {"data": "a"}, DEFAULTS)
     one.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, rows))
     script = f"""
 import sys, time
 import numpy as np
 from pathlib import Path
+from enstruct.metrics import Counts
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct.workplaces import locked
 path = Path({str(path)!r})
@@ -225,7 +194,7 @@ store = ResultsFile(path, {{"data": "a"}}, {{}})
 with locked(path.with_name(".out.json.lock")):
     print("locked", flush=True)
     time.sleep(0.5)
-    store.cells["b", 0] = Cell({{"method": "b", "seed": 0}}, {{"chosen": np.zeros(3)}})
+    store.cells["b", 0] = Cell({{"method": "b", "seed": 0}}, {{"chosen": Counts.of(np.zeros(3))}})
     store._write()
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
@@ -239,25 +208,25 @@ def test_each_row_has_the_seeds_it_has_and_says_how_many_it_shares():
     rng = np.random.default_rng(0)
 
     def cell(method, seed):
-        rows = {name: rng.random(40) for name in ("fixed", "threshold", "chosen")}
-        figures = {"example_f1": {name: scores.mean() for name, scores in rows.items()}, "decision": "fixed"}
+        rows = {name: Counts.of(rng.random(40)) for name in ("fixed", "threshold", "chosen")}
+        figures = {"decision": "fixed"}
         counted = dict.fromkeys(
             ("predictor_updates", "energy_updates", "fit_seconds", "predict_seconds", "micro_f1", "macro_f1"), 0
         )
         return Cell({"method": method, "seed": seed, **figures, **counted}, rows)
 
     cells = {(m, s): cell(m, s) for m, n in (("a", 2), ("b", 3), ("c", 1)) for s in range(n)}
-    rows = summarise(cells)
+    rows = summarise(LABEL_COMPARISON, cells)
     assert [row["seeds"] for row in rows] == [2, 3, 1]
     assert spread(cells) == "1 to 3"
     assert str(rows[1]["chosen_difference"]).endswith("] (2)")
     assert str(rows[2]["chosen_difference"]).endswith("] ¹")
     del cells["a", 0]
-    assert summarise(cells)[2]["chosen_difference"] is None  # no seed in common
+    assert summarise(LABEL_COMPARISON, cells)[2]["chosen_difference"] is None  # no seed in common
 
 
 def test_a_file_from_before_processors_were_recorded_goes_on(tmp_path):
-    rows = {name: np.zeros(3) for name in ("fixed", "threshold", "chosen")}
+    rows = dict.fromkeys(("fixed", "threshold", "chosen"), Counts.of(np.zeros(3)))
     path, here = tmp_path / "a.json", {"environment": {"torch": "1", "processor": FORMER_PROCESSOR}}
     ResultsFile(path, {"environment": {"torch": "1"}}, DEFAULTS).run("m", 0, lambda: Cell({"method": "m", "seed": 0}, rows))
     store = ResultsFile(path, here, DEFAULTS)
@@ -274,7 +243,7 @@ def test_a_file_from_before_processors_were_recorded_goes_on(tmp_path):
 
 def test_a_cell_records_the_metrics_of_its_answers():
     splits = split_60_20_20(block_exclusive(150, seed=0), 0)
-    record = run_cell("cross-entropy", splits, 3, {**SMALL, "max_epochs": 5}).record
+    record = run_cell(LABEL_COMPARISON, "cross-entropy", splits, 3, {**SMALL, "max_epochs": 5}).record
     model = EnergyMultiLabelClassifier("cross-entropy", random_state=3, **{**SMALL, "max_epochs": 5})
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     truth, answers = splits.test.Y, {**model.predict_by_rule(splits.test.X), "chosen": model.predict(splits.test.X)}

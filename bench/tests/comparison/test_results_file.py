@@ -7,33 +7,28 @@ import pytest
 from tests.damage import with_wrong_fields
 
 from enstruct.errors import DataError
+from enstruct.metrics import Counts
+from enstruct_bench.comparison.comparisons import COMPARISONS
 from enstruct_bench.comparison.light import LIGHT_CELLS, formatted_light_row, summarise_light
-from enstruct_bench.comparison.masks import MASK_CELLS, PERCENTS, formatted_mask_row
-from enstruct_bench.comparison.ratios import summarise_ratios
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
-from enstruct_bench.comparison.run import label_kind
 from enstruct_bench.comparison.summary import formatted, summarise
-from enstruct_bench.comparison.tagging import TAG_CELLS, formatted_tag_row
 
 ONE = {"fit_seconds": 1.0, "predict_seconds": 0.1, "predictor_updates": 5, "energy_updates": 0, "epochs": 3, "decision": "fixed"}
-LABELS = {**ONE, "example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.5), "micro_f1": 0.5, "macro_f1": 0.4}
-RATIOS = {**ONE, "score": {"greedy": 0.5, "chosen": 0.6}, "accuracy": 0.7, "pooled": 0.6, "without": None}
+LABELS = {**ONE, "micro_f1": 0.5, "macro_f1": 0.4}
+RATIOS = {**ONE, "accuracy": 0.7, "pooled": 0.6, "without": None}
 
 
 def table(name, cells):
     """As the command prints it."""
-    if name == "labels":
-        return [formatted(row) for row in summarise(cells)]
     if name == "light":
         return [formatted_light_row(row, [5]) for row in summarise_light(cells, [5])]
-    rows = summarise_ratios(cells, percents=PERCENTS if name == "masks" else ("accuracy",))
-    return [(formatted_mask_row if name == "masks" else formatted_tag_row)(row) for row in rows]
+    return [formatted(COMPARISONS[name], row) for row in summarise(COMPARISONS[name], cells)]
 
 
 KINDS = {
-    "labels": (label_kind({}), LABELS, ("fixed", "threshold", "chosen")),
-    "tags": (TAG_CELLS, {**RATIOS, "metric": "span-f1"}, ("greedy", "chosen")),
-    "masks": (MASK_CELLS, {**RATIOS, "metric": "iou"}, ("greedy", "chosen")),
+    "labels": (COMPARISONS["labels"].kind(), LABELS, ("fixed", "threshold", "chosen")),
+    "tags": (COMPARISONS["tags"].kind(), {**RATIOS, "metric": "span-f1"}, ("greedy", "chosen")),
+    "masks": (COMPARISONS["masks"].kind(), {**RATIOS, "metric": "iou"}, ("greedy", "chosen")),
     "light": (LIGHT_CELLS, {"labelled": 5, "accuracy": 0.5}, ("accuracy",)),
 }
 SETTING = {"data": "x", "model": {"hidden": 8}, "environment": {"torch": "1"}}
@@ -45,7 +40,8 @@ def written(path, name, length=6):
     for method in ("a", "b"):
         for seed in (0, 1):
             full = {**record, "method": f"{method} @5" if name == "light" else method, "seed": seed, "row": method}
-            rows = {rule: rng.random((length, 2) if kind.counts else length) for rule in rules}
+            below = 1.0 if name == "labels" else rng.integers(1, 5, length)
+            rows = {rule: Counts.of(rng.random(length), below) for rule in rules}
             store.run(full["method"], seed, lambda full=full, rows=rows: Cell(full, rows))
     return store
 
@@ -68,7 +64,7 @@ def test_whatever_is_wrong_with_a_file_is_said(name, tmp_path):
     assert table(name, ResultsFile(path, SETTING, {}, kind).cells) == whole
 
 
-@pytest.mark.parametrize("scores", [np.zeros(5), np.zeros((6, 2)), np.array(["x"] * 6), np.zeros(0), np.float64(1)])
+@pytest.mark.parametrize("scores", [np.zeros(5), np.zeros((6, 3)), np.array(["x"] * 6), np.zeros(0), np.float64(1)])
 def test_scores_that_cannot_be_held_against_others(scores, tmp_path):
     path = tmp_path / "out.json"
     store = written(path, "labels")
@@ -87,7 +83,7 @@ def test_folds_have_their_own_rows(tmp_path):
     setting, (kind, record, rules) = {**SETTING, "split": "2-fold"}, KINDS["labels"]
     store = ResultsFile(tmp_path / "f.json", setting, {}, kind)
     for fold, length in enumerate((6, 5)):
-        rows = dict.fromkeys(rules, np.zeros(length))
+        rows = dict.fromkeys(rules, Counts.of(np.zeros(length)))
         store.run("a", fold, lambda fold=fold, rows=rows: Cell({**record, "method": "a", "seed": fold}, rows))
     assert len(ResultsFile(tmp_path / "f.json", setting, {}, kind).cells) == 2
 
@@ -105,14 +101,14 @@ def test_a_field_that_is_wrong_is_named(tmp_path):
     path = tmp_path / "out.json"
     written(path, "labels")
     content = json.loads(path.read_text())
-    content["runs"][2]["example_f1"]["chosen"] = "much"
+    content["runs"][2]["macro_f1"] = "much"
     path.write_text(json.dumps(content))
-    with pytest.raises(DataError, match=r'runs\[2\]\.example_f1\.chosen is "much", not a number'):
+    with pytest.raises(DataError, match=r'runs\[2\]\.macro_f1 is "much", not a number'):
         ResultsFile(path, SETTING, {}, KINDS["labels"][0])
 
 
 def test_cells_of_a_comparison_hold_the_commit_they_were_made_from(tmp_path, monkeypatch):
     monkeypatch.setattr("enstruct_bench.comparison.results_file.present_commit", lambda *folders: "abc123")
     file = ResultsFile(tmp_path / "r.json", {}, {})
-    cell = file.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, {"chosen": np.ones(1)}))
+    cell = file.run("a", 0, lambda: Cell({"method": "a", "seed": 0}, {"chosen": Counts.of(np.ones(1))}))
     assert cell.record["commit"] == "abc123"

@@ -149,7 +149,7 @@ def test_objectives(blocks, test_rows, tmp_path):
 
 
 def test_samples_of_a_predictor_are_no_inference_on_the_energy():
-    record = {"decision": "bayes-risk", "validation_f1": {"bayes-risk": 0.9, "threshold": 0.6, "top-k": 0.7}}
+    record = {"decision": "bayes-risk", "validation": {"bayes-risk": 0.9, "threshold": 0.6, "top-k": 0.7}}
     record["example_f1"] = {"bayes-risk": 0.8, "threshold": 0.5, "top-k": 0.4}
     assert objectives.best_score(record) == 0.4
     assert objectives.best_score(record | {"decision": "threshold"}) == 0.5

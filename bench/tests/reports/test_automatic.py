@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from enstruct.metrics import Counts
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.automatic import automatic_section
 
 
 def cell(method, seed, f1, **more):
     record = {"method": method, "seed": seed, "example_f1": {"chosen": f1}, "fit_seconds": 90.0, **more}
-    return Cell(record, {"chosen": np.full(20, f1)})
+    return Cell(record, {"chosen": Counts.of(np.full(20, f1))})
 
 
 def automatic(seed, f1, answer, nets, method="auto"):
@@ -80,7 +81,7 @@ def test_files_of_other_rows_or_folds_are_not_put_together(folder):
 
 
 def longer(one, n):
-    return Cell(one.record, {name: np.full(n, scores[0]) for name, scores in one.rows.items()})
+    return Cell(one.record, {name: Counts.of(np.full(n, scores.above[0])) for name, scores in one.rows.items()})
 
 
 def test_a_parameter_younger_than_a_file_had_its_default(folder):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enstruct.environment import environment
+from enstruct.metrics import Counts
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.summary import mean_and_deviation
@@ -39,7 +40,7 @@ def store(tmp_path, rows):
                 record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
                 key = Key(dataset, "fair", method, seed)
                 given = {"method__n_samples": 40} if method == "double" else {}
-                found.add(key, Cell(record, {"chosen": scores, "fixed": scores}), given, environment(), None)
+                found.add(key, Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(scores))), given, environment(), None)
     return found
 
 
@@ -48,13 +49,13 @@ def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows)
     assert lines[2] == "| change | synthetic-90 | synthetic-60 |"  # sets without any run have no column
     cells = next(line for line in lines if line.startswith("| double")).strip("| ").split(" | ")
     for cell, seeds in ((cells[1], (0, 1)), (cells[2], (1, 2))):
-        mean, low, high = paired_difference(*(np.stack([rows[m, s] for s in seeds]).astype(float) for m in ("nce", "double")))
+        mean, low, high = paired_difference(*([Counts.of(rows[m, s]) for s in seeds] for m in ("nce", "double")))
         assert cell == f"{100 * mean:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}] (2)"
     assert next(line for line in lines if line.startswith("| half")) == "| half | not run | not run |"
 
 
 def test_divergence_and_former_settings_are_marked(store, rows):
-    run = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": rows["nce", 0]})
+    run = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": Counts.of(rows["nce", 0])})
     store.add(Key("synthetic-90", "fair", "half", 0), run, {"method__n_samples": 5}, environment(), None)
     store.add_diverged(
         Key("synthetic-60", "fair", "half", 0), {"diverged": "nan"}, {"method__n_samples": 10}, environment(), None

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 from enstruct.environment import environment
+from enstruct.metrics import Counts
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.reports.published_figures import PUBLISHED_SEEDS, chance
 from enstruct_bench.reports.reproduced import reproduced_section
@@ -18,7 +19,7 @@ SEAL_2 = TABLES["seal-2"]
 
 def add(store, method, seed, figure, rows, validation=None):
     record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), figure), "decision": "fixed"}
-    cell = Cell(record | {"validation_score": validation}, {"chosen": rows, "fixed": rows})
+    cell = Cell(record | {"validation_score": validation}, dict.fromkeys(("chosen", "fixed"), Counts.of(rows)))
     given = encoded(settings(SEAL_2, "cal500", "published", method))
     store.add(Key("cal500", "published", method, seed), cell, given, environment(), None)
 

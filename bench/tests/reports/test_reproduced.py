@@ -6,6 +6,7 @@ import numpy as np
 from bench.tests.small_table import SMALL
 
 from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.metrics import Counts
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.reproduced import (
     command_section,
@@ -41,10 +42,18 @@ def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path
         rows = rng.random(30)
         if seed < 2:  # a seed that the reference lacks is left out
             store.add(
-                Key("cal500", "fair", "cross-entropy", seed), Cell({}, {"chosen": rows, "fixed": rows}), {}, environment(), None
+                Key("cal500", "fair", "cross-entropy", seed),
+                Cell({}, dict.fromkeys(("chosen", "fixed"), Counts.of(rows))),
+                {},
+                environment(),
+                None,
             )
         record = {"method": "dvn", "seed": seed}
-        changed.run("dvn", seed, lambda record=record, rows=rows: Cell(record, {"chosen": rows + 0.1, "fixed": rows - 0.1}))
+        changed.run(
+            "dvn",
+            seed,
+            lambda record=record, rows=rows: Cell(record, {"chosen": Counts.of(rows + 0.1), "fixed": Counts.of(rows - 0.1)}),
+        )
     text = command_section(table, tmp_path)
     assert (
         "dvn so changed against cross-entropy as it is, 2 seeds, best rules: +10.00 [+10.00, +10.00]; "
@@ -61,7 +70,11 @@ def test_the_section_names_what_is_lacking(tmp_path):
         rows = rng.random(20)
         record = {"example_f1": {"fixed": 0.5, "threshold": 0.5, "chosen": 0.5}, "decision": decision, "test_rows": 20}
         store.add(
-            Key("synthetic-90", "fair", method, seed), Cell(record, {"chosen": rows, "fixed": rows}), {}, environment(), None
+            Key("synthetic-90", "fair", method, seed),
+            Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(rows))),
+            {},
+            environment(),
+            None,
         )
 
     for seed in (0, 1):
@@ -93,7 +106,7 @@ def test_a_data_set_stands_whole_where_it_was_run_first(tmp_path, monkeypatch):
         protocols=("fair", "published"),
     )
     record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.5), "test_rows": 2, "decision": "fixed"}
-    cell = Cell(record, {"chosen": np.array([0.4, 0.6])})
+    cell = Cell(record, {"chosen": Counts.of([0.4, 0.6])})
     made = {
         FORMER_PROCESSOR: [("cal500", "nce"), ("cal500", "dvn"), ("yeast", "nce")],
         "B": [("cal500", "nce"), ("genbase", "nce")],
@@ -131,7 +144,7 @@ def test_a_table_of_one_protocol_has_no_cells_of_the_other_to_run(tmp_path):
     record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.6), "test_rows": 2, "decision": "fixed"}
     store = Store(tmp_path, "seal-figure-2a")
     key = Key("cal500", "fair", "seal-nce-alone", 0)
-    store.add(key, Cell(record, {"chosen": scores}), {"method__supervised_weight": 0}, environment(), None)
+    store.add(key, Cell(record, {"chosen": Counts.of(scores)}), {"method__supervised_weight": 0}, environment(), None)
     text = reproduced_section(TABLES["seal-figure-2a"], store)
     assert "| seal-nce-alone | – | – | – | 60.00 | 60.00 | 60.00 | not run | not run | not run | 1 |" in text
     assert "| seal-margin-alone | – | – | – | not run | not run | not run | not run | not run | not run | 0 |" in text

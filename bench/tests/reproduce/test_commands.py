@@ -131,7 +131,7 @@ def test_a_table_without_parts_says_why(tmp_path):
 
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
-    table = CommandTable("t", "T", "nowhere", {"a": ("tags", "compare", "x", "--model.embeddings", "6mpaths.xz")})
+    table = CommandTable("t", "T", "nowhere", {"a": ("compare", "x.conll", "--model.embeddings", "6mpaths.xz")})
     with pytest.raises(DatasetNotFoundError, match=r"6mpaths"):
         run(tmp_path, Recorder(), ["a"], table)
 

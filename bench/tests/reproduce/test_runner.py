@@ -9,11 +9,10 @@ from bench.tests.either import main
 from bench.tests.small_table import SMALL, make
 
 from enstruct import workplaces
-from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DivergenceError
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.workplaces import claimed
-from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
 from enstruct_bench.reproduce.protocols import settings
@@ -72,10 +71,10 @@ def test_an_automatic_row_is_expected_to_take_its_budget(tmp_path):
 def test_a_run_that_diverges_does_not_stop_the_table(tmp_path, monkeypatch):
     real = runner.run_cell
 
-    def work(method, *rest):
+    def work(comparison, method, *rest):
         if method == "seal-nce":
             raise DivergenceError("the loss is nan in epoch 1")
-        return real(method, *rest)
+        return real(comparison, method, *rest)
 
     monkeypatch.setattr(runner, "run_cell", work)
     said, store = [], Store(tmp_path, "small")
@@ -136,10 +135,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
         with pytest.raises(KeyboardInterrupt):
             run(changed, store, both, None, lambda title: [], again=True)
     assert len(Store(copied_runs, "small").runs) == 6  # nothing goes before there is something in its place
-    other = Store(copied_runs, "small")  # a slower process, which looked before
     assert run(changed, store, both, None, lambda title: [], again=True) == 2
-    runner._drop_former(changed, other, first)
-    assert set(both) <= set(Store(copied_runs, "small").runs)  # what has been made meanwhile stays
     assert store.runs[first].line["settings"]["max_epochs"] == 3
     kept = {(key.method, key.seed) for key in Store(copied_runs, "small").runs}
     assert kept == {(method, seed) for method in ("binary-relevance", "cross-entropy", "seal-nce") for seed in (0, 1)}
@@ -190,29 +186,26 @@ def test_a_claim_on_a_file_that_is_gone_is_none(tmp_path, monkeypatch):
         assert mine
 
 
-@pytest.mark.parametrize("method", ["seal-nce", "auto"])
-def test_a_changed_default_is_noticed(method, copied_runs, monkeypatch):
-    store = Store(copied_runs, "small")
-    one, given = next(iter(store.runs.values())), settings(SMALL, "synthetic-90", "fair", method)
-    key = Key("synthetic-90", "fair", method, 7)
-    cell = Cell({"parameters": runner.parameters(method, given)}, one.rows)
-    store.add(key, cell, runner.encoded(given), environment(), None)
-    runner.check_settings(SMALL, store, [key])
+def test_a_changed_default_or_a_new_argument_leaves_runs_what_they_are(copied_runs, monkeypatch):
+    before = runner._defaults()
+    monkeypatch.setattr(runner, "_defaults", lambda: {**before, "dropout": 0.25, "max_epochs": 7, "new": 1})
     row = METHODS["seal-nce"]
     heavier = replace(row, predictor_loss=replace(row.predictor_loss, energy_weight=5.0))
     monkeypatch.setitem(METHODS, "seal-nce", heavier)
-    with pytest.raises(DataError, match=r"seal-nce: predictor_loss.energy_weight"):
-        runner.check_settings(SMALL, store, [key])
+    assert make(Store(copied_runs, "small")) == 0
 
 
-def test_another_default_of_the_automatic_rows_methods_is_noticed(copied_runs, monkeypatch):
-    store, given = Store(copied_runs, "small"), settings(SMALL, "synthetic-90", "fair", "auto")
-    one, key = next(iter(store.runs.values())), Key("synthetic-90", "fair", "auto", 7)
-    store.add(key, Cell({"parameters": runner.parameters("auto", given)}, one.rows), runner.encoded(given), environment(), None)
-    runner.check_settings(SMALL, store, [key])
-    monkeypatch.setattr(runner, "CONSIDERED", (*runner.CONSIDERED, "mlp"))
-    with pytest.raises(DataError, match=r"\(methods\)"):
-        runner.check_settings(SMALL, store, [key])
+def test_a_changed_setting_of_a_row_makes_its_runs_others(copied_runs):
+    (run,) = [run for key, run in Store(copied_runs, "small").runs.items() if key[2:] == ("cross-entropy", 0)]
+
+    def differing(method="cross-entropy", **changes):
+        return runner.outdated(replace(SMALL, variants={"cross-entropy": (method, changes)}), run)
+
+    assert differing() == []
+    assert differing(dropout=EnergyMultiLabelClassifier().dropout) == []  # said, but the default as it is
+    assert differing(dropout=0.1, hidden=9) == ["dropout", "hidden"]
+    assert differing(method__rounds_per_batch=2) == ["method__rounds_per_batch"]
+    assert differing("mlp") == ["method"]
 
 
 def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):
@@ -267,11 +260,11 @@ def test_a_cell_that_another_table_has_is_not_run_again(finished_runs, tmp_path,
     assert (taken[keys[1]].line["table"], taken[keys[1]].line["borrowed_from"]) == ("kin", "again")
     assert run(other, Store(tmp_path, "other"), keys[1:], None, lambda title: []) == 1  # of other settings
     old = original[keys[1]]
-    old.line["parameters"]["learning_rate"] = 0.5
+    old.line["settings"]["learning_rate"] = 0.5
     (tmp_path / "small.jsonl").write_text("".join(json.dumps(found.line) + "\n" for found in original.values()))
     (tmp_path / "kin.jsonl").unlink()
     (tmp_path / "again.jsonl").unlink()
-    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another default
+    assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another setting
 
 
 def test_a_variant_is_its_method_with_other_parameters(tmp_path):
@@ -314,9 +307,8 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     made = Store(tmp_path / "own", "small")
     run(SMALL, made, list(store.runs), None, lambda title: [])
     for key, taken in store.runs.items():
-        assert np.allclose(taken.rows["chosen"], made.runs[key].rows["chosen"])  # the same cell, either way
-    assert all(found.line["parameters"]["max_epochs"] == 2 for found in store.runs.values())
-    assert not any(":" in name for found in store.runs.values() for name in found.line["parameters"])  # no file says those
+        assert np.allclose(taken.rows["chosen"].above, made.runs[key].rows["chosen"].above)  # the same cell, either way
+    assert all(found.line["settings"] == {"max_epochs": 2, "hidden": 8} for found in store.runs.values())
     runner.check_settings(SMALL, store, list(store.runs))
     others = json.loads((tmp_path / "c.json").read_text())
     others["setting"]["content"] = "0" * 16

@@ -10,7 +10,7 @@ from tests.damage import with_wrong_bytes, with_wrong_fields
 
 from enstruct.environment import FORMER_PROCESSOR, environment
 from enstruct.errors import DataError, EnstructError
-from enstruct.metrics import METRICS
+from enstruct.metrics import METRICS, Counts
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
@@ -93,26 +93,30 @@ def test_a_line_says_all_that_is_needed(finished_runs):
         assert set(line["metrics"]) >= {"fixed", "threshold", "chosen"}
         assert all(set(found) == set(METRICS) for found in line["metrics"].values())
         assert line["metrics"]["threshold"]["example-f1"] == line["example_f1"]["threshold"]
-        assert line["parameters"]["learning_rate"] == 1e-3
-    assert lines[2]["parameters"]["seal-nce: predictor_loss.energy_weight"] == 3
-    assert lines[2]["parameters"]["seal-nce: objective.loss"] == "nce_loss"
+        assert line["of"] == {"name": line["method"]}
 
 
-def test_runs_that_go_leave_whole_files_whenever_the_process_ends(copied_runs, monkeypatch):
-    store, first = Store(copied_runs, "small"), Key("synthetic-90", "fair", "cross-entropy", 0)
+def test_a_run_that_takes_another_s_place_leaves_whole_files_whenever_the_process_ends(copied_runs):
+    key, written = Key("synthetic-90", "fair", "cross-entropy", 0), Store._write_scores
+    new = Cell({}, {"chosen": Counts.of([0.5])})
 
     def killed(self):
+        written(self)
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "_write_scores", killed)
-        with pytest.raises(KeyboardInterrupt):
-            store.drop(lambda run: run.key == first)
-    assert len(Store(copied_runs, "small").runs) == 5
+    for late in (killed, lambda self: killed(None)):  # after the scores, and before them
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Store, "_write_scores", late)
+            with pytest.raises((KeyboardInterrupt, AttributeError)):
+                Store(copied_runs, "small").add(key, new, {}, environment(), None, replacing=True)
+        assert len(Store(copied_runs, "small").runs) == 5
+    Store(copied_runs, "small").add(key, new, {}, environment(), None, replacing=True)
+    assert len(Store(copied_runs, "small").runs[key].rows["chosen"].above) == 1
+    Store(copied_runs, "small").add(key, Cell({}, {"chosen": Counts.of([0.1, 0.2])}), {}, environment(), None)
+    assert len(Store(copied_runs, "small").runs[key].rows["chosen"].above) == 1  # not unless told so
+    Store(copied_runs, "small").add_diverged(key, {"diverged": "nan"}, {}, environment(), None)
     store = Store(copied_runs, "small")
-    store.add_diverged(Key("synthetic-90", "fair", "m", 0), {"diverged": "nan"}, {}, environment(), None)
-    store.drop(lambda run: run.key.method == "m")
-    assert not Store(copied_runs, "small").diverged
+    assert (len(store.runs), list(store.diverged)) == (5, [key])
 
 
 def test_a_line_without_scores_says_what_to_do(copied_runs):
@@ -129,11 +133,10 @@ def test_scores_of_one_place_are_not_those_of_another(tmp_path, monkeypatch):
     for value, place in ((0.1, places[0]), (0.2, places[1]), (0.9, places[1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
         store = Store(tmp_path, "t")
-        store.drop(lambda run: run.key == key)
-        store.add(key, Cell({}, {"chosen": np.array([value])}), {}, place, None)
+        store.add(key, Cell({}, {"chosen": Counts.of([value])}), {}, place, None, replacing=True)
     for value, place in ((0.1, places[0]), (0.9, places[1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
-        assert Store(tmp_path, "t").runs[key].rows == {"chosen": np.float32([value])}
+        assert Store(tmp_path, "t").runs[key].rows["chosen"].above.tolist() == [[np.float32(value)]]
 
 
 def test_lines_of_two_places_stand_in_one_order_wherever_they_are_written(tmp_path, monkeypatch):
@@ -141,7 +144,7 @@ def test_lines_of_two_places_stand_in_one_order_wherever_they_are_written(tmp_pa
     places = [{**environment(), "processor": name} for name in (FORMER_PROCESSOR, "another")]
     for seed, place in enumerate((*places, *places[::-1])):
         monkeypatch.setattr(store_module, "environment", lambda place=place: place)
-        Store(tmp_path, "t").add(Key("d", "fair", "m", seed), Cell({}, {"chosen": np.array([0.5])}), {}, place, None)
+        Store(tmp_path, "t").add(Key("d", "fair", "m", seed), Cell({}, {"chosen": Counts.of([0.5])}), {}, place, None)
         lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
         of_here = [line["environment"]["processor"] for line in lines]
         assert of_here == sorted(of_here, key=[FORMER_PROCESSOR, "another"].index)
@@ -166,16 +169,16 @@ def test_a_reader_between_the_two_files_of_a_writer(finished_runs, copied_runs, 
 
 def test_a_store_keeps_what_it_is_given(tmp_path):
     store = Store(tmp_path, "t")
-    cell = Cell({"example_f1": {"chosen": 0.5}, "seconds": 1.0}, {"chosen": np.array([0.25, 0.75])})
+    cell = Cell({"example_f1": {"chosen": 0.5}, "seconds": 1.0}, {"chosen": Counts.of([0.25, 0.75])})
     store.add(Key("d", "fair", "m", 3), cell, {"hidden": 3}, environment(), "abc")
     again = Store(tmp_path, "t").runs[Key("d", "fair", "m", 3)]
-    assert again.rows["chosen"].tolist() == [0.25, 0.75]
+    assert again.rows["chosen"].above.tolist() == [[0.25], [0.75]]
     assert again.line["commit"] == "abc"
 
 
 def test_two_processes_add_to_one_table(tmp_path):
     one, two = Store(tmp_path, "small"), Store(tmp_path, "small")
-    cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": np.array([0.5])})
+    cell = Cell({"example_f1": {"chosen": 0.5}}, {"chosen": Counts.of([0.5])})
     one.add(Key("d", "fair", "m", 0), cell, {}, environment(), None)
     two.add(Key("d", "fair", "m", 1), cell, {}, environment(), None)
     assert sorted(key.seed for key in Store(tmp_path, "small").runs) == [0, 1]

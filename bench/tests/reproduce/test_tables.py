@@ -7,7 +7,7 @@ import pytest
 
 from enstruct.cli import commands as core
 from enstruct_bench.cli import commands as bench
-from enstruct_bench.comparison.run import check_method
+from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.reproduce import ablation
 from enstruct_bench.reproduce.runner import plan, run
 from enstruct_bench.reproduce.store import Store
@@ -20,19 +20,19 @@ LABEL_TABLES = [table for table in TABLES.values() if isinstance(table, LabelTab
 def test_every_method_of_a_table_exists():
     for table in LABEL_TABLES:
         for row in table.methods():
-            check_method(table.method(row))
+            LABEL_COMPARISON.check(table.method(row))
         assert set(table.changed) | set(table.changed.values()) <= set(table.rows), table.name
         for figures in table.rows.values():
             assert set(figures) <= set(table.datasets), table.name
 
 
 def test_commands_of_tables_are_understood():
-    ours, theirs = bench.build_parser(), core.build_parser()
+    theirs = core.build_parser()
     for table in TABLES.values():
         if isinstance(table, CommandTable):
             for command in (*table.parts.values(), *table.made.values()):
                 if command[0] != "benchmark":
-                    (ours if is_ours(command) else theirs).parse_args(shlex.split(shlex.join(command)))
+                    (bench.build_parser(command) if is_ours(command) else theirs).parse_args(shlex.split(shlex.join(command)))
 
 
 @pytest.mark.parametrize("row", ablation.ROWS)

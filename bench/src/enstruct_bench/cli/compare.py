@@ -2,57 +2,69 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jsonargparse import Namespace
 
+import enstruct.estimators
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say, show
-from enstruct.data.load import load_protocol
 from enstruct.environment import environment
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.errors import DivergenceError
 from enstruct_bench.comparison.cells import Cells
-from enstruct_bench.comparison.fingerprint import fingerprint_of
+from enstruct_bench.comparison.comparisons import COMPARISONS
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
-from enstruct_bench.comparison.run import check_method, label_kind, run_cell, scored_by
-from enstruct_bench.comparison.summary import formatted, summarise, titles
-from enstruct_bench.tuning.tuned_settings import Tuned
+from enstruct_bench.comparison.run import fitted_cell
+from enstruct_bench.comparison.summary import formatted, spread, summarise
 
 
 def run(options: Namespace) -> None:
-    methods, reference = shared.compared(options, check_method)
-    model = shared.model_parameters(options)
-    tuned = None if options.tuned is None else Tuned.read(options.tuned, model["metric"])
-    model = model if tuned is None else tuned.shared(model)
-    if tuned is not None:
-        tuned.check_equal(methods)
-    models = {name: model if tuned is None else tuned.of(name, model) for name in methods}
-    protocol = load_protocol(options.data, options.split, options.split_seed, shared.label_argument(options.labels), options.drop)
-    setting = {"data": options.data, "split_seed": options.split_seed, "model": model, "environment": environment()}
-    setting["rows"] = {name: len(part) for name, part in protocol[0].parts().items()}
-    setting["content"] = fingerprint_of(protocol[0])
-    if tuned is not None:
-        setting["tuned"] = tuned.written
-    if options.split != "auto":
-        setting["split"] = options.split
-    folds, metric = len(protocol) > 1, scored_by(model)
-    seeds = range(len(protocol) if folds else options.seeds)
-    defaults = EnergyMultiLabelClassifier().get_params(deep=False)
-    store = ResultsFile.to_add_to(options.json, setting, defaults, label_kind(model)) if options.json else None
-    cells = Cells(store, say, "fold" if folds else "seed")
+    comparison = COMPARISONS[options.task]
+    task = comparison.task
+    methods, reference = shared.compared(options, comparison.check)
+    model, models = comparison.models(options, methods, shared.model_parameters(options))
+    parts = comparison.read(options)
+    folds = len(parts) > 1
+    setting: dict[str, Any] = {"data": options.data, "split_seed": options.split_seed, "model": comparison.recorded(model)}
+    setting |= {"environment": environment(), **comparison.setting(options, parts[0], model)}
+    setting[task.parts] = {name: len(getattr(parts[0], name)) for name in ("train", "validation", "test")}
+    defaults = getattr(enstruct.estimators, task.estimator)().get_params(deep=False)
+    store = ResultsFile.to_add_to(options.json, setting, defaults, comparison.kind()) if options.json else None
+    runs = "fold" if folds else "seed"
+    cells = Cells(store, say, runs)
+    seeds = range(len(parts) if folds else options.seeds)
+
+    def fitted(method: str, seed: int, initial: Any = None) -> tuple[Cell, Any]:
+        bar = EpochBar(f"{method} {runs} {seed}")
+        try:
+            rows = parts[seed if folds else 0]
+            return fitted_cell(comparison, method, rows, seed, models.get(method, model), [bar], initial)
+        finally:
+            bar.close()
+
     for seed in seeds:
-        for method in cells.lacking(methods, seed):
-            bar = EpochBar(f"{method} {'fold' if folds else 'seed'} {seed}")
-
-            def work(method: str = method, seed: int = seed, bar: EpochBar = bar) -> Cell:
-                return run_cell(method, protocol[seed if folds else 0], seed, models[method], [bar])
-
+        lacking, initial = cells.lacking(methods, seed), None
+        first = comparison.first(lacking)
+        if first is not None:
+            # trained again where only its record was kept: the same seed gives the same weights
             try:
-                cells.make(method, seed, work)
-            finally:
-                bar.close()
-    rows = summarise(cells.of(methods, seeds, reference), reference, metric, folds)
-    counts = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
-    title = f"{options.data}: {len(seeds)} {'folds' if folds else 'seeds'}, test rows ({counts})"
-    drawn = "by bootstrap over test rows" if folds else "by hierarchical bootstrap over seeds and test rows"
-    foot = f"Δ: paired difference to {reference}, 95% {drawn}. F/E updates: optimiser steps of predictor and energy."
-    show(title, titles(metric), [formatted(row) for row in rows], foot, setting["environment"])
+                cell, initial = fitted(first, seed)
+            except DivergenceError as error:
+                cells.diverged(first, seed, error)
+                lacking = [method for method in lacking if not comparison.goes_on(method)]
+            else:
+                if first in lacking:
+                    cells.make(first, seed, lambda cell=cell: cell)  # type: ignore[misc]
+        for method in lacking:
+            if method != first:
+                start = initial if comparison.goes_on(method) else None
+                cells.make(method, seed, lambda m=method, s=seed, start=start: fitted(m, s, start)[0])  # type: ignore[misc]
+    asked = cells.of(methods, seeds, reference)
+    rows = [formatted(comparison, row) for row in summarise(comparison, asked, reference, folds)]
+    counts = ", ".join(f"{name} {n}" for name, n in setting[task.parts].items())
+    units = f"test {task.parts}"
+    drawn = f"bootstrap over {units}" if folds else f"hierarchical bootstrap over seeds and {units}"
+    foot = f"Δ: paired difference to {reference}, 95% by {drawn}. {comparison.foot(setting)}"
+    title = f"{options.data}: {spread(asked)} {runs}s, {units} ({counts})"
+    show(title, comparison.titles(comparison.metric_of(asked, model)), rows, foot, setting["environment"])

@@ -1,19 +1,23 @@
 """Intervals for paired differences, by a hierarchical bootstrap over seeds and test rows.
 
-For the difference table d (seeds, rows) of two methods on the same test rows, one replicate draws seeds with
-replacement and, within them, one draw of rows shared by all (the rows are the same in every seed, so
-their difficulty is common to all). The interval is the 2.5th to the 97.5th percentile of the replicates' means. What the seeds
-of a replicate deviate from their mean is widened by sqrt(n / (n - 1)): n seeds drawn from n vary by that much less than n new
-ones would, and seeds are few.
+Two methods are scored on the same test rows by ratios of sums of what each row counts (:mod:`enstruct.metrics.base`), of which
+means over rows are one case. One replicate draws seeds with replacement and, within them, one draw of rows shared by all (the
+rows are the same in every seed, so their difficulty is common to all). The interval is the 2.5th to the 97.5th percentile of
+the replicates' means. What the seeds of a replicate deviate from their mean is widened by sqrt(n / (n - 1)): n seeds drawn from
+n vary by that much less than n new ones would, and seeds are few.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.metrics import Counts
 
 
 class Interval(NamedTuple):
@@ -22,35 +26,29 @@ class Interval(NamedTuple):
     high: float
 
 
-def paired_ratio_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates: int = 2000, seed: int = 0) -> Interval:
-    """Difference of the mean over seeds of ratios of sums; both (seeds, rows, 2), numerators and denominators.
+def paired_difference(a: Sequence[Counts], b: Sequence[Counts], replicates: int = 2000, seed: int = 0) -> Interval:
+    """Mean over runs of the score of ``b`` less that of ``a``, with its 95% interval; each the counts of a run's test rows.
 
-    For scores such as the micro F1 of spans, which are no means over rows.
+    Of a mean over rows each row counts one below; of scores such as the micro F1 of spans, what it holds.
     """
-    n_seeds, n_rows = a.shape[:2]
+    counts = np.stack([[[_dense(side) for side in run] for run in runs] for runs in (a, b)])  # (2, runs, 2, rows, parts)
+    n_seeds, n_rows = counts.shape[1], counts.shape[3]
 
-    def scores(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.einsum("srk,dr->dsk", counts, weights, optimize=True)
-        return sums[..., 0] / np.maximum(sums[..., 1], 1e-12)  # (draws, seeds)
+    def differences(weights: NDArray[Any]) -> NDArray[np.float64]:
+        """(draws, runs), of how often each row is drawn (draws, rows)."""
+        sums = np.tensordot(weights.astype(np.float64), counts, axes=(1, 3))  # (draws, 2, runs, 2, parts)
+        scores = (sums[:, :, :, 0] / np.maximum(sums[:, :, :, 1], 1e-12)).mean(-1)
+        return np.asarray(scores[:, 1] - scores[:, 0])
 
     seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
-    some = [each.astype(np.float64) for each in np.array_split(weight, max(1, weight.size // 2**24))]
-    difference = _widened(np.concatenate([scores(b, each) - scores(a, each) for each in some]))
-    whole = np.ones((1, n_rows))
-    low, high = np.percentile(np.take_along_axis(difference, seeds, axis=1).mean(1), [2.5, 97.5])
-    return Interval(float((scores(b, whole) - scores(a, whole)).mean()), float(low), float(high))
+    pieces = np.array_split(weight, max(1, weight.size // 2**24))
+    of_seeds = _widened(np.concatenate([differences(piece) for piece in pieces]))
+    low, high = np.percentile(np.take_along_axis(of_seeds, seeds, axis=1).mean(1), [2.5, 97.5])
+    return Interval(float(differences(np.ones((1, n_rows))).mean()), float(low), float(high))
 
 
-def paired_difference(a: NDArray[np.float64], b: NDArray[np.float64], replicates: int = 2000, seed: int = 0) -> Interval:
-    """Mean of ``b - a`` with its 95% interval; both (seeds, rows)."""
-    difference = b - a
-    n_seeds, n_rows = difference.shape
-    seeds, weight = _draws(n_seeds, n_rows, replicates, seed)
-    some = np.array_split(weight, max(1, weight.size // 2**24))
-    of_seeds = np.concatenate([each @ difference.T for each in some]) / n_rows  # (replicates, seeds) mean over the rows drawn
-    means = np.take_along_axis(_widened(of_seeds), seeds, axis=1).mean(1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return Interval(float(difference.mean()), float(low), float(high))
+def _dense(side: Any) -> NDArray[np.float64]:
+    return np.asarray(side.toarray() if sparse.issparse(side) else side, dtype=np.float64)
 
 
 def _widened(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,14 +24,13 @@ from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 from enstruct.weak_supervision.rules_only import predict_by_rules
-from enstruct_bench.comparison.ratios import paired_ratios, stacked
 from enstruct_bench.comparison.results_file import Cell, Kind
-from enstruct_bench.comparison.summary import mean_and_deviation, seeds_of
-from enstruct_bench.comparison.tagging import starts_from_baseline
+from enstruct_bench.comparison.summary import difference, mean_and_deviation, seeds_of
+from enstruct_bench.comparison.tag_comparison import BASELINE, TAG_COMPARISON
 
 TEST, MOST_UNLABELLED = 200, 1000
-BASELINE, RULES = "cross-entropy", "rules"
-LIGHT_CELLS = Kind({"row": str, "labelled": int, "accuracy": float}, ("accuracy",), counts=True)
+RULES = "rules"
+LIGHT_CELLS = Kind({"row": str, "labelled": int, "accuracy": float}, ("accuracy",))
 PUBLISHED: dict[str, dict[int, float]] = {
     "ge": {5: 54.7, 10: 57.9, 50: 68.0},
     "r-spen": {5: 55.0, 10: 65.0, 50: 81.5},
@@ -111,7 +110,7 @@ def run_light_cell(
         "updates": updates,
         "seconds": time.perf_counter() - begin,
     }
-    return Cell(record, {"accuracy": stacked(counts)}), tagger
+    return Cell(record, {"accuracy": counts}), tagger
 
 
 def _mean_reward(test: Tagged, found: list[list[str]]) -> float:
@@ -120,7 +119,7 @@ def _mean_reward(test: Tagged, found: list[list[str]]) -> float:
 
 
 def needs_baseline(method: str) -> bool:
-    return method not in (BASELINE, RULES) and (starts_from_baseline(method) or method == "ge")
+    return method not in (BASELINE, RULES) and (TAG_COMPARISON.goes_on(method) or method == "ge")
 
 
 def summarise_light(cells: dict[tuple[str, int], Cell], sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -136,9 +135,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, sizes:
         values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
         row[f"{n}"] = mean_and_deviation(values, 1) if values else None
         row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
-        both = [draw for draw in draws if (f"{reference} @{n}", draw) in cells]
-        a, b = ([cells[f"{m} @{n}", draw].rows["accuracy"] for draw in both] for m in (reference, method))
-        row[f"{n}_difference"] = paired_ratios(a, b, len(draws)) if both and method != reference else None
+        row[f"{n}_difference"] = difference(cells, f"{reference} @{n}", f"{method} @{n}", "accuracy")
     return row
 
 

@@ -15,32 +15,43 @@ from numpy.typing import NDArray
 from enstruct.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_json
+from enstruct.metrics import Counts
 from enstruct.records import Shape, read_record
 from enstruct.workplaces import locked
 
 
 @dataclass
 class Cell:
-    """``record``: settings, figures, times. ``rows``: rule -> (test rows,) score of each row.
-
-    The score is the model's ``metric`` where that is a mean over rows (:data:`~enstruct.metrics.ROWWISE`), else example-F1.
-    """
+    """``record``: settings, figures, times. ``rows``: rule -> what the metric counts of each test row, in one part."""
 
     record: dict[str, Any]
-    rows: dict[str, NDArray[np.float64]]
+    rows: dict[str, Counts]
+
+
+def as_array(counts: Counts) -> NDArray[np.float32]:
+    """(rows,), the scores of rows where each counts one below, else (rows, 2), as files keep them."""
+    above, below = (np.asarray(side, dtype=np.float32) for side in counts)
+    return above[:, 0] if (below == 1).all() else np.concatenate([above, below], axis=1)
+
+
+def as_counts(array: NDArray[Any]) -> Counts | None:
+    """Of such an array; None for one that is no other."""
+    if array.dtype.kind not in "fiu" or not array.size:
+        return None
+    if array.ndim == 1:
+        return Counts.of(array)
+    return Counts.of(array[:, 0], array[:, 1]) if array.ndim == 2 and array.shape[1] == 2 else None
 
 
 @dataclass(frozen=True)
 class Kind:
     """What the cells of one command's comparisons hold, so that a file is known to be whole before any of it is used.
 
-    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of; an array
-    (rows,), or (rows, 2) of ``counts``. None of ``rules``: any.
+    ``record``: the fields that tables read (:mod:`enstruct.records`). ``rules``: those that every cell has scores of.
     """
 
     record: Mapping[str, Shape] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
-    counts: bool = False
 
 
 ANY = Kind()
@@ -67,15 +78,16 @@ def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
 class ResultsFile:
     """``out.json`` (records) and ``out.rows.npz`` (the score of each test row): finished cells are never run again.
 
-    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in;
-    ``defaults`` are the model's parameters for those younger than the file. ``setting["content"]`` tells data of one name apart
+    Several processes may add to a file. A file written for other data, settings or library versions is refused, not mixed in. Of
+    the model's parameters those count, and are kept, that differ from ``defaults``. ``setting["content"]`` tells data of one name
+    apart
     (:func:`~enstruct_bench.comparison.fingerprint.fingerprint`).
     """
 
     def __init__(self, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> None:
         self.kind, self.path, self.rows_path = kind, path, path.with_name(path.name.removesuffix(".json") + ".rows.npz")
         self.defaults = json.loads(json.dumps(defaults))
-        self.setting = json.loads(json.dumps(setting))
+        self.setting = self._stripped(json.loads(json.dumps(setting)))
         self.cells: dict[tuple[str, int], Cell] = {}
         if path.exists():
             self._read()
@@ -108,14 +120,14 @@ class ResultsFile:
         found = self._as_now(content["setting"])
         records = {(record["method"], record["seed"]): record for record in content["runs"]}
         if found != self.setting:
-            raise DataError(
-                f"{self.path} holds runs with another {'; '.join(differences(found, self.setting))}; write to another file."
-            )
+            there, here = (self._with_defaults(setting) for setting in (found, self.setting))
+            raise DataError(f"{self.path} holds runs with another {'; '.join(differences(there, here))}; write to another file.")
         for (method, seed), record in records.items():
             key = f"{method}/{seed}/"
-            rows = {name.removeprefix(key): scores for name, scores in arrays.items() if name.startswith(key)}
-            if not rows:
+            kept = {name.removeprefix(key): as_counts(scores) for name, scores in arrays.items() if name.startswith(key)}
+            if not kept:
                 raise DataError(f"{self.path} has a run without scores in {self.rows_path.name}: the files are not of one time.")
+            rows = {rule: counts for rule, counts in kept.items() if counts is not None}
             self.cells.setdefault((method, seed), Cell(record, rows))
         self._check_scores()
 
@@ -124,25 +136,31 @@ class ResultsFile:
         lengths: dict[int, int] = {}
         for (method, seed), cell in self.cells.items():
             for rule in self.kind.rules:
-                scores = cell.rows.get(rule, np.empty(0))
-                known = lengths.setdefault(seed if is_folds(self.setting) else 0, len(scores) if scores.ndim else 0)
-                if not known or scores.shape != ((known, 2) if self.kind.counts else (known,)) or scores.dtype.kind not in "fiu":
+                length = len(cell.rows[rule].above) if rule in cell.rows else 0
+                known = lengths.setdefault(seed if is_folds(self.setting) else 0, length)
+                if not length or length != known:
                     raise DataError(
                         f"{self.rows_path} has no scores for {method}, seed {seed}, {rule}, or not of {known} rows as others: "
                         "put a copy of it back, or move it and its .json away."
                     )
 
     def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
-        """With what earlier versions did not write: parameters had their defaults, and the data are taken for these."""
-        found = dict(setting)
-        if "model" in found and "model" in self.setting:
-            young = {k: self.defaults[k] for k in self.setting["model"] if k not in found["model"]}
-            found["model"] = {**found["model"], **young}
+        """With what earlier files do not say: the data are taken for these."""
+        found = self._stripped(setting)
         if "environment" in found and "processor" in self.setting.get("environment", {}):
             found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
         for name in {"content", "tables"} & self.setting.keys():
             found.setdefault(name, self.setting[name])
         return found
+
+    def _stripped(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """Without parameters that are the defaults."""
+        if "model" not in setting:
+            return dict(setting)
+        return {**setting, "model": {k: v for k, v in setting["model"].items() if v != self.defaults.get(k)}}
+
+    def _with_defaults(self, setting: dict[str, Any]) -> dict[str, Any]:
+        return {**setting, "model": {**self.defaults, **setting["model"]}} if "model" in setting else setting
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
         """The stored cell, here or by another process, or ``work()``, stored at once with the commit it ran from."""
@@ -163,7 +181,7 @@ class ResultsFile:
             self._write()
 
     def _write(self) -> None:
-        rows = {f"{m}/{s}/{n}": a.astype(np.float32) for (m, s), c in self.cells.items() for n, a in c.rows.items()}
+        rows = {f"{m}/{s}/{n}": as_array(counts) for (m, s), c in self.cells.items() for n, counts in c.rows.items()}
         content = {"setting": self.setting, "runs": [c.record for c in self.cells.values()]}
         replace_file(self.rows_path, lambda part: save_arrays(part, rows))
         write_json(self.path, content)

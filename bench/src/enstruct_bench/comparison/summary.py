@@ -6,35 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from enstruct.metrics.base import Counts, ratio
 from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.comparison import Comparison
 from enstruct_bench.comparison.results_file import Cell
-
-COLUMNS = {
-    "method": "method",
-    "fixed": "{} @0.5",
-    "threshold": "{} tuned",
-    "chosen": "{} best rule",
-    "rules": "rule",
-    "micro": "micro",
-    "macro": "macro",
-    "tuned_difference": "Δ tuned [95%]",
-    "chosen_difference": "Δ best rule [95%]",
-    "predictor_updates": "F updates",
-    "energy_updates": "E updates",
-    "fit_seconds": "fit s",
-    "predict_seconds": "predict s",
-}
-Rows = NDArray[Any]
-METRIC_NAMES = {"example-f1": "F1", "hamming": "Hamming accuracy"}
-WHOLE = ("predictor_updates", "energy_updates")
-DIFFERENCES = {"tuned_difference": "threshold", "chosen_difference": "chosen"}
-
-
-def titles(metric: str = "example-f1") -> list[str]:
-    """Of the columns."""
-    return [title.format(METRIC_NAMES[metric]) for title in COLUMNS.values()]
 
 
 class Paired(NamedTuple):
@@ -52,12 +28,10 @@ class Paired(NamedTuple):
         return interval(self[:3]) + alone + (f" ({self.pairs})" if self.pairs < self.runs else "")
 
 
-def paired(a: Sequence[Rows], b: Sequence[Rows], runs: int, folds: bool = False) -> Paired:
-    """Of the scores of test rows, an array a run. ``folds``: each run tested other rows, and all are one pass over them."""
-    left, right = ([np.asarray(rows, dtype=np.float64) for rows in each] for each in (a, b))
-    if folds:
-        left, right = [np.concatenate(left)], [np.concatenate(right)]
-    mean, low, high = paired_difference(np.stack(left), np.stack(right))
+def paired(a: Sequence[Counts], b: Sequence[Counts], runs: int, folds: bool = False) -> Paired:
+    """Of what test rows count, one a run. ``folds``: each run tested other rows, and all are one pass over them."""
+    left, right = ([Counts.joined(each)] if folds else each for each in (a, b))
+    mean, low, high = paired_difference(left, right)
     return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
 
 
@@ -83,7 +57,7 @@ def spread(cells: Iterable[tuple[str, int]]) -> str:
 
 
 def summarise(
-    cells: dict[tuple[str, int], Cell], reference: str | None = None, metric: str = "example-f1", folds: bool = False
+    comparison: Comparison, cells: dict[tuple[str, int], Cell], reference: str | None = None, folds: bool = False
 ) -> list[dict[str, Any]]:
     """One row a method; scores of its runs in percent; differences to ``reference`` (default: the first) with 95% intervals.
 
@@ -91,32 +65,33 @@ def summarise(
     cross-validation, each row tested once.
     """
     methods = methods_of(cells)
-    return [_row(cells, method, reference or methods[0], metric, folds) for method in methods]
+    return [_row(comparison, cells, method, reference or methods[0], folds) for method in methods]
 
 
-def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, metric: str, folds: bool) -> dict[str, Any]:
-    records = [cells[method, seed].record for seed in seeds_of(cells, method)]
-
-    def mean(key: str) -> float:
-        return float(np.mean([record[key] for record in records]))
-
-    row: dict[str, Any] = {"method": method, "seeds": len(records)}
-    for rule in ("fixed", "threshold", "chosen"):
-        row[rule] = [100 * record[metric.replace("-", "_")][rule] for record in records]
-    row["rules"] = ", ".join(sorted({record["decision"] for record in records}))
-    row["micro"], row["macro"] = 100 * mean("micro_f1"), 100 * mean("macro_f1")
-    for key, rule in DIFFERENCES.items():
-        row[key] = None if method == reference else _difference(cells, reference, method, rule, folds)
-    for key in ("predictor_updates", "energy_updates", "fit_seconds", "predict_seconds"):
-        row[key] = mean(key)
+def _row(comparison: Comparison, cells: dict[tuple[str, int], Cell], method: str, reference: str, folds: bool) -> dict[str, Any]:
+    own = [cells[method, seed] for seed in seeds_of(cells, method)]
+    row: dict[str, Any] = {"method": method, "seeds": len(own)}
+    for rule in comparison.rules:
+        row[rule] = [100 * ratio(cell.rows[rule]) for cell in own]
+    row["rules"] = ", ".join(sorted({cell.record["decision"] for cell in own}))
+    for key in comparison.shares:
+        known = [cell.record[key] for cell in own if cell.record[key] is not None]
+        row[key] = 100 * float(np.mean(known)) if known else None
+    for key, rule in comparison.differences.items():
+        row[key] = difference(cells, reference, method, rule, folds)
+    for key in comparison.counted:
+        row[key] = float(np.mean([cell.record[key] for cell in own]))
     return row
 
 
-def _difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, folds: bool) -> Paired | None:
+def difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, folds: bool = False) -> Paired | None:
+    """Of a method to the reference, over the seeds that both have; None to itself, and where they have none in common."""
     seeds = seeds_of(cells, method)
     both = [seed for seed in seeds if (reference, seed) in cells]
+    if method == reference or not both:
+        return None
     a, b = ([cells[m, seed].rows[rule] for seed in both] for m in (reference, method))
-    return paired(a, b, len(seeds), folds) if both else None
+    return paired(a, b, len(seeds), folds)
 
 
 def interval(difference: Sequence[float]) -> str:
@@ -124,10 +99,10 @@ def interval(difference: Sequence[float]) -> str:
     return "{:+.2f} [{:+.2f}, {:+.2f}]".format(*difference)
 
 
-def formatted(row: dict[str, Any], columns: Iterable[str] = COLUMNS, whole: Sequence[str] = WHOLE) -> list[str]:
-    """The cells of a printed row, in the order of ``columns``; those named in ``whole`` without decimals."""
+def formatted(comparison: Comparison, row: dict[str, Any]) -> list[str]:
+    """The cells of a printed row, in the order of the columns."""
     out = []
-    for key in columns:
+    for key in comparison.columns:
         value = row[key]
         if value is None:
             out.append("–")
@@ -135,8 +110,6 @@ def formatted(row: dict[str, Any], columns: Iterable[str] = COLUMNS, whole: Sequ
             out.append(str(value))
         elif isinstance(value, list):
             out.append(mean_and_deviation(value))
-        elif key in whole:
-            out.append(f"{value:.0f}")
         else:
-            out.append(f"{value:.2f}")
+            out.append(f"{value:.0f}" if key in comparison.whole else f"{value:.2f}")
     return out

@@ -15,6 +15,7 @@ import numpy as np
 
 from enstruct.data.splits import Splits
 from enstruct.plots.labels import panels, save
+from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.run import run_cell
 
@@ -34,7 +35,7 @@ def measure(
     methods = [BASELINE, *(name for pair in PAIRS.values() for name in pair)]
 
     def cell(method: str, seed: int) -> Cell:
-        return run_cell(method, splits, seed, model, callbacks(method, seed) if callbacks else ())
+        return run_cell(LABEL_COMPARISON, method, splits, seed, model, callbacks(method, seed) if callbacks else ())
 
     scores = {m: [best_score(cell(m, seed).record) for seed in range(seeds)] for m in methods}
     return {"seeds": seeds, "pairs": {k: list(v) for k, v in PAIRS.items()}, "baseline": BASELINE, "f1": scores}
@@ -44,7 +45,7 @@ def best_score(record: dict[str, Any]) -> float:
     """Test example-F1 under the rule chosen on validation rows, or where that is minimum Bayes risk the best of the others."""
     chosen = record["decision"]
     if chosen == "bayes-risk":
-        others = {name: score for name, score in record["validation_f1"].items() if name != "bayes-risk"}
+        others = {name: score for name, score in record["validation"].items() if name != "bayes-risk"}
         chosen = max(others, key=lambda name: others[name])
     return float(record["example_f1"][chosen])
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
+from enstruct.metrics import Counts
+from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
 from enstruct_bench.comparison.results_file import ResultsFile, is_folds
-from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
 from enstruct_bench.comparison.summary import paired
 from enstruct_bench.reports.markdown import markdown_table
 from enstruct_bench.reproduce.store import Where, parts_of, stores_of, whereabouts
@@ -53,10 +53,10 @@ TOGETHER = Headline(
 
 @dataclass
 class Runs:
-    """``records`` and the F1 of each test row under the chosen rule, by method and seed (or fold)."""
+    """``records`` and what each test row counts under the chosen rule, by method and seed (or fold)."""
 
     records: dict[Cell, dict[str, Any]]
-    rows: dict[Cell, NDArray[np.float64]]
+    rows: dict[Cell, Counts]
     folds: bool = False
 
     def of(self, method: str) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def collected(folder: Path) -> dict[str, Runs]:
     found: dict[Origin, Runs] = {}
     sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
-    def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], NDArray[np.float64]]], folds: bool) -> None:
+    def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], Counts]], folds: bool) -> None:
         into = found.setdefault(key, Runs({}, {}, folds))
         into.records |= {cell: record for cell, (record, _) in runs.items()}
         into.rows |= {cell: rows for cell, (_, rows) in runs.items()}

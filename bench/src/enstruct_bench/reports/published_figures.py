@@ -60,7 +60,7 @@ def _distances(table: LabelTable, store: Store, dataset: str, methods: Sequence[
         if published is None or not runs:
             continue
         difference = 100 * _mean(table, runs) - published
-        expected = chance([run.rows["fixed"] for run in runs], same_rows)
+        expected = chance([run.rows["fixed"].above[:, 0] for run in runs], same_rows)
         if expected is None:
             unknown.append(f"{method} {difference:+.2f}{mark(table, runs)}")
             continue

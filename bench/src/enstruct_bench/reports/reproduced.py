@@ -10,8 +10,8 @@ from pathlib import Path
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.environment import FORMER_PROCESSOR
 from enstruct.methods import get_method
+from enstruct_bench.comparison.label_comparison import FOLDED
 from enstruct_bench.comparison.results_file import ResultsFile
-from enstruct_bench.comparison.run import FOLDED
 from enstruct_bench.comparison.summary import paired
 from enstruct_bench.reports.analyses import analysis_lines, description_lines
 from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
@@ -117,7 +117,7 @@ def _where(store: Store) -> str:
     lacking = {
         "processor": sum("processor" not in line["environment"] for line in lines),
         "commit": sum(line.get("commit") is None for line in lines),
-        "parameters and all metrics": sum("metrics" not in line for line in lines),
+        "all metrics": sum("metrics" not in line for line in lines),
     }
     former = ", ".join(f"{n} without {what}" for what, n in lacking.items() if n)
     return (

@@ -5,26 +5,19 @@ Nothing on the page is typed by hand; a test prints it again and fails if it dif
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.records import read_record
-from enstruct_bench.comparison.results_file import Cell, ResultsFile, is_folds
-from enstruct_bench.comparison.run import label_kind, scored_by
-from enstruct_bench.comparison.summary import DIFFERENCES, formatted, methods_of, spread, summarise, titles
 from enstruct_bench.reports.automatic import automatic_section
+from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.costs import costs_section
-from enstruct_bench.reports.markdown import markdown_table, set_for_all, where_it_ran
-from enstruct_bench.reports.masks import mask_section
+from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
-from enstruct_bench.reports.tagging import light_section, tag_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -41,9 +34,9 @@ rows, of folds over rows alone. Seconds are of the run as it was, with other wor
 
 
 ONE_FILE: dict[str, Callable[[Path], str]] = {
-    "compare-": lambda path: compared_section(path),
-    "tags-": tag_section,
-    "masks-": mask_section,
+    "compare-": compared_section,
+    "tags-": compared_section,
+    "masks-": compared_section,
     "light-": light_section,
     "tune-": trials_section,
     "search-": search_section,
@@ -84,49 +77,6 @@ def sections(results: Path) -> Iterator[Section]:
         yield Section(f"reproduce-{table.name}", partial(reproduced_table, table, reproduced), tuple(files))
 
 
-def compared_section(path: Path) -> str:
-    """The file of a comparison of methods on label sets."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return _section(path, content) if content["runs"] else ""
-
-
 def _check(path: Path) -> None:
     """DataError that names a file that is cut or damaged."""
     read_record(path, {str: object}, "damaged")
-
-
-def _section(path: Path, content: dict[str, Any]) -> str:
-    setting = content["setting"]
-    cells = ResultsFile(path, setting, setting["model"], label_kind(setting["model"])).cells
-    metric, folds = scored_by(setting["model"]), is_folds(setting)
-    sizes = ", ".join(f"{name} {n}" for name, n in setting["rows"].items())
-    lines = [
-        f"## {setting['data']} (`{path.name}`)",
-        "",
-        f"{spread(cells)} {'folds' if folds else 'seeds'}; rows: {sizes}; "
-        f"{split_of(setting)}, split seed {setting['split_seed']}; {where_it_ran(setting['environment'])}"
-        + set_for_all(setting["model"], EnergyMultiLabelClassifier().get_params(deep=False))
-        + (" Settings of each row from `enstruct-bench tune`." if "tuned" in setting else ""),
-        "",
-        *markdown_table(titles(metric), [formatted(row) for row in summarise(cells, None, metric, folds)]),
-        *_differences(cells, metric, folds),
-    ]
-    return "\n".join(lines)
-
-
-def split_of(setting: dict[str, Any]) -> str:
-    """In words; files without one hold the default split."""
-    split = setting.get("split", "auto")
-    return "60/20/20 or three published parts" if split == "auto" else f"split {split}"
-
-
-def _differences(cells: dict[tuple[str, int], Cell], metric: str, folds: bool) -> list[str]:
-    """Every row against every later reference than the first: the table itself shows the first."""
-    methods = methods_of(cells)
-    lines = []
-    for reference in methods[1:-1]:
-        for row in summarise(cells, reference, metric, folds):
-            if methods.index(row["method"]) > methods.index(reference) and row["chosen_difference"] is not None:
-                tuned, best = (str(row[key]) for key in DIFFERENCES)
-                lines.append(f"- {row['method']} against {reference}: tuned {tuned}, best rule {best}")
-    return [*lines, ""] if lines else []

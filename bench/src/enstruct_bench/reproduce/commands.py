@@ -1,6 +1,6 @@
 """Runs the parts of a table that other commands make: what they need first, then the part, with its files in the results folder.
 
-compare, tags compare, tags light, masks, data describe   RESULTS/PART.json
+compare, light, data describe                             RESULTS/PART.json
 tune                                                      RESULTS/PART.json, once all trials have ended
 analyse, tags picture                                     the folder RESULTS/PART
 what parts need (``CommandTable.made``), journals         RESULTS/made/, not for the repository
@@ -81,12 +81,12 @@ def made_elsewhere(results: Path, part: str) -> bool:
 
 def goes_on(words: tuple[str, ...]) -> bool:
     """Whether a command adds to its file what is missing there."""
-    return words[0] in ("compare", "masks") or words[:2] in (("tags", "compare"), ("tags", "light"))
+    return words[0] in ("compare", "light")
 
 
 def with_options(part: str, words: tuple[str, ...], given: Mapping[str, str]) -> tuple[str, ...]:
     """A command with other values of some options."""
-    foreign = [option for option in given if option not in words and "compare" not in words[:2]]
+    foreign = [option for option in given if option not in words and words[0] != "compare"]
     if foreign:
         raise ConfigError(
             f"{', '.join(foreign)} is not for {part}: `{' '.join(words)}` has none such; name parts that have it in --datasets."

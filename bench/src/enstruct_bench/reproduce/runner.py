@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,15 +14,15 @@ from enstruct.declarations import described
 from enstruct.environment import environment, present_commit
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
-from enstruct.estimators.members import CONSIDERED
 from enstruct.estimators.saved_values import encode_parameter
-from enstruct.methods import Method, get_method
+from enstruct.methods import Method
 from enstruct.records import read_record
 from enstruct.training.callbacks import Callback
 from enstruct.workplaces import claimed, locked
 from enstruct_bench.comparison.fingerprint import fingerprint_of
+from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, LABEL_COMPARISON
 from enstruct_bench.comparison.results_file import ResultsFile
-from enstruct_bench.comparison.run import AUTO_MINUTES, AUTOMATIC, check_method, label_kind, make_estimator, run_cell
+from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.reproduce.defaults import SEEDS
 from enstruct_bench.reproduce.protocols import check_present, load_rows, method_of, settings
 from enstruct_bench.reproduce.store import Key, Run, Store, Where, parts_of
@@ -43,7 +44,7 @@ def plan(
     folds = int(table.split.partition("-")[0]) if table.folds else None
     number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
     for method in methods:
-        check_method(table.method(method))
+        LABEL_COMPARISON.check(table.method(method))
     for dataset in datasets:
         for protocol in protocols:
             for seed in range(number):
@@ -85,8 +86,8 @@ def run(
     """Make the runs that are missing; returns how many were made. What is finished stays, whatever happens to the next.
 
     Rows with runs made with other settings are passed over with a word, and a DataError where there are no others; ``again``:
-    they are made anew, and go when the first new one of their row has ended, which is a ConfigError for those not among
-    ``keys``. Two processes do not make the same run.
+    they are made anew, and each goes when the new one has ended, which is a ConfigError for those not among ``keys``. Two
+    processes do not make the same run.
 
     A run that took longer last time than what is left of the budget is not begun. ConfigError if not even the first fits. A data
     set that is not there is an error before anything is run if it is ``needed``, else passed over with a word. Training that
@@ -118,7 +119,7 @@ def run(
             if not mine:
                 say(f"{key} is another process's work")
             elif not _is_done(table, store, key):  # by another process meanwhile
-                made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say, again)
+                made += _make(table, store, key, splits[key.seed if len(splits) > 1 else 0], bar, commit, say)
     return made
 
 
@@ -148,9 +149,7 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
                 old = store.runs.get(key)
                 if key in runs and (old is None or outdated(table, old)) and not outdated(table, runs[key]):
                     found[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
-    if found:
-        store.drop(lambda run: run.key in found)
-    return store.add_all(found.values()) if found else 0
+    return store.add_all(found.values(), replacing=True) if found else 0
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
@@ -189,34 +188,24 @@ def _make(
     bar: Bar,
     commit: str | None,
     say: Callable[[str], None],
-    again: bool,
 ) -> bool:
-    """Whether a run ended with figures; they, or why there are none, are on disk then. ``again``: and no other settings' runs."""
+    """Whether a run ended with figures; they, or why there are none, are on disk then, in the place of other settings'."""
     given = settings(table, key.dataset, key.protocol, key.method)
     method = method_of(table, key.protocol, key.method)
-    made_with = {"parameters": parameters(method, given)}
+    made_with = {"of": declaration(method)}
     begin = time.perf_counter()
     try:
-        cell = run_cell(method, rows, key.seed, given, bar(str(key)))
+        cell = run_cell(LABEL_COMPARISON, method, rows, key.seed, given, bar(str(key)))
     except KeyboardInterrupt as end:
         end.add_note(f"finished runs are kept in {store.path}: the same command goes on")
         raise
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
-        if again:
-            _drop_former(table, store, key)
         store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
         return False
     cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
-    if again:  # not before there is something in their place
-        _drop_former(table, store, key)
-    store.add(key, cell, encoded(given), environment(), commit)
+    store.add(key, cell, encoded(given), environment(), commit, replacing=True)
     return True
-
-
-def _drop_former(table: LabelTable, store: Store, key: Key) -> None:
-    """Runs of the same row that were made with other settings."""
-    store.drop(lambda run: run.key[:3] == key[:3] and bool(outdated(table, run)))
 
 
 def encoded(given: dict[str, Any]) -> dict[str, Any]:
@@ -224,40 +213,33 @@ def encoded(given: dict[str, Any]) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(json.dumps({name: encode_parameter(name, value) for name, value in given.items()})))
 
 
-def parameters(method: str | Method, given: dict[str, Any]) -> dict[str, Any]:
-    """All that a run of these settings is made with, defaults too, so that a default changed later is noticed."""
-    estimator = make_estimator(method, 0, given)
-    given = {
-        k: v
-        for k, v in estimator.get_params(deep=False).items()
-        if k not in ("random_state", "callbacks", "member_callbacks", "device")
-    }
-    if isinstance(method, Method):
-        given["method"] = method.name  # what it declares follows
-    found = encoded(given)
-    names = [method] if isinstance(estimator, EnergyMultiLabelClassifier) else estimator.methods or CONSIDERED
-    if "methods" in found:
-        found["methods"] = list(names)  # the default may change
-    rows = [get_method(name) for name in names]
-    return found | {f"{row.name}: {entry}": value for row in rows for entry, value in described(row).items()}
-
-
 def outdated(table: LabelTable, run: Run) -> list[str]:
-    """What a run was made with that the table, the defaults or the methods' declarations say otherwise by now; mostly nothing.
+    """What of a run's row, its method and its settings, the table declares otherwise by now; mostly nothing.
 
-    A parameter younger than a run had its default then, and runs from before they were kept have none.
+    Settings that are the library's defaults are none: what these are belongs to its version (:class:`Store`).
     """
     key = run.key
     if key.dataset not in table.datasets or not has_settings(table, key.dataset, key.protocol, key.method):
         return []
-    given = settings(table, key.dataset, key.protocol, key.method)
-    now, then = encoded(given), run.line["settings"]
-    changed = [name for name in {*now, *then} if now.get(name) != then.get(name)]
-    kept = run.line.get("parameters")
-    if kept:
-        whole = parameters(method_of(table, key.protocol, key.method), given)
-        changed += [name for name, value in kept.items() if whole.get(name) != value]
-    return sorted(set(changed))
+    defaults = _defaults()
+    now, then = encoded(settings(table, key.dataset, key.protocol, key.method)), run.line["settings"]
+    differing = [name for name in {*now, *then} if now.get(name, defaults.get(name)) != then.get(name, defaults.get(name))]
+    method = method_of(table, key.protocol, key.method)
+    declared, kept = declaration(method), run.line.get("of", {})
+    differing += [
+        "method" if entry == "name" else f"{key.method}: {entry}" for entry in kept if declared.get(entry) != kept[entry]
+    ]
+    return sorted(differing)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    return encoded(EnergyMultiLabelClassifier().get_params(deep=False))
+
+
+def declaration(method: str | Method) -> dict[str, Any]:
+    """Of a row of the library its name; of a table's own what it declares, too."""
+    return {"name": method} if isinstance(method, str) else {**described(method), "name": method.name}
 
 
 def made_otherwise(table: LabelTable, store: Store, keys: Iterable[Key]) -> dict[Key, list[str]]:
@@ -338,21 +320,22 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
     dataset = dataset.removesuffix(".npz") if dataset.startswith("synthetic-") else dataset  # `enstruct data synthetic` wrote it
     if dataset not in table.datasets or setting.get("split", "auto") != table.split or setting["split_seed"] != 0:
         raise DataError(f"{path} has other data or another split than {table.name}: {dataset}, {setting.get('split', 'auto')}.")
-    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
-    expected = {**defaults, **settings(table, dataset, "fair", "cross-entropy")}
-    differs = [k for k, v in setting["model"].items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
+    model = {**_defaults(), **setting["model"]}
+    expected = {**_defaults(), **settings(table, dataset, "fair", "cross-entropy")}
+    differs = [k for k, v in model.items() if k not in ("method", "random_state", "device") and v != expected.get(k)]
     if differs:
         raise DataError(f"{path} was run with another {', '.join(differs)} than {table.name}'s fair protocol.")
     content = setting.get("content")  # older files have none, and their name has to do
     if content is not None and content != fingerprint_of(load_rows(table, dataset, "fair")[0]):
         raise DataError(f"{path} was run on other rows than {table.name}'s {dataset}.")
-    stated = {k: v for k, v in setting["model"].items() if k not in ("method", "random_state", "device")}
     runs = []
-    for (method, seed), cell in ResultsFile(path, setting, setting["model"], label_kind(setting["model"])).cells.items():
-        cell.record |= {"seconds": cell.record["fit_seconds"], "test_rows": len(cell.rows["chosen"]), "adopted_from": path.name}
+    for (method, seed), cell in ResultsFile(path, setting, setting["model"], LABEL_COMPARISON.kind()).cells.items():
+        cell.record |= {
+            "seconds": cell.record["fit_seconds"],
+            "test_rows": len(cell.rows["chosen"].above),
+            "adopted_from": path.name,
+        }
         key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
-        if method.partition(":")[0] not in AUTOMATIC:  # whose parameters are others
-            cell.record["parameters"] = stated  # the file says nothing of the methods' declarations at its time
         runs.append(store.line(key, cell, encoded(given), setting["environment"], None))
     check_settings(table, store, [run.key for run in runs])
     return store.add_all(runs)

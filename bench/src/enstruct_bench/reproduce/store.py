@@ -1,12 +1,13 @@
 """Finished runs of a table: ``TABLE.jsonl``, one JSON line a run, and ``TABLE.rows.npz``, the score of each of its test rows.
 
-A line holds table, dataset, protocol, method, seed, settings, parameters (defaults too), environment (versions, machine), commit,
-updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
-neither parameters nor metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or
-machines stay in the file and are never averaged with those of this one: a change of the library that moves figures raises its
-version. A run whose training diverged has a line that says so under "diverged", and no scores; it is not repeated while settings
-and defaults are what they were. Several processes may add to a table. A line cut short by an interruption is
-dropped, with a warning, and its run made again.
+A run is told apart by its table, data set, protocol (which says the split), row, seed, the row's own settings, and where it was
+made: the version of the library, which says what the defaults are, of what it stands on, and the machine. A line holds these,
+commit, updates, epochs, seconds and, under "metrics", every metric under every decision rule (lines from before 2026-11-22 have
+no metrics, but example-F1 under every rule and the others under the chosen one). Lines of other versions or machines stay in the
+file and are never averaged with those of this one: a change of the library that moves figures raises its version. A run whose
+training diverged has a line that says so under "diverged", and no scores; it is not repeated while its settings are what they
+were. Several processes may add to a table. A line cut short by an interruption is dropped, with a warning, and its run made
+again.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.environment import FORMER_PROCESSOR, environment
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_text
+from enstruct.metrics import Counts
 from enstruct.records import Shape, parsed
 from enstruct.workplaces import locked
-from enstruct_bench.comparison.results_file import Cell, save_arrays
+from enstruct_bench.comparison.results_file import Cell, as_array, as_counts, save_arrays
 from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
 
 log = logging.getLogger("enstruct")
@@ -42,7 +43,7 @@ LINE: Shape = {
     "seed": int,
     "settings": dict,
     "environment": {"processor?": str, str: object},
-    "parameters?": dict,
+    "of?": {str: object},
     "commit?": (str, None),
     "diverged?": str,
     "decision?": str,
@@ -80,7 +81,7 @@ class Key(NamedTuple):
 @dataclass
 class Run:
     line: dict[str, Any]
-    rows: dict[str, NDArray[np.float64]]
+    rows: dict[str, Counts]
 
     @property
     def key(self) -> Key:
@@ -170,7 +171,8 @@ class Store:
                     "take that line out, and its run is made again."
                 ) from error
             prefix = _prefix(line)
-            rows = {name.removeprefix(prefix): scores for name, scores in arrays.items() if name.startswith(prefix)}
+            scores = {name.removeprefix(prefix): as_counts(array) for name, array in arrays.items() if name.startswith(prefix)}
+            rows = {rule: counts for rule, counts in scores.items() if counts is not None}
             if "diverged" in line:
                 self.without_scores.append(Run(line, {}))
                 continue
@@ -196,41 +198,52 @@ class Store:
         run = self.line(key, Cell(record, {}), settings, env, commit)
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
-            self.without_scores = [old for old in self.without_scores if (old.key, old.where) != (key, run.where)] + [run]
+            self._make_room([run])
+            self.without_scores.append(run)
             self._write()
 
-    def add(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> None:
+    def add(
+        self,
+        key: Key,
+        cell: Cell,
+        settings: dict[str, Any],
+        env: dict[str, Any],
+        commit: str | None,
+        replacing: bool = False,
+    ) -> None:
         """One more finished run, on disk before this returns."""
-        self.add_all([self.line(key, cell, settings, env, commit)])
+        self.add_all([self.line(key, cell, settings, env, commit)], replacing)
 
     def line(self, key: Key, cell: Cell, settings: dict[str, Any], env: dict[str, Any], commit: str | None) -> Run:
         """A finished cell as a run of this table."""
         line = {"table": self.table, "settings": settings, "environment": env, "commit": commit, **cell.record, **key._asdict()}
-        return Run(line, {name: scores.astype(np.float32) for name, scores in cell.rows.items()})
+        return Run(line, dict(cell.rows))
 
-    def add_all(self, runs: Iterable[Run]) -> int:
-        """Add what is not there yet to what the files hold by now; returns how many were new."""
+    def add_all(self, runs: Iterable[Run], replacing: bool = False) -> int:
+        """Add what is not there yet to what the files hold by now; returns how many were new.
+
+        ``replacing``: a run that is there, as with other settings, goes when the new one is in its place.
+        """
         with locked(self.path.with_suffix(".lock")):
             self.refresh()
             known = {(run.key, run.where) for run in (*self.runs.values(), *self.elsewhere)}
-            new = [run for run in runs if (run.key, run.where) not in known]
+            new = [run for run in runs if replacing or (run.key, run.where) not in known]
+            self._make_room(new)
             for run in new:
                 self._keep(run)
-            done = {(run.key, run.where) for run in new}
-            self.without_scores = [run for run in self.without_scores if (run.key, run.where) not in done]
             self._write()
         return len(new)
 
-    def drop(self, gone: Callable[[Run], bool]) -> None:
-        """Take runs of ``where`` out of the files, as these are by now; those that diverged too."""
-        with locked(self.path.with_suffix(".lock")):
-            self.refresh()
-            kept = {key: run for key, run in self.runs.items() if not gone(run)}
-            without = [run for run in self.without_scores if run.where != self.where or not gone(run)]
-            if len(kept) < len(self.runs) or len(without) < len(self.without_scores):
-                self.runs, self.without_scores = kept, without
-                self._write_lines()  # first, as scores without a line do no harm
-                self._write_scores()
+    def _make_room(self, new: Iterable[Run]) -> None:
+        """Take out what stands in the place of these, lines first: none may stand beside the scores of another run."""
+        places = {(run.key, run.where) for run in new}
+        scored = len(self.runs) + len(self.elsewhere)
+        self.runs = {key: run for key, run in self.runs.items() if (key, run.where) not in places}
+        self.elsewhere, self.without_scores = (
+            [run for run in runs if (run.key, run.where) not in places] for runs in (self.elsewhere, self.without_scores)
+        )
+        if len(self.runs) + len(self.elsewhere) < scored:
+            self._write_lines()
 
     def _write(self) -> None:
         """Scores first: a line without them would be a finished run that nobody can compare."""
@@ -239,7 +252,7 @@ class Store:
 
     def _write_scores(self) -> None:
         every = (*self.runs.values(), *self.elsewhere)
-        arrays = {_prefix(run.line) + name: scores for run in every for name, scores in run.rows.items()}
+        arrays = {_prefix(run.line) + name: as_array(counts) for run in every for name, counts in run.rows.items()}
         replace_file(self.rows_path, lambda part: save_arrays(part, arrays))
 
     def _write_lines(self) -> None:

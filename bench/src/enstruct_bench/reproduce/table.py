@@ -13,8 +13,8 @@ Protocol = Literal["fair", "published"]
 PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
 BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
 
-OF_A_TASK = (("tags", "compare"), ("tags", "light"), ("masks", "compare"))
-"""Commands whose first word `enstruct` has as well."""
+OURS = ("compare", "light", "tune", "figure")
+"""Commands of ``enstruct-bench`` that tables are made by."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ Table = LabelTable | CommandTable
 
 def is_ours(words: Sequence[str]) -> bool:
     """Whether a command is one of ``enstruct-bench``, else of ``enstruct``."""
-    return words[0] in ("compare", "tune", "figure") or tuple(words[:2]) in OF_A_TASK
+    return words[0] in OURS
 
 
 def spelt(words: Sequence[str]) -> str:

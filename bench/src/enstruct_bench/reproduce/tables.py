@@ -285,9 +285,9 @@ TABLES: dict[str, Table] = {
             "Named entities",
             "Implicit training, Table 3: span F1, NER and NER+",
             {
-                "tags-conll2003": ("tags", "compare", "conll2003", "--methods", TAGGERS, *NER),
+                "tags-conll2003": ("compare", "conll2003", "--methods", TAGGERS, *NER),
                 "tags-conll2003-plus": (
-                    *("tags", "compare", "conll2003", "--columns", "[1,2]"),
+                    *("compare", "conll2003", "--columns", "[1,2]"),
                     *("--methods", "cross-entropy,crf,infnet+,implicit-cd", *NER),
                 ),
             },
@@ -299,7 +299,7 @@ TABLES: dict[str, Table] = {
             "Implicit training, Table 4: token accuracy",
             {
                 "light-cora": (
-                    *("tags", "light", "cora", "--draws", "5", "--epochs", "4", "--model.n_iter_no_change", "100"),
+                    *("light", "cora", "--draws", "5", "--epochs", "4", "--model.n_iter_no_change", "100"),
                     *("--model.embeddings", GLOVE),
                 )
             },
@@ -319,7 +319,7 @@ TABLES: dict[str, Table] = {
             "Implicit training, Table 9: accuracy",
             {
                 "tags-twitter_pos": (
-                    *("tags", "compare", "twitter_pos", "--methods", TAGGERS, "--epochs", "10", "--seeds", "3"),
+                    *("compare", "twitter_pos", "--methods", TAGGERS, "--epochs", "10", "--seeds", "3"),
                     *("--model.embeddings", GLOVE, "--model.clusters", "6mpaths.xz", "--model.characters", "30"),
                 )
             },
@@ -331,12 +331,12 @@ TABLES: dict[str, Table] = {
             "Implicit training, Table 10; DVN (Gygli et al. 2017): mean IoU",
             {
                 "masks-weizmann32": (
-                    *("masks", "compare", "weizmann32", "--seeds", "5"),
+                    *("compare", "weizmann32", "--seeds", "5"),
                     *("--methods", "cross-entropy,dvn,seal-regression-s,seal-nce,implicit-cd", "--protocol", "dvn"),
                     *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
                 ),
                 "masks-weizmann32-whole": (
-                    *("masks", "compare", "weizmann32", "--seeds", "5"),
+                    *("compare", "weizmann32", "--seeds", "5"),
                     *("--methods", "cross-entropy,seal-regression-s", "--protocol", "whole"),
                     *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
                 ),

@@ -26,7 +26,7 @@ from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import default_methods
 from enstruct.files import replace_file, write_json
 from enstruct.methods import METHODS
-from enstruct.metrics import rowwise_f1
+from enstruct.metrics import Counts, rowwise_f1
 from enstruct_bench.comparison.bootstrap import paired_difference
 
 AVERAGED = (
@@ -104,7 +104,7 @@ class Ablation:
         out = []
         for names in groups:
             validation, rule, rows = self.average(names)
-            gain = None if base is None else [100 * x for x in paired_difference(base[None], rows[None])]
+            gain = None if base is None else [100 * x for x in paired_difference([Counts.of(base)], [Counts.of(rows)])]
             out.append({"members": list(names), "validation": validation, "rule": rule, "test": rows.mean(), "gain": gain})
         return sorted(out, key=lambda line: -line["validation"])
 

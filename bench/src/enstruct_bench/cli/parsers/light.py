@@ -11,7 +11,8 @@ from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
 
 
-def add_options(p: Parser) -> None:
+def parser() -> Parser:
+    p = shared.new_parser(__doc__ or "")
     p.add_argument("data", type=str, help="DATA: cora, or a file of inline-tagged references")
     p.add_argument("--others", type=list[str], default=[], help="files of further references, taken without their tags")
     p.add_argument(
@@ -22,3 +23,4 @@ def add_options(p: Parser) -> None:
     p.add_argument("--epochs", type=int, default=10, help="at most, of each stage over the unlabelled references")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
     shared.add_model(p, {"method", "random_state", "metric", "decision", "scheme", "classes"}, "tags")
+    return p

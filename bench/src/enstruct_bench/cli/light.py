@@ -1,4 +1,4 @@
-"""What ``enstruct-bench tags light`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.tags_light`."""
+"""What ``enstruct-bench light`` does; its options are declared in :mod:`enstruct_bench.cli.parsers.light`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from enstruct.methods.tags import TAG_METHODS
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.light import (
-    BASELINE,
     LIGHT_CELLS,
     RULES,
     TEST,
@@ -34,7 +33,7 @@ from enstruct_bench.comparison.light import (
     summarise_light,
 )
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
-from enstruct_bench.comparison.tagging import recorded, tables_of
+from enstruct_bench.comparison.tag_comparison import BASELINE, TAG_COMPARISON, tables_of
 
 
 def run(options: Namespace) -> None:
@@ -56,7 +55,7 @@ def run(options: Namespace) -> None:
         "others": [path.name for path in _other_files(options)],
         "labelled": options.labelled,
         "epochs": options.epochs,
-        "model": recorded(model),
+        "model": TAG_COMPARISON.recorded(model),
     }
     setting["environment"] = environment()
     setting["content"] = fingerprint([data.sentences, data.tags, others])
