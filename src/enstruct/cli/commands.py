@@ -15,13 +15,11 @@ from importlib import import_module
 from enstruct import __version__
 from enstruct.cli.parser import Parser
 from enstruct.cli.refusal import refused
-from enstruct.cli.which_task import task_of
+from enstruct.cli.which_task import PLACES, task_of
 from enstruct.errors import EnstructError
 
 COMMANDS = {name: f"enstruct.cli.{name}" for name in ("demo", "train", "predict", "evaluate", "data")}
 """Name -> the module whose ``run(options)`` does the work; see :func:`parser_of` for its options."""
-OF_A_TASK = ("train", "predict", "evaluate")
-"""Commands whose options depend on the kind of output."""
 LABORATORY = {"analyse": "figure", "reproduce": "run"} | {
     name: name for name in ("compare", "tune", "tags compare", "tags light", "masks compare")
 }
@@ -48,14 +46,14 @@ def build_parser(words: Sequence[str] = ()) -> Parser:
 def parser_of(program: str, description: str, commands: Mapping[str, str], task: str | None = None) -> Parser:
     """``commands`` : name -> a module. The one of the same name in ``parsers`` beside it describes the command in its docstring,
     and has ``parser()`` and, for commands of its own, ``add_actions``. The modules of the work are not imported.
-    ``task`` : of the commands ``OF_A_TASK``, whose ``parser(task)`` takes it; None where there are none of them.
+    ``task`` : of the commands in ``PLACES``, whose ``parser(task)`` takes it; None where there are none of them.
     """
     parser = Parser(prog=program, description=description, version=__version__)
     subcommands = parser.add_subcommands(dest="command", required=True)
     for name, work in commands.items():
         package, _, module = work.rpartition(".")
         declared = import_module(f"{package}.parsers.{module}")
-        command = declared.parser(task) if task is not None and name in OF_A_TASK else declared.parser()
+        command = declared.parser(task) if task is not None and name in PLACES else declared.parser()
         subcommands.add_subcommand(name, command, help=(declared.__doc__ or "").split("\n", 1)[0])
         if hasattr(declared, "add_actions"):  # jsonargparse wants levels added from the top
             declared.add_actions(command)

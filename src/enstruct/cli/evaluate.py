@@ -26,7 +26,8 @@ def run(options: Namespace) -> None:
     data = files.read(model, options)
     if options.pictures is not None:
         _draw(files, model, data, options)
-    truth, metrics, rules = files.truth(model, data), files.metrics(model), {}
+    truth, metrics = files.truth(model, data), files.metrics(model)
+    rules: dict[str, dict[str, Any]] = {}
     table = Table("rule", *metrics)
     for rule, predicted in files.by_rule(model, data):
         scores = {name: files.score(model, metric, truth, predicted) for name, metric in metrics.items()}

@@ -65,7 +65,7 @@ class MaskFiles(TaskFiles):
             raise DataError(f"The classes {model.classes_.tolist()} do not fit a PNG of 8 bits; use predict from Python.")
         if options.out.resolve() in {path.resolve().parent for path in data.files}:
             raise ConfigError(
-                f"--out {options.out} would write masks over the images or masks themselves, or beside them: choose another folder."
+                f"--out {options.out} would write over the images or masks themselves, or beside them: choose another folder."
             )
         endings = (".png", ".npy") if options.probabilities else (".png",)
         check_free((options.out / f"{name}{ending}" for name in data.names for ending in endings), options.overwrite)

@@ -61,6 +61,9 @@ class Parser(ArgumentParser):
     like_this = ""
     """What the command needs beside --help to show the options of this parser."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)  # the beginning of an option may be that of another task's
+
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         """As jsonargparse's. Of errors that are none of its own too two lines are left."""
         try:

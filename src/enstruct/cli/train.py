@@ -20,6 +20,5 @@ def run(options: Namespace) -> None:
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in model.decision_scores_.items())
     chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if hasattr(model, "members_") else ""
     watched = f"validation {getattr(model, 'metric_', model.metric)} {scores}" if scores else "nothing held out"
-    say(
-        f"{counted(training.counts)}; {chosen}{model.n_iter_} epochs; decision {model.decision_}; {watched}; saved to {options.out}"
-    )
+    how = f"{chosen}{model.n_iter_} epochs; decision {model.decision_}; {watched}"
+    say(f"{counted(training.counts)}; {how}; saved to {options.out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
@@ -13,7 +14,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "masks": (),
 }
 """Task -> endings of the files that hold its data and no other's; ``.txt`` and ``.tsv`` may hold label sets as well as tags."""
-SETS = {"labels": CATALOGUE, "tags": TAGGED, "masks": PICTURES}
+SETS: dict[str, Mapping[str, object]] = {"labels": CATALOGUE, "tags": TAGGED, "masks": PICTURES}
 """Task -> its named sets."""
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
-WRITTEN = """Writes CoNLL columns, inline tags for references, or with --spans JSON lines. Tags that could not be read again in lines,
-as those with tabs, are refused: spans hold any."""
+WRITTEN = """Writes CoNLL columns, inline tags for references, or with --spans JSON lines. Tags that could not be read again in
+lines, as those with tabs, are refused: spans hold any."""
 RULES = "greedy, legal or map"
 DRAWN = "tag-pairs.png, which tags attract each other, and sentence.png, the probabilities of a sentence,"
 
