@@ -13,7 +13,7 @@ import numpy as np
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import label_columns, load_model, read_rows, same_source
+from enstruct.cli.inputs import label_columns, load_model, read_rows
 from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.dataset import Dataset
@@ -35,7 +35,7 @@ Rows = tuple[Any, Dataset]
 class LabelFiles(TaskFiles):
     """Data are (X for the model, the data set)."""
 
-    task = LABELS
+    task, outputs = LABELS, "labels"
     pictures = ("measurement_matrix.png",)
 
     def training(self, options: Namespace) -> Training:
@@ -50,7 +50,7 @@ class LabelFiles(TaskFiles):
             "means": None if means is None else means.tolist(),
         }
         X = data.X if means is None else fill_missing(data.X, means)
-        counts = {"rows": len(data), "features": data.X.shape[1], "labels": data.Y.shape[1]}
+        counts = {"rows": len(data), "features": data.X.shape[1]}
         return Training({"X": X, "y": data.Y}, counts, notes, {"hierarchy": data.hierarchy})
 
     def estimator(self, options: Namespace, training: Training) -> Any:
@@ -77,9 +77,6 @@ class LabelFiles(TaskFiles):
 
     def counts(self, data: Rows) -> dict[str, int]:
         return {"rows": len(data[1])}
-
-    def was_trained_on(self, model: Any, options: Namespace) -> bool:
-        return same_source(model.notes_, options.data)
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:
         """One a row, found as they are written: with probabilities a file may be larger than the memory."""

@@ -11,7 +11,6 @@ import numpy as np
 from jsonargparse import Namespace
 from PIL import Image
 
-from enstruct.cli.inputs import same_source
 from enstruct.cli.outputs import check_free
 from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
@@ -19,7 +18,7 @@ from enstruct.data.catalogue import PICTURES
 from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures
 from enstruct.errors import ConfigError, DataError
 from enstruct.files import replace_file
-from enstruct.metrics import Counts, Metric
+from enstruct.metrics import Counts, Metric, ratio
 from enstruct.metrics.masks import class_iou
 from enstruct.plots.masks import segmentation_picture
 from enstruct.tasks import MASKS
@@ -31,7 +30,7 @@ TRAINED_ON = ("train", *VALIDATION)
 class MaskFiles(TaskFiles):
     """Data are :class:`Pictures`; metrics take class numbers, a grid (1, height, width) an image, as images differ in size."""
 
-    task = MASKS
+    task, outputs = MASKS, "classes"
     pictures = ("masks.png",)
 
     def training(self, options: Namespace) -> Training:
@@ -49,7 +48,7 @@ class MaskFiles(TaskFiles):
         return {"images": len(data)}
 
     def was_trained_on(self, model: Any, options: Namespace) -> bool:
-        return same_source(model.notes_, options.data) and not (has_parts(options.data) and options.part not in TRAINED_ON)
+        return super().was_trained_on(model, options) and (options.part in TRAINED_ON or not has_parts(options.data))
 
     def read_unanswered(self, model: Any, options: Namespace) -> Pictures:
         """A folder of images alone too."""
@@ -84,9 +83,9 @@ class MaskFiles(TaskFiles):
         for rule in model.rules_:
             yield rule, [model.masks_.numbers(mask)[None] for mask in model.predict(data.images, decision=rule)]
 
-    def counted(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> Counts:
-        n_classes = len(model.classes_)
-        return Counts.joined([metric.counts(t, p, n_classes=n_classes) for t, p in zip(truth, predicted, strict=True)])
+    def score(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> float:
+        pairs, n_classes = zip(truth, predicted, strict=True), len(model.classes_)
+        return ratio(Counts.joined([metric.counts(t, p, n_classes=n_classes) for t, p in pairs]), empty=metric.empty)
 
     def details(self, model: Any, truth: Any, predicted: Any) -> dict[str, list[float | None]]:
         flat = [np.concatenate([grid.ravel() for grid in grids])[None, None] for grids in (truth, predicted)]

@@ -10,7 +10,6 @@ from typing import Any
 
 from jsonargparse import Namespace
 
-from enstruct.cli.inputs import same_source
 from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.citations import read_references, write_citations
@@ -28,7 +27,7 @@ from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_
 class TagFiles(TaskFiles):
     """Data are :class:`Tagged`."""
 
-    task = TAGS
+    task, outputs = TAGS, "tags"
     pictures = ("tag-pairs.png", "sentence.png")
 
     def training(self, options: Namespace) -> Training:
@@ -56,7 +55,7 @@ class TagFiles(TaskFiles):
         return {"sentences": len(data), "tokens": data.n_tokens}
 
     def was_trained_on(self, model: Any, options: Namespace) -> bool:
-        return same_source(model.notes_, options.data) and _part(options) != "test"
+        return super().was_trained_on(model, options) and _part(options) != "test"
 
     def check_out(self, options: Namespace) -> None:
         super().check_out(options)

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 from jsonargparse import Namespace
 
 from enstruct import estimators
+from enstruct.cli.inputs import same_source
 from enstruct.cli.options import model_parameters
 from enstruct.cli.outputs import check_free
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
-from enstruct.metrics import Counts, Metric, ratio
+from enstruct.metrics import Metric, ratio
 from enstruct.tasks import Task
 
 Draw = Callable[[Path], None]
@@ -34,12 +35,13 @@ class Training:
 
 
 class TaskFiles(ABC):
-    """Data and answers of a task, as the commands have them. ``pictures``: the files that ``evaluate --pictures`` writes.
+    """Data and answers of a task, as the commands have them. ``data`` is whatever :meth:`read` gives.
 
-    ``data`` is whatever :meth:`read` gives, and only the task's own methods look into it.
+    outputs, pictures : what its classes are called; the files that ``evaluate --pictures`` writes.
     """
 
     task: ClassVar[Task]
+    outputs: ClassVar[str]
     pictures: ClassVar[tuple[str, ...]]
 
     # -- training ---------------------------------------------------------------------------------
@@ -67,9 +69,9 @@ class TaskFiles(ABC):
     def counts(self, data: Any) -> dict[str, int]:
         """How much there is of it, in the task's parts first."""
 
-    @abstractmethod
     def was_trained_on(self, model: Any, options: Namespace) -> bool:
         """Whether training has looked at these data."""
+        return same_source(model.notes_, options.data)
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -106,10 +108,7 @@ class TaskFiles(ABC):
         return self.task.metrics
 
     def score(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> float:
-        return ratio(self.counted(model, metric, truth, predicted), empty=metric.empty)
-
-    def counted(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> Counts:
-        return metric.counts(truth, predicted)
+        return ratio(metric.counts(truth, predicted), empty=metric.empty)
 
     def details(self, model: Any, truth: Any, predicted: Any) -> dict[str, list[float | None]]:
         """Further figures of a rule, a list each."""

@@ -21,4 +21,4 @@ def run(options: Namespace) -> None:
     chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if hasattr(model, "members_") else ""
     watched = f"validation {getattr(model, 'metric_', model.metric)} {scores}" if scores else "nothing held out"
     how = f"{chosen}{model.n_iter_} epochs; decision {model.decision_}; {watched}"
-    say(f"{counted(training.counts)}; {how}; saved to {options.out}")
+    say(f"{counted({**training.counts, files.outputs: len(model.classes_)})}; {how}; saved to {options.out}")

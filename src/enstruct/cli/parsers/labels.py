@@ -8,8 +8,10 @@ from enstruct.cli.options import add_data as add_data
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
+LEARNT = "Missing cells take the mean of all rows of the file: rows that training holds out later are among them."
 WRITTEN = """Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels
-that are empty or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines: a .jsonl file holds any."""
+that are empty or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines:
+a .jsonl file holds any."""
 RULES = "one that the model has fitted"
 DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
+LEARNT = "The folders train and val of a set that has them are trained on and validated by."
 WRITTEN = "Writes a PNG for every image of a folder, in the values of the training masks."
 RULES = "greedy or threshold"
 DRAWN = "masks.png, images with their true and predicted masks and the energies of both,"

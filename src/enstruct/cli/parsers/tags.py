@@ -7,6 +7,7 @@ from pathlib import Path
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
+LEARNT = "A named set is trained on and validated by as published."
 WRITTEN = """Writes CoNLL columns, inline tags for references, or with --spans JSON lines. Tags that could not be read again in
 lines, as those with tabs, are refused: spans hold any."""
 RULES = "greedy, legal or map"

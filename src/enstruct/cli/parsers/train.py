@@ -1,7 +1,7 @@
 """Train a model on a file, a folder or a named data set and save it.
 
 Whether label sets, tags or masks are learnt DATA say by their name or ending, and where they do not, --task does. The options
-below are those for {task}{others}.
+below are those for {task}{others}. {learnt}
 
 Ctrl-C leaves the checkpoint of the last finished epoch in OUT.checkpoint; --resume goes on from there and
 ends at the same model as an uninterrupted run.
@@ -20,7 +20,7 @@ def parser(task: str) -> Parser:
     others = (
         "" if task != "labels" else "; `enstruct train --task tags --help` shows those for tags, --task masks those for masks"
     )
-    p = shared.new_parser((__doc__ or "").format(task=NOUNS[task], others=others))
+    p = shared.new_parser((__doc__ or "").format(task=NOUNS[task], others=others, learnt=of_task(task).LEARNT))
     p.like_this = "" if task == "labels" else f"--task {task}"
     of_task(task).add_train(p)
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
