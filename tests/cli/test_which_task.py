@@ -8,12 +8,10 @@ import pytest
 
 from enstruct.cli.main import main
 from enstruct.cli.which_task import task_of
-from enstruct.data.kinds import ENDINGS, SETS, kind_of
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import ConfigError, DatasetNotFoundError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier, EnergySequenceTagger
-from enstruct.tasks import TASKS
 
 
 @pytest.fixture
@@ -28,38 +26,6 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "auto").mkdir()
     (tmp_path / "auto" / "auto.json").write_text("{}")
     return tmp_path
-
-
-def test_every_task_has_endings_and_named_sets_of_its_own():
-    assert ENDINGS.keys() == SETS.keys() == TASKS.keys()
-    endings = [ending for task in TASKS.values() for ending in task.endings]
-    assert len(endings) == len({*endings})
-    names = [name for sets in SETS.values() for name in sets]
-    assert len(names) == len({*names})
-
-
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [
-        ("a.csv", "labels"),
-        ("A.ARFF.xz", "labels"),
-        ("rows.svm.gz", "labels"),
-        ("a.conll", "tags"),
-        ("a.conllu.bz2", "tags"),
-        ("cora.tagged.txt", "tags"),
-        ("a.cite", "tags"),
-        ("bibtex", "labels"),
-        ("twitter_pos", "tags"),
-        ("weizmann32", "masks"),
-        ("folder", "masks"),
-        ("a.txt", None),
-        ("a.tsv", None),
-        ("eng.testa", None),
-        ("nothing", None),
-    ],
-)
-def test_what_a_name_tells(name, task, files):
-    assert kind_of(name) == task
 
 
 @pytest.mark.parametrize(
