@@ -11,7 +11,7 @@ import pytest
 import sklearn.metrics
 from sklearn.datasets import dump_svmlight_file
 
-from enstruct.cli import predict
+from enstruct.cli import files_of_labels
 from enstruct.cli.inputs import load_model, read_rows
 from enstruct.cli.main import main
 from enstruct.data.npz import read_npz, write_npz
@@ -60,7 +60,7 @@ def test_train_predict_evaluate(files, capsys):
     assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
     whole = (files / "answers.jsonl").read_text()
     with pytest.MonkeyPatch.context() as patch:  # written some rows at a time
-        patch.setattr(predict, "row_blocks", lambda rows, labels, cells: [slice(i, i + 3) for i in range(0, rows, 3)])
+        patch.setattr(files_of_labels, "row_blocks", lambda rows, labels, cells: [slice(i, i + 3) for i in range(0, rows, 3)])
         assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2", "--overwrite"]) == 0
     assert [json.loads(line)["labels"] for line in (files / "answers.jsonl").read_text().splitlines()] == [
         json.loads(line)["labels"] for line in whole.splitlines()
@@ -107,9 +107,9 @@ def test_rows_without_labels_and_missing_cells(files):
 
 def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, capsys):
     assert main(["train", "train.npz", "--out", "whole", *FAST]) == 0
-    from enstruct.cli import training
+    from enstruct.cli import progress
 
-    monkeypatch.setattr(training, "EpochBar", lambda title: _interrupting_bar())
+    monkeypatch.setattr(progress, "EpochBar", lambda title, endless: _interrupting_bar())
     assert main(["train", "train.npz", "--out", "model", *FAST]) == 130
     assert (files / "model.checkpoint").exists()
     assert not (files / "model").exists()
@@ -164,10 +164,10 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
     [
         (["train", "train.npz", "--out", "m", "--seed", "-1"], "seed"),
         (["train", "train.npz"], "these are required: --out\n"),
-        (["train", "train.npz", "--out", "m", "--model.max_itr=3"], "Did you mean --model.max_epochs?\n"),
+        (["train", "train.npz", "--out", "m", "--model.max_epoch=3"], "Did you mean --model.max_epochs?\n"),
         (["train", "train.npz", "--out", "m", "--model.hidden", "many"], "--model.hidden: Expected"),
         (["train", "train.npz", "--out", "m", "--bogus"], "unrecognized arguments: --bogus.\n"),
-        (["tags"], "ACTION is one of train, "),
+        (["data"], "ACTION is one of list, "),
     ],
 )
 def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, arguments, message):
@@ -230,7 +230,7 @@ def test_demo_draws_and_reports(files, monkeypatch):
 
 
 def test_settings_without_effect_are_named(files, capsys):
-    given = ["--model.method", "cross-entropy", "--model.n_samples", "5", "--model.energy_weight", "2"]
+    given = ["--model.method", "cross-entropy", "--method.n_samples", "5", "--method.energy_weight", "2"]
     assert main(["train", "train.npz", "--out", "model", *FAST, *given]) == 0
     assert "no effect on cross-entropy: energy_weight, n_samples" in capsys.readouterr().out
 

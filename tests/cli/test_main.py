@@ -72,12 +72,17 @@ def test_the_package_itself_imports_nothing_heavy():
 ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct"),
     "help of a command": (["train", "--help"], 0, "--model.max_epochs"),
-    "help of a task": (["tags", "train", "--help"], 0, "--model.scheme"),
+    "help of a task": (["train", "--task", "tags", "--help"], 0, "--model.scheme"),
     "a mistyped option": (["train", "a.npz", "--out", "m", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
-    "a value of the wrong kind": (["masks", "train", "p", "--out", "m", "--model.width", "wide"], 2, "--model.width"),
+    "a value of the wrong kind": (["train", "p", "--task=masks", "--out", "m", "--model.width", "wide"], 2, "--model.width"),
     "an unknown command": (["trian"], 2, "trian"),
     "a missing argument": (["train", "a.npz"], 2, "these are required: --out"),
     "a command that moved": (["compare"], 2, "enstruct-bench compare"),
+    "a former command": (["tags", "picture", "m", "a.conll"], 2, "enstruct evaluate MODEL DATA --pictures FOLDER"),
+    "a column's former option": (["train", "a.npz", "--out", "m", "--model.energy_weight", "2"], 2, "--method.energy_weight"),
+    "an option of another task": (["train", "a.conll", "--out", "m", "--columms", "[1]"], 2, "Did you mean --columns?"),
+    "a model that is none": (["predict", "nowhere", "a.npz"], 2, "not an enstruct model"),
+    "data that do not tell": (["train", "nowhere", "--out", "m"], 2, "no file or folder"),
 }
 
 

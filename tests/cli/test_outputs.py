@@ -22,9 +22,9 @@ def folder(tmp_path_factory):
     (path / "a.conll").write_text("a X\nb Y\n\n" * 12)
     fast = ["--model.max_epochs", "1"]
     assert main(["train", str(path / "mine.npz"), "--out", str(path / "m"), "--model.method", "spen", *fast]) == 0
-    assert main(["tags", "train", str(path / "a.conll"), "--out", str(path / "t"), *fast]) == 0
+    assert main(["train", str(path / "a.conll"), "--out", str(path / "t"), *fast]) == 0
     assert main(["data", "pictures", str(path / "p"), "--images", "8", "--size", "16"]) == 0
-    assert main(["masks", "train", str(path / "p"), "--out", str(path / "s"), "--model.width", "4", *fast]) == 0
+    assert main(["train", str(path / "p"), "--out", str(path / "s"), "--model.width", "4", *fast]) == 0
     return path
 
 
@@ -34,12 +34,12 @@ COMMANDS = {
     "d.json": ["data", "describe", "mine.npz", "--json", "d.json"],
     "o.txt": ["predict", "m", "mine.npz", "--out", "o.txt"],
     "e.json": ["evaluate", "m", "mine.npz", "--json", "e.json"],
-    "o.conll": ["tags", "predict", "t", "a.conll", "--out", "o.conll"],
-    "te.json": ["tags", "evaluate", "t", "a.conll", "--json", "te.json"],
-    "pic/sentence.png": ["tags", "picture", "t", "a.conll", "--out", "pic"],
-    "found/0003.png": ["masks", "predict", "s", "p/images", "--out", "found"],
-    "se.json": ["masks", "evaluate", "s", "p", "--json", "se.json"],
-    "x.png": ["masks", "picture", "s", "p", "--out", "x.png"],
+    "o.conll": ["predict", "t", "a.conll", "--out", "o.conll"],
+    "te.json": ["evaluate", "t", "a.conll", "--json", "te.json"],
+    "pic/sentence.png": ["evaluate", "t", "a.conll", "--pictures", "pic"],
+    "found/0003.png": ["predict", "s", "p/images", "--out", "found"],
+    "se.json": ["evaluate", "s", "p", "--json", "se.json"],
+    "x/masks.png": ["evaluate", "s", "p", "--pictures", "x"],
     "demo-output/results.json": ["demo"],
 }
 
@@ -58,7 +58,7 @@ def test_what_is_not_the_commands_own_is_left(name, folder, monkeypatch, capsys)
     path.unlink()
 
 
-@pytest.mark.parametrize("name", ["out.npz", "o.txt", "o.conll", "found/0003.png", "x.png", "out/images/0000.png"])
+@pytest.mark.parametrize("name", ["out.npz", "o.txt", "o.conll", "found/0003.png", "x/masks.png", "out/images/0000.png"])
 def test_it_is_written_over_where_that_is_said(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
     path = Path(name)
@@ -81,7 +81,7 @@ def test_figures_of_the_same_command_are_renewed(folder, monkeypatch, capsys):
 @pytest.mark.parametrize("out", ["/", ".", "", "m", "mine.npz/o.txt", "/dev/null"])
 def test_where_nothing_can_be_written_is_one_line(out, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    for command in (["predict", "m", "mine.npz"], ["tags", "predict", "t", "a.conll"], ["masks", "picture", "s", "p"]):
+    for command in (["predict", "m", "mine.npz"], ["predict", "t", "a.conll"]):
         assert main([*command, "--out", out, "--overwrite"]) == 2
         said = capsys.readouterr().err
         assert said.startswith("error: ")

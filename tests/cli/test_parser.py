@@ -54,7 +54,7 @@ DAMAGED = {
 
 def test_parameters_of_a_tagger_from_a_file(files):
     (files / "a.conll").write_text("a X\nb Y\n\n" * 12)
-    assert main(["tags", "train", "a.conll", "--out", "t", "--model", "sub/m.yaml"]) == 0
+    assert main(["train", "a.conll", "--out", "t", "--model", "sub/m.yaml"]) == 0
     assert EnergySequenceTagger.load("t").max_epochs == 1
 
 
@@ -85,7 +85,7 @@ def test_seeds_that_no_generator_takes(seed, files, capsys):
     for command in (
         [*TRAIN, "--seed"],
         ["data", "pictures", "p", "--seed"],
-        ["masks", "duplicates", "p", "--split_seed"],
+        ["data", "duplicates", "p", "--split_seed"],
     ):
         assert "seed: " in refused([*command, seed], capsys)
 

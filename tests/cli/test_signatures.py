@@ -28,4 +28,4 @@ def test_what_is_not_in_the_source():
 
 
 def test_the_summary_of_a_module():
-    assert summary_of("enstruct", "cli.parsers.train") == "Train a classifier on a file or a named data set and save it."
+    assert summary_of("enstruct", "cli.parsers.train") == "Train a model on a file, a folder or a named data set and save it."

@@ -1,4 +1,4 @@
-"""``enstruct``: demo, train, predict, evaluate, data; tags, masks.
+"""``enstruct``: demo, train, predict, evaluate, data.
 
 ``enstruct COMMAND --help`` describes each.
 
@@ -8,44 +8,52 @@ Most commands take ``--config FILE.yaml`` with any of their options; what stands
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 
 from enstruct import __version__
 from enstruct.cli.parser import Parser
 from enstruct.cli.refusal import refused
+from enstruct.cli.which_task import PLACES, task_of
+from enstruct.errors import EnstructError
 
-COMMANDS = {name: f"enstruct.cli.{name}" for name in ("demo", "train", "predict", "evaluate", "data", "tags", "masks")}
+COMMANDS = {name: f"enstruct.cli.{name}" for name in ("demo", "train", "predict", "evaluate", "data")}
 """Name -> the module whose ``run(options)`` does the work; see :func:`parser_of` for its options."""
-
-
-MOVED = {
-    "compare": "compare",
-    "analyse": "figure",
-    "reproduce": "run",
-    "tune": "tune",
-    "tags compare": "tags compare",
-    "tags light": "tags light",
-    "masks compare": "masks compare",
+LABORATORY = {"analyse": "figure", "reproduce": "run"} | {
+    name: name for name in ("compare", "tune", "tags compare", "tags light", "masks compare")
 }
 """What enstruct-bench does since 0.2, by its former name here."""
+MOVED = {
+    **{name: f"`enstruct-bench {now}`, from `pip install enstruct-bench`" for name, now in LABORATORY.items()},
+    **{f"{task} train": f"`enstruct train DATA --out MODEL --task {task}`" for task in ("tags", "masks")},
+    **{f"{task} {name}": f"`enstruct {name} MODEL DATA`" for task in ("tags", "masks") for name in ("predict", "evaluate")},
+    **{f"{task} picture": "`enstruct evaluate MODEL DATA --pictures FOLDER`" for task in ("tags", "masks")},
+    "masks duplicates": "`enstruct data duplicates FOLDER`",
+    **{task: f"`enstruct train --task {task}`, and predict, evaluate" for task in ("tags", "masks")},
+}
+"""Former commands, the longer ones first, and what is typed now."""
 
 
-def build_parser() -> Parser:
-    return parser_of("enstruct", "Structured prediction with a learned loss.", COMMANDS)
+def build_parser(words: Sequence[str] = ()) -> Parser:
+    """For these words: the options of train, predict and evaluate are those of the kind of output that they are about.
+
+    ConfigError and ModelFileError where that cannot be told.
+    """
+    return parser_of("enstruct", "Structured prediction with a learned loss.", COMMANDS, task_of(words))
 
 
-def parser_of(program: str, description: str, commands: Mapping[str, str]) -> Parser:
+def parser_of(program: str, description: str, commands: Mapping[str, str], task: str | None = None) -> Parser:
     """``commands`` : name -> a module. The one of the same name in ``parsers`` beside it describes the command in its docstring,
     and has ``parser()`` and, for commands of its own, ``add_actions``. The modules of the work are not imported.
+    ``task`` : of the commands in ``PLACES``, whose ``parser(task)`` takes it; None where there are none of them.
     """
     parser = Parser(prog=program, description=description, version=__version__)
     subcommands = parser.add_subcommands(dest="command", required=True)
     for name, work in commands.items():
         package, _, module = work.rpartition(".")
         declared = import_module(f"{package}.parsers.{module}")
-        command = declared.parser()
+        command = declared.parser(task) if task is not None and name in PLACES else declared.parser()
         subcommands.add_subcommand(name, command, help=(declared.__doc__ or "").split("\n", 1)[0])
         if hasattr(declared, "add_actions"):  # jsonargparse wants levels added from the top
             declared.add_actions(command)
@@ -57,8 +65,12 @@ def prepared(arguments: list[str] | None = None) -> Callable[[], int]:
     words = sys.argv[1:] if arguments is None else arguments
     for name, now in MOVED.items():
         if words[: name.count(" ") + 1] == name.split():
-            return partial(refused, f"`enstruct {name}` is `enstruct-bench {now}` since 0.2: pip install enstruct-bench.")
-    return prepared_command(build_parser(), COMMANDS, arguments)
+            return partial(refused, f"There is no `enstruct {name}` since 0.2: it is {now}.")
+    try:
+        parser = build_parser(words)
+    except EnstructError as error:
+        return partial(refused, str(error))
+    return prepared_command(parser, COMMANDS, arguments)
 
 
 def prepared_command(parser: Parser, commands: Mapping[str, str], arguments: list[str] | None = None) -> Callable[[], int]:

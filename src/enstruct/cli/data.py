@@ -13,8 +13,10 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import check_figures, check_free
+from enstruct.cli.tables import say
 from enstruct.data.catalogue import CATALOGUE, data_root
 from enstruct.data.describe import describe, near_duplicates
+from enstruct.data.image_folders import load_picture_parts, near_duplicate_pictures
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive, ellipses
@@ -24,7 +26,7 @@ from enstruct.files import replace_file, write_json
 
 
 def run(options: Namespace) -> None:
-    actions = {"list": _list, "describe": _describe, "synthetic": _synthetic, "pictures": _pictures}
+    actions = {"list": _list, "describe": _describe, "duplicates": _duplicates, "synthetic": _synthetic, "pictures": _pictures}
     actions[options.action](options[options.action])
 
 
@@ -54,6 +56,17 @@ def _describe(options: Namespace) -> None:
     console.print(near)
     if options.json is not None:
         write_json(options.json, {"data": options.data, "parts": columns, "near": pairs, "environment": environment()})
+
+
+def _duplicates(options: Namespace) -> None:
+    pairs = near_duplicate_pictures(load_picture_parts(options.data, options.split_seed), options.similarity)
+    if pairs:
+        table = Table(*pairs[0])
+        for pair in pairs:
+            table.add_row(*map(str, pair.values()))
+        Console().print(table)
+    across = [pair for pair in pairs if pair["in"] != pair["also in"]]
+    say(f"{len(pairs)} pairs, {len(across)} of them across parts: what is tested on, training has seen")
 
 
 def _synthetic(options: Namespace) -> None:

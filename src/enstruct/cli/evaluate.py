@@ -4,59 +4,60 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from enstruct.cli import options as shared
-from enstruct.cli.inputs import label_columns, load_model, read_rows, same_source
-from enstruct.cli.outputs import check_figures
-from enstruct.cli.tables import say
+from enstruct.cli.outputs import check_figures, check_free
+from enstruct.cli.tables import counted, say
+from enstruct.cli.task_files import TaskFiles, files_of
+from enstruct.cli.which_task import task_of_model
 from enstruct.files import write_json
-from enstruct.metrics import (
-    average_precision,
-    calibration_error,
-    example_f1,
-    hamming_loss,
-    macro_f1,
-    micro_f1,
-    subset_accuracy,
-)
-
-METRICS = {
-    "example F1": example_f1,
-    "micro F1": micro_f1,
-    "macro F1": macro_f1,
-    "Hamming loss": hamming_loss,
-    "subset accuracy": subset_accuracy,
-}
 
 
 def run(options: Namespace) -> None:
+    files = files_of(task_of_model(options.model))
+    parts = files.task.parts
     if options.json is not None:
-        check_figures(options.json, options.overwrite, {"rows": int, "decision": str, "rules": dict})
-    model = load_model(options.model)
-    X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
-    truth = data.Y[:, label_columns(model.notes_["label_names"], data)]
-    p = model.predict_proba(X)
-    precision = average_precision(truth, p)
-    figures: dict[str, Any] = {
-        "rows": len(data),
-        "decision": model.decision_,
-        "average precision": None if np.isnan(precision) else precision,  # no label occurs, and JSON has no NaN
-        "calibration error": calibration_error(truth, p),
-        "rules": {},
-    }
-    table = Table("rule", *METRICS)
-    for rule, predicted in model.predict_by_rule(X).items():
-        scores = {name: metric(truth, predicted) for name, metric in METRICS.items()}
-        figures["rules"][rule] = scores
-        chosen = " (in force)" if rule == model.decision_ else ""
-        table.add_row(rule + chosen, *(f"{100 * value:.2f}" for value in scores.values()))
+        check_figures(options.json, options.overwrite, {parts: int, "rules": dict})
+    if options.pictures is not None:
+        check_free([options.pictures / name for name in files.pictures], options.overwrite)
+    model = files.load(options.model)
+    data = files.read(model, options)
+    if options.pictures is not None:
+        _draw(files, model, data, options)
+    truth, metrics = files.truth(model, data), files.metrics(model)
+    rules: dict[str, dict[str, Any]] = {}
+    table = Table("rule", *metrics)
+    for rule, predicted in files.by_rule(model, data):
+        scores = {name: files.score(model, metric, truth, predicted) for name, metric in metrics.items()}
+        rules[rule] = {**scores, **files.details(model, truth, predicted)}
+        in_force = " (in force)" if rule == model.decision_ else ""
+        table.add_row(rule + in_force, *map(_percent, scores.values()))
     Console().print(table)
-    say(f"{len(data)} rows; average precision {100 * precision:.2f}; calibration error {100 * figures['calibration error']:.2f}")
-    if same_source(model.notes_, options.data):
-        say("these are the rows it was trained on, those held out among them: this is no test")
+    for rule, figures in rules.items():
+        for name in figures.keys() - metrics.keys():
+            say(f"{name}, {rule}: {', '.join(map(_percent, figures[name]))}")
+    if remark := files.remark(model, truth):
+        say(remark)
+    whole = files.whatever_the_rule(model, data, truth)
+    say("; ".join([counted(files.counts(data)), *(f"{name} {_percent(value)}" for name, value in whole.items())]))
+    if files.was_trained_on(model, options):
+        say(f"these are the {parts} it was trained on, those held out among them: this is no test")
     if options.json is not None:
-        write_json(options.json, figures)
+        write_json(options.json, {**files.counts(data), "decision": model.decision_, **whole, "rules": rules})
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f}"
+
+
+def _draw(files: TaskFiles, model: Any, data: Any, options: Namespace) -> None:
+    drawings = files.draw(model, data, options)
+    for name, draw in drawings.items():
+        draw(options.pictures / name)
+    missing = [name for name in files.pictures if name not in drawings]
+    if drawings:
+        say(f"pictures in {options.pictures}: {', '.join(drawings)}")
+    if missing:
+        say(f"not drawn, as this model's energy has no such term: {', '.join(missing)}")

@@ -46,6 +46,11 @@ def new_parser(description: str) -> Parser:
     return parser
 
 
+def add_switch(parser: Parser, name: str, text: str) -> None:
+    """An option that is given, or not."""
+    parser.add_argument(f"--{name}", type=bool, nargs="?", const=True, default=False, help=text)
+
+
 def add_data(parser: Parser) -> None:
     parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.arff/.svm/.npz file")
     parser.add_argument(
@@ -122,11 +127,15 @@ def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[s
     return methods, reference
 
 
+def given_columns(options: Namespace) -> dict[str, Any]:
+    """Columns of the method's row that were told."""
+    return {name: value for name, value in vars(options.method).items() if name in COLUMNS and value is not None}
+
+
 def model_parameters(options: Namespace) -> dict[str, Any]:
     """What ``set_params`` of the estimator takes: its parameters, and the columns that were given, as ``method__NAME``.
 
     Without the parser's own notes, as of the file that a value comes from (``__path__``).
     """
     parameters = {name: value for name, value in vars(options.model).items() if not name.startswith("__")}
-    columns = {f"method__{name}": value for name, value in vars(options.method).items() if name in COLUMNS and value is not None}
-    return {**parameters, **columns}
+    return {**parameters, **{f"method__{name}": value for name, value in given_columns(options).items()}}

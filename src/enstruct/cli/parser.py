@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NoReturn
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, get_loader, set_loader
 
+from enstruct.estimators.renamed import COLUMNS, RENAMED
+
 NEAR = 0.75
 """How much alike an option must be that was perhaps meant."""
 LONGEST = 300
@@ -40,9 +42,12 @@ def _load(text: str) -> Any:
 set_loader("yaml", _load, exceptions=(yaml.YAMLError,))
 
 
-def _text(path: Path) -> str:
-    """Of the file, or, where it is none, what was given in its place: `{seed: 3}`."""
-    return str(path) if str(path).startswith("{") and not path.exists() else path.read_text(encoding="utf-8")
+def read_options(path: Path) -> Any:
+    """What is in a file of options, or, where it is no file, in what was given in its place: `{seed: 3}`.
+
+    OSError, ValueError or YAMLError for what cannot be read.
+    """
+    return _load(str(path) if str(path).startswith("{") and not path.exists() else path.read_text(encoding="utf-8"))
 
 
 def shortened(message: str) -> str:
@@ -53,6 +58,11 @@ def shortened(message: str) -> str:
 class Parser(ArgumentParser):
     files: ClassVar[list[str]] = []
     """Of options, read by now: an error may be of what is in them."""
+    like_this = ""
+    """What the command needs beside --help to show the options of this parser."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)  # the beginning of an option may be that of another task's
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         """As jsonargparse's. Of errors that are none of its own too two lines are left."""
@@ -75,7 +85,7 @@ class Parser(ArgumentParser):
     def _check_file(self, path: Path, group: str) -> None:
         """Of options, all of them or those of a group as ``model``. Two lines and exit code 2 for one that cannot be taken."""
         try:
-            content = _load(_text(path))
+            content = read_options(path)
         except (OSError, ValueError, yaml.YAMLError) as error:
             self.error(f"{path} is no file of options that can be read: {error}.")
         self.files.append(str(path))
@@ -114,11 +124,20 @@ class Parser(ArgumentParser):
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
         if unnamed := [name for name in self.files if name not in message]:
             message = f"in {', '.join(unnamed)} or on the command line: {message}"
-        sys.stderr.write(f"error: {shortened(message)}\nall options: {parser.prog.replace(' [options]', '')} --help\n")
+        sys.stderr.write(f"error: {shortened(message)}\nall options: {_with_help(parser)}\n")
         sys.exit(2)
 
 
+def _with_help(parser: argparse.ArgumentParser) -> str:
+    return " ".join([parser.prog.replace(" [options]", ""), *filter(None, [getattr(parser, "like_this", "")]), "--help"])
+
+
 def _perhaps(typed: str, parser: argparse.ArgumentParser) -> str:
+    """The option that was meant: by the name that a former one has now, else the nearest."""
+    group, _, former = typed.lstrip("-").partition(".")
+    if group == "model" and (former in RENAMED or former in COLUMNS):
+        now = f"model.{RENAMED[former]}" if former in RENAMED else f"method.{COLUMNS[former]}"
+        return f" It is --{now} since 0.2."
     names = [option.removeprefix("--") for option in _options(parser) if option.startswith("--")]
     near = difflib.get_close_matches(typed.lstrip("-"), names, n=1, cutoff=NEAR)
     return f" Did you mean --{near[0]}?" if near else ""

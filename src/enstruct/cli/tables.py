@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +16,11 @@ WORDS = ("method", "rule")
 def say(*lines: Any) -> None:
     """Plain text: brackets in names of files are no markup."""
     Console().print(*lines, highlight=False, soft_wrap=True, markup=False)
+
+
+def counted(numbers: Mapping[str, int]) -> str:
+    """As "80 sentences, 300 tokens"."""
+    return ", ".join(f"{number} {what}" for what, number in numbers.items())
 
 
 def show(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str, environment: dict[str, Any]) -> None:

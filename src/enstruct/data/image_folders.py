@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from enstruct.data.catalogue import data_root, not_passed_on
+from enstruct.data.catalogue import PICTURES, data_root, not_passed_on
 from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shortened
 
@@ -33,8 +33,6 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOST_PIXELS = 2**26
 """Of one file: beyond it images are refused by what their header says, before they are decoded."""
 VALIDATION = ("validation", "val", "valid")
-NAMED = {"weizmann32": "masks/weizmann32"}
-"""Sets by name: their folder below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +96,13 @@ def has_parts(source: str) -> bool:
 
 def _folder(source: str) -> Path:
     root = data_root()
-    if source in NAMED and root is not None and (root / NAMED[source]).is_dir():
-        return root / NAMED[source]
+    if source in PICTURES and root is not None and (root / PICTURES[source]).is_dir():
+        return root / PICTURES[source]
     if Path(source).is_dir():
         return Path(source)
-    if source in NAMED:
-        raise not_passed_on(source, NAMED[source])
-    raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(NAMED)}.")
+    if source in PICTURES:
+        raise not_passed_on(source, PICTURES[source])
+    raise DatasetNotFoundError(f"There is no folder {source}, and no set of masks of that name: {', '.join(PICTURES)}.")
 
 
 def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:

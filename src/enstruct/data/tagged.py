@@ -12,14 +12,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from enstruct.data.catalogue import data_root, not_passed_on
+from enstruct.data.catalogue import INLINE, data_root, not_passed_on
+from enstruct.data.catalogue import TAGGED as TAGGED
 from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
 from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
 Token = str | tuple[str, ...]
-INLINE = (".tagged", ".cite")
 
 
 @dataclass(frozen=True)
@@ -53,43 +53,6 @@ class TaggedParts:
     train: Tagged
     validation: Tagged
     test: Tagged
-
-
-@dataclass(frozen=True)
-class TaggedEntry:
-    """A named set: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users.
-
-    ``others``: a pattern of further files below it, which serve without their tags.
-    """
-
-    parts: dict[str, str]
-    others: str | None = None
-
-    def other_files(self) -> list[Path]:
-        root = data_root()
-        if root is None or self.others is None:
-            return []
-        own = {root / path for path in self.parts.values()}
-        return [path for path in sorted(root.glob(self.others)) if path not in own]
-
-
-TAGGED: dict[str, TaggedEntry] = {
-    "conll2003": TaggedEntry(
-        {
-            "train": "sequences/conll2003/eng.train.xz",
-            "validation": "sequences/conll2003/eng.testa",
-            "test": "sequences/conll2003/eng.testb",
-        }
-    ),
-    "twitter_pos": TaggedEntry(
-        {
-            "train": "sequences/twitter_pos/oct27.splits/oct27.train",
-            "validation": "sequences/twitter_pos/oct27.splits/oct27.dev",
-            "test": "sequences/twitter_pos/daily547.conll",
-        }
-    ),
-    "cora": TaggedEntry({"full": "citations/parscit/cora.tagged.txt"}, "citations/parscit/*.tagged.txt"),
-}
 
 
 def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True, inline: bool | None = None) -> Tagged:

@@ -52,7 +52,7 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
     term = copy.deepcopy(terms[0]).cpu()  # the model may be on another device
     order = np.argsort(-np.abs(term.measurements.weights.detach().numpy()))[:16]
     matrix = term.measurement_matrix().numpy()[order]
-    varying = model.constants_.varying
+    varying = model.data_.constants.varying
     names = [label_names[i] for i in varying]
     pairs = pair_interactions(term, torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
     figure = new_figure(11, 4.6)

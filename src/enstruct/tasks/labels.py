@@ -1,5 +1,6 @@
 """Label sets: any number of labels a row."""
 
+from enstruct.data.kinds import ENDINGS
 from enstruct.decisions.choose import RULES
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import LABEL_TERMS
@@ -24,6 +25,6 @@ LABELS = Task(
     rules=tuple(RULES),
     budget=Budget(epochs=200, updates=5000, patience_epochs=20, patience_updates=500, full_size=180),
     estimator="EnergyMultiLabelClassifier",
-    endings=(".csv", ".arff", ".svm", ".libsvm", ".txt", ".npz"),
+    endings=ENDINGS["labels"],
 )
 """The full size: the training rows of 250 of which a fifth is held out, and some to spare."""

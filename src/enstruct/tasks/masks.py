@@ -1,5 +1,6 @@
 """Masks: one of K classes at every pixel."""
 
+from enstruct.data.kinds import ENDINGS
 from enstruct.decisions.masks import MASK_RULES
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import MASK_TERMS
@@ -25,5 +26,5 @@ MASKS = Task(
     rules=MASK_RULES,
     budget=Budget(epochs=100, updates=2000, patience_epochs=20, patience_updates=400, full_size=24),
     estimator="EnergySegmenter",
-    endings=(),
+    endings=ENDINGS["masks"],
 )

@@ -1,5 +1,6 @@
 """Tag sequences: one of K tags at every token."""
 
+from enstruct.data.kinds import ENDINGS
 from enstruct.decisions.tag_sequences import TAG_RULES
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import TAG_TERMS
@@ -24,5 +25,5 @@ TAGS = Task(
     rules=TAG_RULES,
     budget=Budget(epochs=40, updates=5000, patience_epochs=5, patience_updates=500, full_size=90),
     estimator="EnergySequenceTagger",
-    endings=(".conll", ".conllu", ".tsv", ".tagged", ".cite"),
+    endings=ENDINGS["tags"],
 )

@@ -1,4 +1,4 @@
-"""Data sets: list the catalogue, describe one, or write a synthetic one (label sets, or pictures with masks)."""
+"""Data sets: list the catalogue, describe one, find images that are there twice, or write a synthetic one (label sets, masks)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
+from enstruct.cli.parsers.masks import add_pictures
 
 
 def parser() -> Parser:
@@ -22,6 +23,11 @@ def add_actions(p: Parser) -> None:
     described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
     add_overwrite(described)
     actions.add_subcommand("describe", described)
+    duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
+    add_pictures(duplicates)
+    duplicates.add_argument("--similarity", type=float, default=0.99, help="correlation of small grey versions")
+    duplicates.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, for sets without parts")
+    actions.add_subcommand("duplicates", duplicates)
     synthetic = shared.new_parser("The SPEN paper's block-exclusive task, as an .npz file.")
     synthetic.add_argument("out", type=Path)
     synthetic.add_argument("--rows", type=int, default=1500)

@@ -1,4 +1,7 @@
-"""Score a saved model on labelled rows, under every decision rule it has fitted."""
+"""Score a saved model on data with their truth, under every decision rule that it has.
+
+`enstruct evaluate MODEL --help` shows the options for the kind of output that the model has.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ from pathlib import Path
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
+from enstruct.cli.parsers import add_saved, of_task
 
 
-def parser() -> Parser:
+def parser(task: str) -> Parser:
+    declared = of_task(task)
     p = shared.new_parser(__doc__ or "")
-    p.add_argument("model", type=Path, help="folder written by `enstruct train`")
-    shared.add_data(p)
+    add_saved(p, task)
+    declared.add_evaluate(p)
+    p.add_argument("--pictures", type=Path, default=None, help=f"folder to draw {declared.DRAWN} in")
     p.add_argument("--json", type=shared.json_file, default=None, help="also write the figures to this file")
     add_overwrite(p)
     return p

@@ -1,9 +1,10 @@
-"""Train a classifier on a file or a named data set and save it.
+"""Train a model on a file, a folder or a named data set and save it.
+
+Whether label sets, tags or masks are learnt DATA say by their name or ending, and where they do not, --task does. The options
+below are those for {task}{others}. {learnt}
 
 Ctrl-C leaves the checkpoint of the last finished epoch in OUT.checkpoint; --resume goes on from there and
-ends at the same model as an uninterrupted run. With --auto MINUTES methods are tried and nets averaged within that time, and what
-does best on held-out rows is saved (:class:`enstruct.AutoMultiLabelClassifier`). Missing cells take the mean of all rows of the
-file: rows that training holds out later are among them.
+ends at the same model as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ from pathlib import Path
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
+from enstruct.cli.parsers import NOUNS, of_task
 
 
-def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    shared.add_data(p)
+def parser(task: str) -> Parser:
+    others = (
+        "" if task != "labels" else "; `enstruct train --task tags --help` shows those for tags, --task masks those for masks"
+    )
+    p = shared.new_parser((__doc__ or "").format(task=NOUNS[task], others=others, learnt=of_task(task).LEARNT))
+    p.like_this = "" if task == "labels" else f"--task {task}"
+    of_task(task).add_train(p)
     p.add_argument("--out", type=Path, required=True, help="folder to write the model to")
-    p.add_argument("--resume", type=bool, nargs="?", const=True, default=False, help="go on from OUT.checkpoint")
+    p.add_argument("--task", type=str, default=task, help="labels, tags or masks, where DATA do not tell")
+    shared.add_switch(p, "resume", "go on from OUT.checkpoint")
     p.add_argument("--seed", type=shared.Seed, default=0)
-    p.add_argument("--tuned", type=Path, default=None, help="settings of the method, as `enstruct-bench tune --json` wrote them")
-    p.add_argument("--auto", type=float, default=None, help="minutes to choose and average in; --model.method is left aside")
-    shared.add_model(p, skip={"random_state"})
+    shared.add_model(p, {"random_state"}, task)
     return p

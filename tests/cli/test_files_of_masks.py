@@ -1,4 +1,4 @@
-"""``enstruct masks`` as a user types it."""
+"""Commands for masks as a user types them."""
 
 import json
 
@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from enstruct.cli.main import main
-from enstruct.data.image_folders import NAMED, has_parts, read_mask, read_pictures
+from enstruct.data.catalogue import PICTURES
+from enstruct.data.image_folders import has_parts, read_mask, read_pictures
 from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter
 
@@ -31,83 +32,78 @@ def files(tmp_path, monkeypatch):
 
 
 def test_train_predict_evaluate_picture(files, capsys):
-    assert main(["masks", "train", "set", "--out", "model", *FAST]) == 0
+    assert main(["train", "set", "--out", "model", *FAST]) == 0
     assert sorted(p.name for p in files.iterdir()) == ["model", "set"]
     model, test = EnergySegmenter.load("model"), read_pictures("set/test")
     for own in ("set/test/masks", "set/test/images"):
-        assert main(["masks", "predict", "model", "set/test/images", "--out", own]) == 2
+        assert main(["predict", "model", "set/test/images", "--out", own]) == 2
         assert "over the images or masks themselves" in capsys.readouterr().err
-    assert main(["masks", "predict", "model", "set/test/images", "--out", "found", "--probabilities"]) == 0
+    assert main(["predict", "model", "set/test/images", "--out", "found", "--probabilities"]) == 0
     assert sorted(p.suffix for p in (files / "found").iterdir()) == [".npy"] * 8 + [".png"] * 8
     for name, mask, p in zip(test.names, model.predict(test.images), model.predict_proba(test.images), strict=True):
         assert np.array_equal(read_mask(files / "found" / f"{name}.png"), mask)
         assert np.allclose(np.load(files / "found" / f"{name}.npy"), p)
-    assert main(["masks", "evaluate", "model", "set", "--json", "figures.json"]) == 0
+    assert main(["evaluate", "model", "set", "--json", "figures.json"]) == 0
     assert "no test" not in capsys.readouterr().out
-    assert main(["masks", "evaluate", "model", "set", "--part", "train"]) == 0
+    assert main(["evaluate", "model", "set", "--part", "train"]) == 0
     assert "this is no test" in capsys.readouterr().out
-    assert main(["masks", "evaluate", "model", "./set/", "--part", "train"]) == 0
+    assert main(["evaluate", "model", "./set/", "--part", "train"]) == 0
     assert "this is no test" in capsys.readouterr().out
     figures = json.loads((files / "figures.json").read_text())["rules"]
     assert figures[model.decision_]["iou"] == pytest.approx(model.score(test.images, test.masks))
-    assert main(["masks", "predict", "model", "set/test/images", "--out", "set/test/images"]) == 2
+    assert main(["predict", "model", "set/test/images", "--out", "set/test/images"]) == 2
     assert "over the images or masks themselves" in capsys.readouterr().err
     before = {path: path.read_bytes() for path in (files / "set").rglob("*.png")}
     for source, out in (("set", "set/test/images"), ("set", "set/test/masks"), ("set/train", "set/train/masks")):
-        assert main(["masks", "predict", "model", source, "--out", out]) == 2, (source, out)
+        assert main(["predict", "model", source, "--out", out]) == 2, (source, out)
     assert {path: path.read_bytes() for path in (files / "set").rglob("*.png")} == before
-    assert main(["masks", "predict", "model", "nope", "--out", "found"]) == 2
+    assert main(["predict", "model", "nope", "--out", "found"]) == 2
     assert "There is no folder nope" in capsys.readouterr().err
-    assert main(["masks", "picture", "model", "set", "--images", "[0,99]", "--out", "grid.png"]) == 2
-    assert main(["masks", "picture", "model", "set", "--images", "[0,3]", "--out", "grid.png"]) == 0
-    with Image.open(files / "grid.png") as picture:
+    assert main(["evaluate", "model", "set", "--images", "[0,99]", "--pictures", "grid"]) == 2
+    assert main(["evaluate", "model", "set", "--images", "[0,3]", "--pictures", "grid"]) == 0
+    with Image.open(files / "grid" / "masks.png") as picture:
         assert picture.size[1] > 100
 
 
 def test_a_folder_without_parts(files, capsys):
-    assert (
-        main(["masks", "train", "set/train", "--out", "model", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"])
-        == 0
-    )
-    assert main(["masks", "predict", "model", "set", "--part", "test", "--out", "found"]) == 0
+    assert main(["train", "set/train", "--out", "model", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"]) == 0
+    assert main(["predict", "model", "set", "--part", "test", "--out", "found"]) == 0
     assert len(list((files / "found").iterdir())) == 8
-    assert main(["masks", "evaluate", "model", "set/train"]) == 0
+    assert main(["evaluate", "model", "set/train"]) == 0
     assert "this is no test" in capsys.readouterr().out
-    assert main(["masks", "picture", "model", "set/test", "--images", "[50]"]) == 2
+    assert main(["evaluate", "model", "set/test", "--images", "[50]", "--pictures", "p"]) == 2
     assert "numbered from 0" in capsys.readouterr().err
 
 
 def test_a_named_set_without_parts_is_not_validated_on_itself(files, monkeypatch, capsys):
     monkeypatch.setenv("ENSTRUCT_DATA", str(files))
-    monkeypatch.setitem(NAMED, "weizmann32", "set/train")
+    monkeypatch.setitem(PICTURES, "weizmann32", "set/train")
     assert not has_parts("weizmann32")
     given, fit = [], EnergySegmenter.fit
-    monkeypatch.setattr(EnergySegmenter, "fit", lambda self, *parts: given.append(len(parts)) or fit(self, *parts))
-    assert (
-        main(["masks", "train", "weizmann32", "--out", "m", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"]) == 0
-    )
-    assert given == [2]  # images and masks: a part of them is held out
+    monkeypatch.setattr(EnergySegmenter, "fit", lambda self, **parts: given.append({*parts}) or fit(self, **parts))
+    assert main(["train", "weizmann32", "--out", "m", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"]) == 0
+    assert given == [{"X", "y"}]  # a part of them is held out
     capsys.readouterr()
-    assert main(["masks", "evaluate", "m", "weizmann32"]) == 0
+    assert main(["evaluate", "m", "weizmann32"]) == 0
     assert "this is no test" in capsys.readouterr().out
 
 
 def test_near_duplicates(files, capsys):
-    assert main(["masks", "duplicates", "set"]) == 0
+    assert main(["data", "duplicates", "set"]) == 0
     assert "0 pairs" in capsys.readouterr().out
     source = sorted((files / "set" / "train" / "images").iterdir())[0]
     target = sorted((files / "set" / "test" / "images").iterdir())[0]
     target.write_bytes(source.read_bytes())
-    assert main(["masks", "duplicates", "set"]) == 0
+    assert main(["data", "duplicates", "set"]) == 0
     out = capsys.readouterr().out
     assert "1 pairs, 1 of them across parts" in out
     assert source.stem in out
 
 
 def test_errors(files, capsys):
-    assert main(["masks", "train", "nowhere", "--out", "m"]) == 2
+    assert main(["train", "nowhere", "--task", "masks", "--out", "m"]) == 2
     assert "no folder nowhere" in capsys.readouterr().err
     (files / "set" / "train" / "masks" / "0-03.png").unlink()
-    assert main(["masks", "train", "set", "--out", "m"]) == 2
+    assert main(["train", "set", "--out", "m"]) == 2
     assert "no mask of their name: 0-03" in capsys.readouterr().err
     assert not (files / "m").exists()

@@ -1,4 +1,4 @@
-"""``enstruct tags`` as a user types it."""
+"""Commands for tag sequences as a user types them."""
 
 import json
 
@@ -23,24 +23,24 @@ def files(tmp_path, monkeypatch):
 
 
 def test_train_predict_evaluate_picture(files, capsys):
-    assert main(["tags", "train", "train.conll", "--out", "model", "--model.max_epochs", "6", *FAST]) == 0
+    assert main(["train", "train.conll", "--out", "model", "--model.max_epochs", "6", *FAST]) == 0
     assert sorted(p.name for p in files.iterdir()) == ["model", "test.conll", "train.conll"]
-    assert main(["tags", "predict", "model", "test.conll", "--out", "found.conll"]) == 0
+    assert main(["predict", "model", "test.conll", "--out", "found.conll"]) == 0
     words, truth = read_conll("test.conll")
     tagger = EnergySequenceTagger.load("model")
     assert read_conll("found.conll") == (words, tagger.predict(words))
     (files / "bare.txt").write_text("\n\n".join("\n".join(row) for row in words) + "\n")
-    assert main(["tags", "predict", "model", "bare.txt", "--unlabelled", "--spans", "--out", "found.jsonl"]) == 0
+    assert main(["predict", "model", "bare.txt", "--unlabelled", "--spans", "--out", "found.jsonl"]) == 0
     spans = [json.loads(line)["spans"] for line in (files / "found.jsonl").read_text().splitlines()]
     assert spans == [[s._asdict() for s in row] for row in tagger.predict_spans(words)]
     before = (files / "test.conll").read_text()
     for out in (".", "test.conll", str(files / "test.conll")):
-        assert main(["tags", "predict", "model", "test.conll", "--out", out]) == 2, out
+        assert main(["predict", "model", "test.conll", "--out", out]) == 2, out
     assert (files / "test.conll").read_text() == before
-    assert main(["tags", "evaluate", "model", "test.conll", "--json", "figures.json"]) == 0
+    assert main(["evaluate", "model", "test.conll", "--json", "figures.json"]) == 0
     figures = json.loads((files / "figures.json").read_text())
     assert figures["rules"][tagger.decision_]["span-f1"] == pytest.approx(tagger.score(words, truth))
-    assert main(["tags", "picture", "model", "test.conll", "--sentence", "2"]) == 0
+    assert main(["evaluate", "model", "test.conll", "--sentence", "2", "--pictures", "pictures"]) == 0
     assert (files / "pictures" / "tag-pairs.png").stat().st_size > 1000
     assert (files / "pictures" / "sentence.png").stat().st_size > 1000
     assert np.array_equal(tag_pairs(tagger), -tagger.energy_.part("chain").transitions.detach().numpy())
@@ -49,15 +49,15 @@ def test_train_predict_evaluate_picture(files, capsys):
 def test_unseen_tags_and_unknown_models_are_said(files, capsys):
     (files / "plain.conll").write_text("".join(f"w{i}\t{'AB'[i % 2]}\n\n" for i in range(40)))
     (files / "more.conll").write_text("w1\tC\n\nw2\tA\n")
-    assert main(["tags", "train", "plain.conll", "--out", "m", "--model.max_epochs", "1", *FAST]) == 0
-    assert main(["tags", "evaluate", "m", "more.conll"]) == 0
+    assert main(["train", "plain.conll", "--out", "m", "--model.max_epochs", "1", *FAST]) == 0
+    assert main(["evaluate", "m", "more.conll"]) == 0
     assert "has not seen, and no prediction can match: C" in capsys.readouterr().out
-    assert main(["tags", "picture", "m", "more.conll", "--sentence", "9"]) == 2
+    assert main(["evaluate", "m", "more.conll", "--sentence", "9", "--pictures", "p"]) == 2
     assert "There are 2 sentences" in capsys.readouterr().err
-    assert main(["tags", "train", "nothing.conll", "--out", "n"]) == 2
+    assert main(["train", "nothing.conll", "--out", "n"]) == 2
     assert "no tagged set of that name" in capsys.readouterr().err
-    assert main(["tags", "train", "plain.conll", "--out", "n", "--reward", "citations"]) == 2
+    assert main(["train", "plain.conll", "--out", "n", "--reward", "citations"]) == 2
     assert "--unlabelled" in capsys.readouterr().err
-    assert main(["tags", "predict", "m", "more.conll", "--decision", "map"]) == 2
-    assert main(["tags", "predict", "m", "more.conll", "--out", "found.conllu"]) == 2
+    assert main(["predict", "m", "more.conll", "--decision", "map"]) == 2
+    assert main(["predict", "m", "more.conll", "--out", "found.conllu"]) == 2
     assert "name it FILE.conll" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+"""Masks, as the commands read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jsonargparse import Namespace
+from PIL import Image
+
+from enstruct.cli.outputs import check_free
+from enstruct.cli.tables import say
+from enstruct.cli.task_files import Draw, TaskFiles, Training
+from enstruct.data.catalogue import PICTURES
+from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures
+from enstruct.errors import ConfigError, DataError
+from enstruct.files import replace_file
+from enstruct.metrics import Counts, Metric, ratio
+from enstruct.metrics.masks import class_iou
+from enstruct.plots.masks import segmentation_picture
+from enstruct.tasks import MASKS
+
+TRAINED_ON = ("train", *VALIDATION)
+"""Parts that training has looked at."""
+
+
+class MaskFiles(TaskFiles):
+    """Data are :class:`Pictures`; metrics take class numbers, a grid (1, height, width) an image, as images differ in size."""
+
+    task, outputs = MASKS, "classes"
+    pictures = ("masks.png",)
+
+    def training(self, options: Namespace) -> Training:
+        train = load_pictures(options.data, "train")
+        fit: dict[str, Any] = {"X": train.images, "y": train.truth()}
+        if has_parts(options.data):
+            validation = load_pictures(options.data, "validation")
+            fit |= {"X_val": validation.images, "y_val": validation.truth()}
+        return Training(fit, self.counts(train), {"source": options.data})
+
+    def read(self, model: Any, options: Namespace, labelled: bool = True) -> Pictures:
+        return load_pictures(options.data, options.part)
+
+    def counts(self, data: Pictures) -> dict[str, int]:
+        return {"images": len(data)}
+
+    def was_trained_on(self, model: Any, options: Namespace) -> bool:
+        return super().was_trained_on(model, options) and (options.part in TRAINED_ON or not has_parts(options.data))
+
+    def read_unanswered(self, model: Any, options: Namespace) -> Pictures:
+        """A folder of images alone too."""
+        if options.data in PICTURES or any((Path(options.data) / part / "images").is_dir() for part in ("train", "test")):
+            return self.read(model, options)
+        return read_pictures(options.data, labelled=False)
+
+    def check_out(self, options: Namespace) -> None:
+        """Which files there will be is known once the images are read."""
+
+    def write(self, model: Any, data: Pictures, options: Namespace) -> None:
+        if model.classes_.min() < 0 or model.classes_.max() > 255:
+            raise DataError(f"The classes {model.classes_.tolist()} do not fit a PNG of 8 bits; use predict from Python.")
+        if options.out.resolve() in {path.resolve().parent for path in data.files}:
+            raise ConfigError(
+                f"--out {options.out} would write over the images or masks themselves, or beside them: choose another folder."
+            )
+        endings = (".png", ".npy") if options.probabilities else (".png",)
+        check_free((options.out / f"{name}{ending}" for name in data.names for ending in endings), options.overwrite)
+        for name, mask in zip(data.names, model.predict(data.images, decision=options.decision), strict=True):
+            picture = Image.fromarray(mask.astype(np.uint8))
+            replace_file(options.out / f"{name}.png", partial(picture.save, format="PNG"))
+        if options.probabilities:
+            for name, p in zip(data.names, model.predict_proba(data.images), strict=True):
+                replace_file(options.out / f"{name}.npy", partial(_write_array, p))
+        say(f"{len(data)} masks in {options.out}")
+
+    def truth(self, model: Any, data: Pictures) -> Any:
+        return [model.masks_.encode([mask]) for mask in data.truth()]
+
+    def by_rule(self, model: Any, data: Pictures) -> Iterator[tuple[str, Any]]:
+        for rule in model.rules_:
+            yield rule, [model.masks_.numbers(mask)[None] for mask in model.predict(data.images, decision=rule)]
+
+    def score(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> float:
+        pairs, n_classes = zip(truth, predicted, strict=True), len(model.classes_)
+        return ratio(Counts.joined([metric.counts(t, p, n_classes=n_classes) for t, p in pairs]), empty=metric.empty)
+
+    def details(self, model: Any, truth: Any, predicted: Any) -> dict[str, list[float | None]]:
+        flat = [np.concatenate([grid.ravel() for grid in grids])[None, None] for grids in (truth, predicted)]
+        by_class = class_iou(flat[0], flat[1], len(model.classes_))
+        return {"pooled IoU by class": [None if np.isnan(v) else float(v) for v in by_class]}
+
+    def draw(self, model: Any, data: Pictures, options: Namespace) -> dict[str, Draw]:
+        chosen = options.images or list(range(min(4, len(data))))
+        return {self.pictures[0]: partial(segmentation_picture, model, data, chosen)}
+
+
+def _write_array(values: Any, path: Path) -> None:
+    with open(path, "wb") as file:  # a name would get .npy appended
+        np.save(file, values)
+
+
+FILES = MaskFiles()

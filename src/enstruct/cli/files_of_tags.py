@@ -1,0 +1,147 @@
+"""Tag sequences, as the commands read and write them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import Namespace
+
+from enstruct.cli.outputs import check_names
+from enstruct.cli.task_files import Draw, TaskFiles, Training
+from enstruct.data.citations import read_references, write_citations
+from enstruct.data.conll import is_universal, write_conll
+from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
+from enstruct.energies.chain import ChainEnergy
+from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.metrics import Metric
+from enstruct.plots.tags import probabilities_picture, transitions_picture
+from enstruct.records import fits
+from enstruct.tasks import TAGS
+from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
+
+
+class TagFiles(TaskFiles):
+    """Data are :class:`Tagged`."""
+
+    task, outputs = TAGS, "tags"
+    pictures = ("tag-pairs.png", "sentence.png")
+
+    def training(self, options: Namespace) -> Training:
+        train, validation = _training_parts(options)
+        held = {} if validation is None else {"X_val": validation.sentences, "y_val": validation.truth()}
+        notes = {"source": options.data, "columns": options.columns, "inline": _holds_references(options.data)}
+        fit = {"X": train.sentences, "y": train.truth(), **held, **_weak_data(options)}
+        return Training(fit, self.counts(train), notes)
+
+    def load(self, folder: Path) -> Any:
+        tagger = super().load(folder)
+        if not fits(tagger.notes_, {"columns": [int], "inline": bool}):
+            raise ModelFileError(
+                f"{folder} was not written by `enstruct train`; use it from Python, or train it with the command."
+            )
+        return tagger
+
+    def read(self, model: Any, options: Namespace, labelled: bool = True) -> Tagged:
+        columns = model.notes_["columns"]
+        if options.data in TAGGED:
+            return load_tagged(options.data, _part(options), columns)
+        return read_tagged(options.data, columns, labelled, inline=True if model.notes_["inline"] else None)
+
+    def counts(self, data: Tagged) -> dict[str, int]:
+        return {"sentences": len(data), "tokens": data.n_tokens}
+
+    def was_trained_on(self, model: Any, options: Namespace) -> bool:
+        return super().was_trained_on(model, options) and _part(options) != "test"
+
+    def check_out(self, options: Namespace) -> None:
+        super().check_out(options)
+        if options.out is not None and is_universal(options.out):
+            raise ConfigError(
+                f"--out {options.out}: what is written has a column of words and one of tags, so name it FILE.conll."
+            )
+
+    def lines(self, model: Any, data: Tagged, options: Namespace) -> Iterator[str]:
+        if options.spans:
+            for sentence, spans in zip(
+                data.sentences, model.predict_spans(data.sentences, decision=options.decision), strict=True
+            ):
+                record = {"tokens": sentence, "spans": [span._asdict() for span in spans]}
+                yield json.dumps(record, ensure_ascii=False) + "\n"
+            return
+        inline = model.notes_["inline"]
+        apart = " <>" if inline else "\t"
+        check_names("tag", map(str, model.classes_), options.out, apart, "Spans in JSON hold any: --spans.")
+        write = write_citations if inline else write_conll
+        yield write(data.sentences, model.predict(data.sentences, decision=options.decision))
+
+    def truth(self, model: Any, data: Tagged) -> Any:
+        return model.tags_.as_given(data.truth())
+
+    def by_rule(self, model: Any, data: Tagged) -> Iterator[tuple[str, Any]]:
+        for rule in model.rules_:
+            yield rule, model.predict(data.sentences, decision=rule)
+
+    def metrics(self, model: Any) -> Mapping[str, Metric]:
+        spans = model.tags_.given is not None
+        return {name: metric for name, metric in self.task.metrics.items() if spans or name == "accuracy"}
+
+    def remark(self, model: Any, truth: Any) -> str:
+        unseen = {tag for row in truth for tag in row} - model.tags_.user_tags
+        return f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}" if unseen else ""
+
+    def draw(self, model: Any, data: Tagged, options: Namespace) -> dict[str, Draw]:
+        if not 0 <= options.sentence < len(data):
+            raise ConfigError(f"There are {len(data)} sentences, numbered from 0; {options.sentence} is none of them.")
+        pairs, sentence = self.pictures
+        terms = getattr(model.energy_, "terms", ())
+        chain = any(isinstance(term, ChainEnergy) and term.distance == 1 for term in terms)
+        drawn: dict[str, Draw] = {pairs: partial(transitions_picture, model)} if chain else {}
+        return {**drawn, sentence: partial(probabilities_picture, model, data, options.sentence)}
+
+
+def _training_parts(options: Namespace) -> tuple[Tagged, Tagged | None]:
+    """(train, validation): the latter from a file, as published, or None where a part is to be held out."""
+    if options.validation is not None:
+        part = "full" if options.data in TAGGED and "train" not in TAGGED[options.data].parts else "train"
+        return load_tagged(options.data, part, options.columns), read_tagged(options.validation, options.columns)
+    if options.data in TAGGED and "validation" in TAGGED[options.data].parts:
+        parts = load_tagged_parts(options.data, columns=options.columns)
+        return parts.train, parts.validation
+    return load_tagged(options.data, "full", options.columns), None
+
+
+def _holds_references(source: str) -> bool:
+    return source == "cora" or is_inline(source)
+
+
+def _weak_data(options: Namespace) -> dict[str, Any]:
+    """Sentences without tags, and what judges them, as ``fit`` takes them."""
+    if options.reward not in (None, "citations"):
+        raise unknown_name("reward", options.reward, ["citations"])
+    if options.unlabelled is None:
+        if options.reward is not None:
+            raise ConfigError("--reward judges sentences without tags: give --unlabelled FILE.")
+        return {}
+    if _holds_references(options.unlabelled) or _holds_references(options.data):
+        sentences: list[Any] = read_references(options.unlabelled)
+    else:
+        sentences = read_tagged(options.unlabelled, options.columns, labelled=False).sentences
+    if options.reward is None:
+        return {"unlabelled": sentences}
+    expects = TAGS.method(options.model.method).predictor_loss.expectation_weight > 0
+    judge: dict[str, Any] = {"expectations": CITATION_EXPECTATIONS} if expects else {"reward": citation_reward()}
+    return {"unlabelled": sentences, **judge}
+
+
+def _part(options: Namespace) -> str:
+    """Of a named set the one asked for, or the test part where it has one; a file is whole."""
+    if options.data not in TAGGED:
+        return "full"
+    return options.part or ("test" if "test" in TAGGED[options.data].parts else "full")
+
+
+FILES = TagFiles()

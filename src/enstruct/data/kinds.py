@@ -1,0 +1,30 @@
+"""Which kind of output data hold, as far as their name tells: no file is opened, and nothing heavy is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
+from enstruct.data.opening import OPENERS
+
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "labels": (".csv", ".arff", ".svm", ".svmlight", ".libsvm", ".npz"),
+    "tags": (".conll", ".conllu", *INLINE),
+    "masks": (),
+}
+"""Task -> endings of the files that hold its data and no other's; ``.txt`` and ``.tsv`` may hold label sets as well as tags."""
+SETS: dict[str, Mapping[str, object]] = {"labels": CATALOGUE, "tags": TAGGED, "masks": PICTURES}
+"""Task -> its named sets."""
+
+
+def kind_of(source: str) -> str | None:
+    """ "labels", "tags" or "masks", by a named set, an ending before the compression's, or a folder; None where none tells."""
+    for task, sets in SETS.items():
+        if source in sets:
+            return task
+    if Path(source).is_dir():
+        return "masks"
+    endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
+    telling = [*endings[-1:], *(ending for ending in endings if ending in INLINE)]  # as cora.tagged.txt
+    return next((task for ending in reversed(telling) for task, own in ENDINGS.items() if ending in own), None)
