@@ -44,7 +44,7 @@ def run_command(line, capsys):
         arguments += ["--images", "20", "--size", "12"]
     trains = {"train", "compare", "tune"} & set(arguments[:2]) or arguments[:2] == ["figure", "starts"]
     if trains:
-        arguments += SMALL if arguments[0] == "masks" or "shapes" in arguments else SHORT
+        arguments += SMALL if "shapes" in arguments else SHORT
     assert main(arguments) == 0, capsys.readouterr().err
 
 

@@ -166,9 +166,7 @@ def test_problems_of_energies_relative_to_the_predictor_add_its_log_probability(
     logits = torch.from_numpy(model.decision_function(X.astype(np.float32))).float()
     log_p = torch.nn.functional.logsigmoid(torch.where(y > 0, logits.unsqueeze(1), -logits.unsqueeze(1))).sum(-1)
     difference = tilted.energy(tilted.state, y) - bare.energy(bare.state, y) + log_p
-    assert torch.allclose(
-        difference - difference[:, :1], torch.zeros_like(difference), atol=1e-3
-    )  # but for a constant
+    assert torch.allclose(difference - difference[:, :1], torch.zeros_like(difference), atol=1e-3)  # but for a constant
     refined = model.predict_proba(X.astype(np.float32), refine=3)
     assert np.allclose(refined, tilted.solve(model._method().refinement(3)).y.detach().numpy(), atol=1e-5)
     assert not np.allclose(refined, bare.solve(model._method().refinement(3)).y.detach().numpy(), atol=1e-3)

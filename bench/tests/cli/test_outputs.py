@@ -17,9 +17,9 @@ def folder(tmp_path_factory):
     (path / "a.conll").write_text("a X\nb Y\n\n" * 12)
     fast = ["--model.max_epochs", "1"]
     assert main(["train", str(path / "mine.npz"), "--out", str(path / "m"), "--model.method", "spen", *fast]) == 0
-    assert main(["tags", "train", str(path / "a.conll"), "--out", str(path / "t"), *fast]) == 0
+    assert main(["train", str(path / "a.conll"), "--out", str(path / "t"), *fast]) == 0
     assert main(["data", "pictures", str(path / "p"), "--images", "8", "--size", "16"]) == 0
-    assert main(["masks", "train", str(path / "p"), "--out", str(path / "s"), "--model.width", "4", *fast]) == 0
+    assert main(["train", str(path / "p"), "--out", str(path / "s"), "--model.width", "4", *fast]) == 0
     return path
 
 

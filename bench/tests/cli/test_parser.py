@@ -49,7 +49,7 @@ def test_parameters_of_the_model_from_a_file(files, capsys):
 
 def test_a_file_of_parameters_that_is_none(files, capsys):
     (files / "m.yaml").write_text("hiden: 8")
-    for command in (TRAIN, ["masks", "train", "p", "--out", "m"], ["figure", "starts", "mine.npz"]):
+    for command in (TRAIN, ["train", "--task", "masks", "p", "--out", "m"], ["figure", "starts", "mine.npz"]):
         assert "m.yaml: there is no option model.hiden" in refused([*command, "--model", "m.yaml"], capsys)
     for name in ("mine.npz", ".", "nowhere.yaml"):
         assert f"{name} is no file of options" in refused([*TRAIN, "--model", name], capsys)

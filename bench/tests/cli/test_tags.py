@@ -132,13 +132,13 @@ def test_light(files, capsys):
     assert "| implicit-cd |" in light_section(files / "light-x.json")
     assert main([*arguments[:-2], "--labelled", "[50]"]) == 2
     assert "too few" in capsys.readouterr().err
-    train = ["tags", "train", "refs.tagged", "--out", "m", "--unlabelled", "more.txt", "--reward", "citations"]
+    train = ["train", "refs.tagged", "--out", "m", "--unlabelled", "more.txt", "--reward", "citations"]
     assert main([*train, "--model.method", "seal-margin", "--model.max_epochs", "1", *FAST]) == 0
-    assert main(["tags", "evaluate", "m", "refs.tagged", "--json", "figures.json"]) == 0
+    assert main(["evaluate", "m", "refs.tagged", "--json", "figures.json"]) == 0
     assert set(json.loads((files / "figures.json").read_text())["rules"]) == {"greedy", "legal"}
-    assert main(["tags", "predict", "m", "more.txt", "--unlabelled", "--out", "found.tagged"]) == 0
+    assert main(["predict", "m", "more.txt", "--unlabelled", "--out", "found.tagged"]) == 0
     assert read_references("found.tagged") == references(10, 3)[0]
-    assert main(["tags", "predict", "m", "more.txt"]) == 2  # a model of references reads no columns, whatever the file's name
+    assert main(["predict", "m", "more.txt"]) == 2  # a model of references reads no columns, whatever the file's name
     assert "say that the file is unlabelled" in capsys.readouterr().err
     (files / "refs.tagged").rename("refs.txt")
-    assert main(["tags", "evaluate", "m", "refs.txt"]) == 0
+    assert main(["evaluate", "m", "refs.txt"]) == 0

@@ -21,9 +21,9 @@ from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct_bench.cli.parsers.tune import SEARCHED_COLUMNS
 from enstruct_bench.comparison.fingerprint import fingerprint
+from enstruct_bench.comparison.tuned_settings import TITLES, summary_row
 from enstruct_bench.reproduce.store import whereabouts
 from enstruct_bench.tuning.study import Task, at_work, ended, open_study, search, searched, summary
-from enstruct_bench.tuning.tuned_settings import TITLES, summary_row
 
 
 def run(options: Namespace) -> None:

@@ -20,7 +20,7 @@ from enstruct.tasks import LABELS
 from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import Cell, Kind
-from enstruct_bench.tuning.tuned_settings import Tuned
+from enstruct_bench.comparison.tuned_settings import Tuned
 
 FOLDED = "auto-folds"
 """The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""

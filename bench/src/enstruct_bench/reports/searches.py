@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from enstruct_bench.comparison.summary import interval, mean_and_deviation
+from enstruct_bench.comparison.tuned_settings import TITLES, summary_row
 from enstruct_bench.reports.markdown import markdown_table, where_it_ran
-from enstruct_bench.tuning.tuned_settings import TITLES, summary_row
 
 SEARCH_TITLES = (
     "setting",

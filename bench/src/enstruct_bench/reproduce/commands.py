@@ -108,10 +108,11 @@ def _run_part(
     if words[0] == "benchmark":
         raise DataError(f"{part} is made by `enstruct-bench costs --measure`, on an idle machine.")
     command = [_found(table, word, results, enstruct, say) for word in words]
-    if words[0] == "figure" or words[:2] == ("tags", "picture"):  # several files: under another name until all are there
+    if words[0] == "figure" or words[-1] == "--pictures":  # several files: under another name until all are there
         unfinished = results / f".{part}.part"
         shutil.rmtree(unfinished, ignore_errors=True)  # of a command that was interrupted, and begins anew
-        _run(part, [*command, "--out", str(unfinished)], enstruct, say)
+        into = [] if words[-1] == "--pictures" else ["--out"]
+        _run(part, [*command, *into, str(unfinished)], enstruct, say)
         unfinished.rename(results / part)
         say(f"{part} is whole: it lies in {results / part} now")
     elif words[0] == "tune":

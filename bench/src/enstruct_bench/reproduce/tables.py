@@ -354,10 +354,10 @@ TABLES: dict[str, Table] = {
             "implicit-figure-2",
             "Learnt energies of tag pairs",
             "Implicit training, Figure 2",
-            {"implicit-figure-2": ("tags", "picture", "implicit-cd-twitter", "twitter_pos")},
+            {"implicit-figure-2": ("evaluate", "implicit-cd-twitter", "twitter_pos", "--pictures")},
             made={
                 "implicit-cd-twitter": (
-                    *("tags", "train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_epochs", "10"),
+                    *("train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_epochs", "10"),
                     *("--out", "implicit-cd-twitter"),
                 )
             },

@@ -6,7 +6,7 @@ import pytest
 from tests.damage import with_wrong_fields
 
 from enstruct.errors import ConfigError, DataError
-from enstruct_bench.tuning.tuned_settings import Tuned
+from enstruct_bench.comparison.tuned_settings import Tuned
 
 SPEC = {"value": "EnergySpec", "fields": {"units": 200}}
 BEST = {"method": "seal-nce", "metric": "example-f1", "trials": {"complete": 2}, "best": 0, "value": 0.5, "fixed": {"hidden": 8}}
