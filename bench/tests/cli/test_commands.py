@@ -91,7 +91,6 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, arguments, message
         (["compare", "--task", "tags"], "these are required: DATA\n"),
         (["compare", "x", "--task=tags", "--model.classes", "3"], "--model.classes"),
         (["compare", "train.npz", "--columns", "[1]"], "--columns"),
-        (["compare", "train.npz", "--task", "pixels"], "--task pixels"),
     ],
 )
 def test_what_is_wrong_with_options_is_said_in_two_lines(files, capsys, arguments, message):
@@ -154,3 +153,8 @@ def test_training_automatically(tmp_path, monkeypatch, capsys):
     assert folded["members"] == ["binary-relevance"] * 5
     assert folded["judged"] == runs[1]["judged"] + 90  # of 150 rows 90 train, 30 validate and 30 test
     assert main([*arguments, "--methods", "auto:nothing"]) == 2
+
+
+def test_a_task_that_is_none_is_named(files, capsys):
+    assert main(["compare", "train.npz", "--task", "pixels"]) == 2
+    assert "Unknown task 'pixels'" in capsys.readouterr().err

@@ -3,12 +3,10 @@
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from enstruct.tasks import TAGS
-from enstruct_bench.cli.commands import MOVED, TAG_ENDINGS, prepared, task_of
+from enstruct_bench.cli.commands import prepared
 
 ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct-bench"),
@@ -46,31 +44,23 @@ def test_help_names_types_in_words(words):
 
 
 @pytest.mark.parametrize(
-    ("words", "task"),
+    ("words", "option"),
     [
-        ("yeast", "labels"),
         ("a.csv --methods mlp", "labels"),
-        ("--seeds 2 conll2003", "tags"),
-        ("--seeds=2 a.conll.xz", "tags"),
-        ("weizmann32 --protocol dvn", "masks"),
-        ("--json twitter_pos bench", "masks"),  # a folder, and the value of an option
-        ("a.txt", "labels"),
-        ("a.txt --task tags", "tags"),
-        ("--task=masks --help", "masks"),
-        ("--config a.yaml", "labels"),
+        ("a.txt --task tags", "columns"),
+        ("--task=masks --help", "protocol"),
         ("", "labels"),
     ],
 )
-def test_the_task_is_read_from_the_data(words, task, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[3])
-    assert task_of(words.split()) == task
+def test_the_options_of_a_comparison_are_those_of_its_task(words, option, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(SystemExit):
+        prepared(["compare", *words.split(), "--help"])
+    assert f"--{option}" in capsys.readouterr().out
 
 
-def test_endings_are_those_of_the_task():
-    assert TAGS.endings == TAG_ENDINGS
-
-
-@pytest.mark.parametrize("former", MOVED)
-def test_former_commands_are_refused_with_those_of_now(former, capsys):
-    assert prepared([*former.split(), "cora"])() == 2
-    assert f"is `enstruct-bench {MOVED[former]} DATA` now" in capsys.readouterr().err
+@pytest.mark.parametrize(("words", "option"), [("--seeds 2 conll2003", "columns"), ("weizmann32 --seeds 1", "protocol")])
+def test_the_task_is_read_from_the_data(words, option):
+    options = build_parser(["compare", *words.split()]).parse_args(["compare", *words.split()])
+    assert option in options.compare

@@ -30,7 +30,7 @@ def refused(arguments, capsys):
         main(arguments)
     assert left.value.code == 2
     said = capsys.readouterr().err
-    assert re.fullmatch(r"error: .{,300}\nall options: enstruct(-bench)?( \w+)+ --help\n", said)
+    assert re.fullmatch(r"error: .{,300}\nall options: enstruct(-bench)?( \w+)+( --task \w+)? --help\n", said)
     return said
 
 

@@ -111,11 +111,13 @@ class EnergyEstimator(SavedEstimator):
         super().set_params(**plain)
         return self
 
+    def _check_parameters(self) -> None:
+        """ConfigError for a parameter that cannot be meant, whatever the data."""
+        check_parameters(self, self._parameters)
+        one_of("cost", self._task.costs)("cost", self._method().cost)
+
     def _method(self) -> Method:
-        check_parameters(self, self._parameters, ("method",))
-        method = self._task.method(self.method)
-        one_of("cost", self._task.costs)("cost", method.cost)
-        return method
+        return self._task.method(self.method)
 
     def _settings(self, n_rows: int) -> Settings:
         batch_size, budget = int(self.batch_size), self._task.budget

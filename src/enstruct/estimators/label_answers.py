@@ -33,7 +33,7 @@ class LabelAnswers:
     networks: Networks
     data: LabelData
     rules: LabelRules
-    posterior: EnergyPosterior | None
+    posterior: Callable[[], EnergyPosterior | None]
     hierarchy: Hierarchy | None
     any_precision: bool
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -49,7 +49,7 @@ class LabelRules:
         }
         return cls(fitted, decision, scores)
 
-    def named(self, name: str | None, posterior: EnergyPosterior | None) -> Any:
+    def named(self, name: str | None, posterior: Callable[[], EnergyPosterior | None]) -> Any:
         """The rule of that name, by default the one in force. ConfigError for one that was not fitted."""
         name = self.decision if name is None else name
         one_of("decision rule", RULES)("decision", name)
@@ -63,7 +63,7 @@ class LabelRules:
             raise ConfigError(f"The rule {name!r} was not fitted (fitted: {', '.join(self.rules)}); it needs {needs}.")
         rule = self.rules[name]
         if name == "bayes-risk":
-            rule.posterior = posterior
+            rule.posterior = posterior()
         return rule
 
     def thresholds(self, n_labels: int) -> NDArray[np.float64] | None:

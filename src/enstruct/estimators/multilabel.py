@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from enstruct.data.rows import Rows
 from enstruct.decisions.choose import RULES, check_one_rule
@@ -26,7 +27,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
 from enstruct.estimators.networks import build_networks
-from enstruct.estimators.parameters import LABEL_SETS, are_classes, check_parameters
+from enstruct.estimators.parameters import LABEL_SETS, are_classes
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.renamed import refuse_renamed
@@ -152,7 +153,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     _classes: Any = None  # all there are, where the rows of fit may lack some
 
     def _check_parameters(self) -> None:
-        check_parameters(self, LABEL_SETS)
+        super()._check_parameters()
         check_suits(self._method(), self.decision)
 
     def __sklearn_tags__(self) -> Any:
@@ -275,12 +276,10 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
 
     def _answers(self) -> LabelAnswers:
         rules = LabelRules(self.rules_, self.decision_)
-        return LabelAnswers(
-            self._networks(), self.data_, rules, self._posterior(), self.hierarchy, any_precision=self._makes_networks()
-        )
+        return LabelAnswers(self._networks(), self.data_, rules, self._posterior, self.hierarchy, self._makes_networks())
 
     def _inputs(self, X: Any) -> Any:
-        self._networks()  # first, as it asks whether the estimator is fitted
+        check_is_fitted(self, "predictor_")
         return self.data_.features(validated(self, X, reset=False))
 
     def _inference_inputs(self, X: Any) -> Any:
@@ -347,7 +346,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
         self._networks()
-        LabelRules(self.rules_).named(decision, self._posterior())
+        LabelRules(self.rules_).named(decision, self._posterior)
         self.decision_ = decision
         return self
 

@@ -24,7 +24,7 @@ from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_i
 from enstruct.estimators.image_rows import CORNERS, SHARES, Pictures, crops, image_rows, pictures
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
-from enstruct.estimators.parameters import PIXELS, check_parameters
+from enstruct.estimators.parameters import PIXELS
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
@@ -143,9 +143,6 @@ class EnergySegmenter(EnergyEstimator):
     images_: ImageFormat
     masks_: MaskFormat
     threshold_: float | None
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, PIXELS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,7 +24,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.networks import check_places, own_encoder, place_networks
-from enstruct.estimators.parameters import TAG_SEQUENCES, WEAK_SUPERVISION, check_parameters
+from enstruct.estimators.parameters import TAG_SEQUENCES, WEAK_SUPERVISION
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
@@ -154,7 +154,7 @@ class EnergySequenceTagger(EnergyEstimator):
     _pretrained: torch.Tensor | None
 
     def _check_parameters(self) -> None:
-        check_parameters(self, TAG_SEQUENCES)
+        super()._check_parameters()
         if self.decision == "map" and not isinstance(self._method().inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
         if self.initial is not None and self.warm_start:
