@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from enstruct_bench.cli.commands import prepared
+from enstruct_bench.cli.commands import build_parser, prepared
 
 ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct-bench"),
