@@ -12,7 +12,6 @@ from enstruct.weak_supervision import Rule, RuleReward
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, CITATION_RULES, Reference, citation_reward
 from enstruct.weak_supervision.expectations import Expectation, read_expectations
 from enstruct.weak_supervision.rewards import Judged
-from enstruct.weak_supervision.rules_only import predict_by_rules
 from enstruct.weak_supervision.search import improve
 
 TEXT = 'A. Cau and R. Kuiper, "On formal methods of proof," In Proc. 5th Workshop, pp. 12-19, Springer, Berlin, May 1992.'
@@ -91,14 +90,6 @@ def test_search_only_ever_gains():
     assert np.array_equal(found, target)
     assert np.array_equal(improve(target, score, 3, 100, rng), target)
     assert np.array_equal(start, np.zeros(6))
-
-
-def test_rules_alone_beat_a_constant_answer():
-    reward = citation_reward()
-    (found,) = predict_by_rules([WORDS], reward, ALL)
-    assert reward.score(reward.read(WORDS), found) > 0.8
-    assert np.mean([a == b for a, b in zip(found, TAGS, strict=True)]) > 0.4
-    assert predict_by_rules([[]], reward, ALL) == [[]]
 
 
 @pytest.fixture

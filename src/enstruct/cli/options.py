@@ -12,7 +12,6 @@ from jsonargparse.typing import restricted_number_type
 
 from enstruct.cli.parser import Parser
 from enstruct.cli.signatures import class_of
-from enstruct.errors import ConfigError, unknown_name
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
 NOT_ON_THE_COMMAND_LINE = {
@@ -86,14 +85,6 @@ def add_model(parser: Parser, skip: set[str], task: str = "labels") -> None:
         parser.add_argument(f"--method.{name}", type=kind | None, default=None, help="this column of the method's row")
 
 
-def _joined(names: Any) -> str:
-    """Names joined by commas, as they are typed, or a list of them, as YAML has it."""
-    return ",".join(map(str, names)) if isinstance(names, list) else str(names)
-
-
-joined = Reader("names", _joined)
-
-
 def _json_file(name: str) -> Path:
     """Of files that are written over: a slip may not name one of the user's data."""
     if Path(name).suffix != ".json":
@@ -112,19 +103,6 @@ def label_argument(value: str | None) -> Any:
         return int(value)
     except ValueError:
         return value
-
-
-def compared(options: Namespace, check: Callable[[str], object]) -> tuple[list[str], str]:
-    """(methods, reference) of a comparison; ``check`` objects to a name that is no method. ConfigError."""
-    methods = [name.strip() for name in options.methods.split(",") if name.strip()]
-    if not methods or len(set(methods)) < len(methods) or options.seeds < 1:
-        raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
-    for name in methods:
-        check(name)
-    reference = options.reference or methods[0]
-    if reference not in methods:
-        raise unknown_name("reference", reference, methods)
-    return methods, reference
 
 
 def given_columns(options: Namespace) -> dict[str, Any]:

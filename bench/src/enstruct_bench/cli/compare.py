@@ -9,9 +9,10 @@ from jsonargparse import Namespace
 import enstruct.estimators
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tables import say, show
+from enstruct.cli.tables import say
 from enstruct.environment import environment
 from enstruct.errors import DivergenceError
+from enstruct_bench.cli.comparing import compared, show
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.comparisons import COMPARISONS
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
@@ -22,7 +23,7 @@ from enstruct_bench.comparison.summary import formatted, spread, summarise
 def run(options: Namespace) -> None:
     comparison = COMPARISONS[options.task]
     task = comparison.task
-    methods, reference = shared.compared(options, comparison.check)
+    methods, reference = compared(options, comparison.check)
     model, models = comparison.models(options, methods, shared.model_parameters(options))
     parts = comparison.read(options)
     folds = len(parts) > 1

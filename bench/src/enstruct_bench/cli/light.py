@@ -10,7 +10,7 @@ from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
-from enstruct.cli.tables import say, show
+from enstruct.cli.tables import say
 from enstruct.data.citations import read_references
 from enstruct.data.tagged import TAGGED, Token, load_tagged
 from enstruct.environment import environment
@@ -18,6 +18,7 @@ from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.methods import get_method
 from enstruct.methods.tags import TAG_METHODS
+from enstruct_bench.cli.comparing import show
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.light import (

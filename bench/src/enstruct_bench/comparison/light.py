@@ -23,8 +23,8 @@ from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
-from enstruct.weak_supervision.rules_only import predict_by_rules
 from enstruct_bench.comparison.results_file import Cell, Kind
+from enstruct_bench.comparison.rules_only import predict_by_rules
 from enstruct_bench.comparison.summary import difference, mean_and_deviation, seeds_of
 from enstruct_bench.comparison.tag_comparison import BASELINE, TAG_COMPARISON
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
+from enstruct_bench.cli.parsers.names import joined
 
 
 def parser() -> Parser:
@@ -41,7 +42,7 @@ def add_comparison(p: Parser, task: str, methods: str) -> None:
         return name
 
     p.add_argument("--task", type=shared.Reader("labels, tags or masks", this_task), default=task, help="what DATA are")
-    p.add_argument("--methods", type=shared.joined, default=methods, help="names joined by commas")
+    p.add_argument("--methods", type=joined, default=methods, help="names joined by commas")
     p.add_argument("--seeds", type=int, default=3, help="number of seeds, 0 .. N-1")
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, which all seeds share")

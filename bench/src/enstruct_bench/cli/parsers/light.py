@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
+from enstruct_bench.cli.parsers.names import joined
 
 
 def parser() -> Parser:
@@ -16,7 +17,7 @@ def parser() -> Parser:
     p.add_argument("data", type=str, help="DATA: cora, or a file of inline-tagged references")
     p.add_argument("--others", type=list[str], default=[], help="files of further references, taken without their tags")
     p.add_argument(
-        "--methods", type=shared.joined, default="cross-entropy,rules,ge,r-spen,sg-spen,dvn,implicit-cd", help="joined by commas"
+        "--methods", type=joined, default="cross-entropy,rules,ge,r-spen,sg-spen,dvn,implicit-cd", help="joined by commas"
     )
     p.add_argument("--labelled", type=list[int], default=[5, 10, 50], help="numbers of labelled references")
     p.add_argument("--draws", type=int, default=5, help="of the labelled references, each with its own seed")

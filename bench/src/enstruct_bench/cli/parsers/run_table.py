@@ -10,6 +10,7 @@ from pathlib import Path
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
+from enstruct_bench.cli.parsers.names import joined
 from enstruct_bench.reproduce.defaults import SEEDS
 
 
@@ -18,13 +19,11 @@ def parser() -> Parser:
     p.add_argument("table", type=str, help="name of a table; see `enstruct-bench list`")
     p.add_argument(
         "--datasets",
-        type=shared.joined,
+        type=joined,
         default="",
         help="data sets, or parts, joined by commas (default: all that can run here)",
     )
-    p.add_argument(
-        "--methods", type=shared.joined, default="", help="names joined by commas (default: the table's and the baselines)"
-    )
+    p.add_argument("--methods", type=joined, default="", help="names joined by commas (default: the table's and the baselines)")
     p.add_argument("--protocol", type=str, default="", help="fair, published (default: the table's)")
     p.add_argument(
         "--seeds", type=int, default=None, help=f"number of seeds, 0 .. N-1 (default: {SEEDS}), or of folds (default: all)"

@@ -11,6 +11,7 @@ from pathlib import Path
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
+from enstruct_bench.cli.parsers.names import joined
 
 SEARCHED = ("layers", "hidden", "dropout", "learning_rate")
 SEARCHED_COLUMNS = ("energy_rate", "energy_weight", "energy_steps", "rounds_per_batch", "negatives", "n_samples")
@@ -20,7 +21,7 @@ SEARCHED_COLUMNS = ("energy_rate", "energy_weight", "energy_steps", "rounds_per_
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
-    p.add_argument("--methods", type=shared.joined, default="seal-nce", help="names joined by commas")
+    p.add_argument("--methods", type=joined, default="seal-nce", help="names joined by commas")
     p.add_argument("--trials", type=int, default=20, help="for each method")
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument("--storage", type=Path, default=Path("tuning.journal"), help="journal of all trials; shared, and gone on with")
