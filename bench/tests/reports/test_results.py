@@ -1,11 +1,13 @@
 """docs/results.md is what the summaries say."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from enstruct.errors import DataError
+from enstruct_bench.reports.papers import PAPERS, paper_page
 from enstruct_bench.reports.results import page, sections
 
 ROOT = Path(__file__).parents[3]
@@ -15,8 +17,18 @@ def test_the_page_is_printed_from_the_summaries():
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page(ROOT / "results")
 
 
-def test_every_summary_is_on_the_page():
-    text = page(ROOT / "results")
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_a_paper_has_a_page_of_a_verdict_and_its_tables(paper):
+    text = paper_page(paper, ROOT / "results")
+    assert (ROOT / "docs" / "papers" / f"{paper.name}.md").read_text(encoding="utf-8") == text
+    tables = text[text.index("## Its tables") :]
+    figures = re.findall(r"[+-]?\d+\.\d\d(?: ±\d\.\d\d| \[[^]]+\])?", " ".join(paper.verdict))
+    assert [figure for figure in figures if figure not in tables] == []
+    assert len(paper.verdict) == 5
+
+
+def test_every_summary_is_on_a_page():
+    text = page(ROOT / "results") + "".join(paper_page(paper, ROOT / "results") for paper in PAPERS)
     for path in (ROOT / "results" / "summaries").glob("*.json"):
         first = next(block for block in json.loads(path.read_text(encoding="utf-8"))["blocks"] if isinstance(block, str))
         assert first.strip() in text, path.name

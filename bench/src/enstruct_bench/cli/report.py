@@ -6,6 +6,7 @@ from jsonargparse import Namespace
 
 from enstruct.cli.tables import say
 from enstruct.files import write_text
+from enstruct_bench.reports.papers import PAPERS, paper_page
 from enstruct_bench.reports.results import page, sections
 from enstruct_bench.reports.summaries import renew
 
@@ -13,4 +14,8 @@ from enstruct_bench.reports.summaries import renew
 def run(options: Namespace) -> None:
     renew(sections(options.results), options.results, say)
     write_text(options.out, page(options.results))
-    say(f"page: {options.out}")
+    pages = {paper: options.out.parent / "papers" / f"{paper.name}.md" for paper in PAPERS}
+    for paper, place in pages.items():
+        place.parent.mkdir(exist_ok=True)
+        write_text(place, paper_page(paper, options.results))
+    say(f"pages: {', '.join(map(str, (options.out, *pages.values())))}")

@@ -15,6 +15,7 @@ from enstruct_bench.reports.automatic import automatic_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.costs import costs_section
 from enstruct_bench.reports.light import light_section
+from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
@@ -26,7 +27,8 @@ HEAD = """# Results
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `light`
 (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
-`python -m enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`, `ablation-*`).
+`python -m enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`, `ablation-*`). The papers' own tables have a page a
+paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -46,14 +48,14 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")
-"""Names of sections, as regular expressions, in the order of the page; after them come the papers' tables."""
+"""Names of sections, as regular expressions, in the order of the page; after them come the tables that are no paper's."""
 
 
 def page(results: Path) -> str:
     """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
     kept = {path.stem: path for path in (results / FOLDER).glob("*.json")}
     ordered = [name for group in GROUPS for name in sorted(kept) if re.fullmatch(group, name)]
-    tables = [f"reproduce-{name}" for name in TABLES if f"reproduce-{name}" in kept]
+    tables = [f"reproduce-{name}" for name in TABLES if f"reproduce-{name}" in kept and paper_of(name) is None]
     return "\n".join([HEAD, *(printed(kept[name]) for name in (*ordered, *tables))])
 
 

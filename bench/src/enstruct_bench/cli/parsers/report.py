@@ -1,4 +1,6 @@
-"""Write the results page, from the summaries in RESULTS/summaries; those of runs in RESULTS are renewed first.
+"""Write the results page, and a page a paper beside it, from the summaries in RESULTS/summaries.
+
+Those of runs in RESULTS are renewed first.
 
 A summary of more runs than are at hand stays; to replace it all the same, delete it.
 """
