@@ -111,8 +111,11 @@ def test_answers_need_a_fit(case):
 
 def test_refinement_and_inference_need_an_energy_and_lower_it(case):
     model = case.make("seal-margin").fit(case.X, case.y)
-    assert model.infer(case.X, steps=3).y.shape[0] == len(case.X)
-    assert model.predict(case.X, refine=2) is not None
+    problem, solution = model.inference_problem(case.X), model.infer(case.X, steps=20)
+    begin = problem.energy(problem.state, problem.predicted.unsqueeze(1)).squeeze(1)
+    assert (solution.energy <= begin + 1e-5).all()  # the best iterate is kept, and the predictor's answer is the first
+    assert (solution.energy < begin - 1e-5).any()
+    assert not np.array_equal(flat(model.predict_proba(case.X, refine=2)), flat(model.predict_proba(case.X)))
     plain = case.make().fit(case.X, case.y)
     for call in (lambda: plain.energy(case.X, case.y), lambda: plain.predict(case.X, refine=2), lambda: plain.infer(case.X)):
         with pytest.raises(ConfigError, match="no energy"):
@@ -201,3 +204,22 @@ def test_a_method_of_other_parts_is_code(case, tmp_path):
         case.estimator.load(tmp_path / "m")
     loaded = case.estimator.load(tmp_path / "m", method=row)
     assert np.array_equal(flat(loaded.predict_proba(case.X)), flat(model.predict_proba(case.X)))
+
+
+def test_weights_of_later_passes_count_beside_those_of_the_first(case):
+    losses = []
+    for weight in (1.0, 4.0):
+        model = case.make()
+        for each in (1.0, weight):
+            model.partial_fit(case.X, case.y, sample_weight=np.full(len(case.X), each))
+        losses.append(model.history_[-1]["predictor_loss"])
+    assert losses[1] > 2 * losses[0]  # four times but for dropout and the steps between batches
+
+
+def test_networks_of_other_settings_or_of_another_method_are_not_saved(case, tmp_path):
+    narrow = "embedding_dim" if case.estimator is EnergySequenceTagger else next(iter(case.quick))
+    for change in ({narrow: 7}, {"method": "seal-margin"}):
+        model = case.make().fit(case.X, case.y).set_params(**change)
+        with pytest.raises(ConfigError, match="set it back, or fit anew"):
+            model.save(tmp_path / "m")
+        assert not (tmp_path / "m").exists()

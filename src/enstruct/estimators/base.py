@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
+import numpy as np
 import torch
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -258,6 +259,17 @@ class EnergyEstimator(SavedEstimator):
         record = {"epoch": len(self.history_) + 1, **{f"{player}_loss": loss for player, loss in losses.items()}}
         self.history_ = [*self.history_, record]
         self.n_iter_ = len(self.history_)
+
+    def _weight_unit(self, weight: Any) -> float:
+        """The mean weight of the first call of ``partial_fit``, so that the weights of all its calls can be compared."""
+        if not hasattr(self, "weight_unit_"):
+            self.weight_unit_ = float(np.mean(weight)) or 1.0
+        return self.weight_unit_
+
+    def _forget_passes(self) -> None:
+        """``partial_fit`` goes on with what is fitted now."""
+        for name in ("partial_game_", "weight_unit_"):
+            self.__dict__.pop(name, None)
 
     def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
         """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:

@@ -44,14 +44,19 @@ def pictures(images: Any, masks: Any, sample_weight: Any = None) -> Pictures:
     return given if (weight > 0).all() else given.take(np.flatnonzero(weight > 0).tolist())
 
 
-def image_rows(given: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any) -> Rows:
-    """Whole images, or their crops at these shares of the room; ``None``: every crop there is. Weights over their mean."""
+def image_rows(
+    given: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any, unit: float | None = None
+) -> Rows:
+    """Whole images, or their crops at these shares of the room; ``None``: every crop there is.
+
+    Weights count relative to ``unit``; without one, to their mean.
+    """
     pixels = images.encode(given.images)
     numbers = masks.encode(given.masks, pixels.shape[1:3])
     known = numbers >= 0
     X = Images.whole(pixels, known=None if known.all() else known)
     Y = Masks.whole(numbers, n_classes=len(masks.classes))
-    weight = proportional(given.weight)
+    weight = proportional(given.weight, unit)
     if crop is None:
         return Rows(X, Y, weight)
     size, offsets = crops(X.size, crop, shares)

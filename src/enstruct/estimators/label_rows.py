@@ -67,10 +67,11 @@ def row_weights(sample_weight: Any, X: Any) -> NDArray[Any]:
     return weight
 
 
-def proportional(weight: Any) -> NDArray[np.float64] | None:
-    """Weights that average 1; None where all are equal."""
+def proportional(weight: Any, unit: float | None = None) -> NDArray[np.float64] | None:
+    """Weights over ``unit``, by default their mean; None where all come to 1."""
     weight = np.asarray(weight, dtype=np.float64)
-    return None if np.allclose(weight, weight[:1]) else weight / weight.mean()
+    weight = weight / (weight.mean() if unit is None else unit)
+    return None if np.allclose(weight, 1) else weight
 
 
 def with_weight(rows: Rows) -> Rows:

@@ -196,8 +196,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
             features = as_before(features, self.data_.features, train.X)
         self._learn(labels, constants, features)
         train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
-        for name in ("partial_game_", "weight_scale_"):  # partial_fit goes on with what is fitted now
-            self.__dict__.pop(name, None)
+        self._forget_passes()
         training = Training(
             train, validation, self._monitor(), start, lambda: self._build(train.X[:1], train.Y.shape[1], len(train))
         )
@@ -232,9 +231,8 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
             self._decide_by(LabelRules())
             self.history_ = []
         rows = label_rows(X, y, sample_weight, self.data_.labels, self.class_weight)
-        if not hasattr(self, "weight_scale_"):  # the first call's, so that the weights of all calls can be compared
-            self.weight_scale_ = 1.0 if rows.weight is None else float(rows.weight.mean())
-        weight = None if rows.weight is None else rows.weight / (self.weight_scale_ or 1.0)
+        unit = self._weight_unit(1.0 if rows.weight is None else rows.weight)
+        weight = None if rows.weight is None else rows.weight / unit
         rows = merge_duplicates(Rows(rows.X, rows.Y, weight), even=False)
         self.data_.constants.warn_if_they_vary(rows.Y)
         rows = self.data_.modelled(rows)

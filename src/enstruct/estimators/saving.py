@@ -59,6 +59,10 @@ class SavedEstimator(BaseEstimator):
         """
         check_is_fitted(self, "predictor_")
         self._check_built("save")
+        if self._method().has_energy != (self.energy_ is not None):
+            raise ConfigError(
+                "save: the networks were made by another method than the estimator has now: set it back, or fit anew."
+            )
         record, tensors = self._record()
         parameters = self.get_params(deep=False)
         custom = [name for name in CODE if parameters[name] is not None and saved_values.is_code(parameters[name])]

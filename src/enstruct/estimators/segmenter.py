@@ -183,7 +183,7 @@ class EnergySegmenter(EnergyEstimator):
         watched = validation
         if self.crop is not None and max(validation.X.grids.shape[1:3]) <= 2 * self.crop:
             watched = self._rows(held_out, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
-        self.__dict__.pop("partial_game_", None)
+        self._forget_passes()
         monitor, first = mask_monitor(self.metric), len(self._method().stages) - 1 if goes_on else 0
         self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh=not goes_on))
         self._choose_decision(validation)
@@ -204,7 +204,7 @@ class EnergySegmenter(EnergyEstimator):
         if new:
             self._learn_formats(batch, batch.masks, self.classes if classes is None else classes)
             self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
-        rows = self._rows(batch, None)
+        rows = self._rows(batch, None, self._weight_unit(batch.weight))
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         self._train_one_pass(Training(rows, None, mask_monitor(self.metric), start, lambda: self._build_for(rows)), new)
         return self
@@ -215,9 +215,9 @@ class EnergySegmenter(EnergyEstimator):
         self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
 
-    def _rows(self, given: Pictures, shares: tuple[float, ...] | None) -> Rows:
+    def _rows(self, given: Pictures, shares: tuple[float, ...] | None, unit: float | None = None) -> Rows:
         """Whole images, or with ``crop`` their crops at these shares of the room; ``None``: every crop there is."""
-        return image_rows(given, self.images_, self.masks_, self.crop, shares)
+        return image_rows(given, self.images_, self.masks_, self.crop, shares, unit)
 
     def _check_maps(self, n_images: int, height: int, width: int) -> None:
         """ConfigError where those of a batch would fill the memory."""

@@ -31,9 +31,9 @@ def tagged(sentences: Any, tags: Any, sample_weight: Any = None) -> list[Tagged]
     return [pair for pair in pairs if pair.weight > 0 and any(tag is not None for tag in pair.tags)]
 
 
-def tagged_rows(pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat) -> Rows:
-    """In numbers, weights over their mean. DataError for tags that the format does not know."""
+def tagged_rows(pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat, unit: float | None = None) -> Rows:
+    """In numbers, weights over ``unit``, by default their mean. DataError for tags that the format does not know."""
     numbers = tags.encode([pair.tags for pair in pairs])
     holes = [(row < 0).tolist() for row in numbers.split()]
-    weight = proportional([pair.weight for pair in pairs])
+    weight = proportional([pair.weight for pair in pairs], unit)
     return Rows(tokens.encode([pair.tokens for pair in pairs], holes), numbers, weight)

@@ -145,7 +145,7 @@ class EnergySequenceTagger(EnergyEstimator):
     _task = TAGS
     _parameters = TAG_SEQUENCES
     _header = OfTagger
-    _of_networks = ("hidden", "layers", "dropout", "characters")
+    _of_networks = ("hidden", "layers", "dropout", "characters", "embedding_dim")
     _not_saved = ("callbacks", "embeddings", "clusters", "initial")  # tables live on in the weights and the vocabulary
 
     tokens_: TokenFormat
@@ -216,17 +216,15 @@ class EnergySequenceTagger(EnergyEstimator):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
         weak.check(self._method(), pairs, self.tags_.given is not None)
-        rows, validation = (
-            tagged_rows(pairs, self.tokens_, self.tags_),
-            tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None,
-        )
+        rows = tagged_rows(pairs, self.tokens_, self.tags_)
+        validation = tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
         if weak:
             rows, judged = weak.rows(self._method(), rows, pairs, self.tokens_, self.tags_)
             if validation is None and judged is not None:
                 watched, monitor = judged, reward_monitor(self.tags_.names)
         first, refresh = self._first_stage(), not self._goes_on()  # a warm start has its energy already
-        self.__dict__.pop("partial_game_", None)
+        self._forget_passes()
         self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh))
         self._choose_decision(validation)
         return self
@@ -250,7 +248,8 @@ class EnergySequenceTagger(EnergyEstimator):
             self.metric_ = self.tags_.metric(self.metric)
             self.history_ = []
             self._choose_decision(None)
-        rows, monitor = tagged_rows(pairs, self.tokens_, self.tags_), tag_monitor(self.metric_, self.tags_.names)
+        unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
+        rows = tagged_rows(pairs, self.tokens_, self.tags_, unit)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         self._train_one_pass(Training(rows, None, monitor, start, lambda: self._build_for(rows)), new)
         return self
