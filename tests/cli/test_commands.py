@@ -105,6 +105,56 @@ def test_rows_without_labels_and_missing_cells(files):
     np.testing.assert_allclose(means, np.nanmean(data.X, axis=0))
 
 
+def _write_csv(path, data, columns):
+    """Cells of every column, x0 to x63 and the labels; ``id`` names the row."""
+    cells = {f"x{i}": data.X[:, i] for i in range(data.X.shape[1])} | {"id": [f"row {i}" for i in range(len(data))]}
+    cells |= dict(zip(data.label_names, data.Y.toarray().T, strict=True))
+    rows = zip(*(cells[name] for name in columns), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+def test_a_model_remembers_how_its_file_was_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    train, test = block_exclusive(120, seed=0), block_exclusive(30, seed=1)
+    features, labels = list(train.feature_names), list(train.label_names)
+    _write_csv(tmp_path / "train.csv", train, ["id", *features, *labels])
+    _write_csv(tmp_path / "test.csv", test, [*features, "id", *labels])
+    _write_csv(tmp_path / "no id.csv", test, [*features, *labels])
+    _write_csv(tmp_path / "labels first.csv", test, [*labels, *features])
+    write_npz("test.npz", test)
+    assert main(["train", "train.csv", "--labels", "-16", "--drop", "[id]", "--out", "model", *FAST]) == 0
+    figures = []
+    for name in ("test.csv", "no id.csv", "test.npz"):
+        assert main(["evaluate", "model", name, "--json", "figures.json"]) == 0, capsys.readouterr().err
+        figures.append((tmp_path / "figures.json").read_text())
+    assert figures[0] == figures[1] == figures[2]
+    assert main(["evaluate", "model", "labels first.csv", "--labels", "16", "--json", "figures.json"]) == 0
+    assert (tmp_path / "figures.json").read_text() == figures[0]
+    _write_csv(tmp_path / "unlabelled.csv", test, ["id", *features])
+    assert main(["predict", "model", "unlabelled.csv", "--unlabelled", "--out", "a.txt"]) == 0
+    assert main(["predict", "model", "test.csv", "--out", "b.txt"]) == 0
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
+    capsys.readouterr()
+    assert main(["evaluate", "model", "test.csv", "--drop", "[x0]"]) == 2
+    assert "'row 0' is no number" in capsys.readouterr().err  # what is said takes the place of what is remembered
+
+
+def test_names_of_an_xml_file_are_remembered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data, folder = block_exclusive(60, seed=0), tmp_path / "elsewhere"
+    folder.mkdir()
+    attributes = [f"@attribute {name} numeric" for name in data.feature_names]
+    attributes += [f"@attribute {name} {{0,1}}" for name in data.label_names]
+    rows = [",".join(map(str, [*x, *y])) for x, y in zip(data.X, data.Y.toarray(), strict=True)]
+    (tmp_path / "a.arff").write_text("\n".join(["@relation a", *attributes, "@data", *rows]))
+    entries = [f'<label name="{name}"/>' for name in data.label_names]
+    (folder / "l.xml").write_text("\n".join(["<labels>", *entries, "</labels>"]))
+    assert main(["train", "a.arff", "--labels", "elsewhere/l.xml", "--out", "model", *FAST]) == 0
+    (folder / "l.xml").unlink()
+    assert main(["evaluate", "model", "a.arff"]) == 0
+    assert EnergyMultiLabelClassifier.load("model").notes_["labels"] == list(data.label_names)
+
+
 def test_ctrl_c_and_resume_give_the_uninterrupted_model(files, monkeypatch, capsys):
     assert main(["train", "train.npz", "--out", "whole", *FAST]) == 0
     from enstruct.cli import progress

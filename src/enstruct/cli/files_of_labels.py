@@ -40,10 +40,13 @@ class LabelFiles(TaskFiles):
 
     def training(self, options: Namespace) -> Training:
         """All rows of a file; missing cells take its means, to which rows that training holds out later contribute."""
-        data = load(options.data, labels=shared.label_argument(options.labels), drop=options.drop)
+        labels = shared.label_argument(options.labels)
+        data = load(options.data, labels=labels, drop=options.drop)
         means = training_means(data.X) if data.has_missing else None
         notes = {
             "source": str(options.data),
+            "labels": list(data.label_names) if isinstance(labels, str) and Path(labels).is_file() else labels,
+            "drop": options.drop,
             "feature_names": list(data.feature_names),
             "label_names": list(data.label_names),
             "first_feature": data.first_feature,

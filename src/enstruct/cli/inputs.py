@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing
-from enstruct.data.load import load, read_file
+from enstruct.data.load import has_columns, load, read_file
 from enstruct.errors import DataError, ModelFileError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.records import Shape, fits
 
-NOTES: Shape = {"label_names": [str], "feature_names": [str], "means": ([float], None), "first_feature?": (int, None)}
-"""What `enstruct train` leaves in a model beside it (:mod:`enstruct.records`)."""
+NOTES: Shape = {
+    "label_names": [str],
+    "feature_names": [str],
+    "means": ([float], None),
+    "first_feature?": (int, None),
+    "labels?": (int, str, [str], None),
+    "drop?": [str],
+}
+"""What `enstruct train` leaves in a model beside it (:mod:`enstruct.records`): what was read, and how, for the next file."""
 Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier
 
 
@@ -40,12 +47,19 @@ def load_model(path: Path) -> Model:
 
 
 def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:
-    """(X for the model, the data set); DataError if a feature of the model is not there."""
+    """(X for the model, the data set); DataError if a feature of the model is not there.
+
+    labels, drop : as :func:`enstruct.data.load.read_file` takes them; None and nothing are what they were in training, where a
+        file has columns.
+    """
     known = model.notes_
     if Path(source).is_file():
         shape: dict[str, Any] = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
         shape |= {"first_feature": known.get("first_feature"), "label_names": known["label_names"]}
         shape["feature_names"] = known["feature_names"]
+        if has_columns(source):
+            labels = known.get("labels") if labels is None else labels
+            drop = drop or known.get("drop", [])
         data = read_file(source, labels if labelled else (), drop, **shape)
     else:
         data = load(source, labels=labels, drop=drop)

@@ -50,16 +50,17 @@ def add_switch(parser: Parser, name: str, text: str) -> None:
     parser.add_argument(f"--{name}", type=bool, nargs="?", const=True, default=False, help=text)
 
 
-def add_data(parser: Parser) -> None:
+def add_data(parser: Parser, remembered: str = "") -> None:
+    """``remembered`` : where --labels and --drop come from unless they are given."""
     parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.arff/.svm/.npz file")
     parser.add_argument(
         "--labels",
         type=str,
         default=None,
         help="CSV, ARFF: n for the first n columns, -n for the last n; CSV: names of 0/1 columns joined by commas, or one column "
-        "of names separated by ; or |; ARFF: Mulan XML file",
+        f"of names separated by ; or |; ARFF: Mulan XML file{remembered}",
     )
-    parser.add_argument("--drop", type=list[str], default=[], help="CSV, ARFF: columns to leave out, as [a,b]")
+    parser.add_argument("--drop", type=list[str], default=[], help=f"CSV, ARFF: columns to leave out, as [a,b]{remembered}")
 
 
 ESTIMATORS = {

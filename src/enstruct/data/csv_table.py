@@ -42,13 +42,14 @@ class _Table:
     columns: dict[str, tuple[str, ...]]
     lines: list[int]
 
-    def check(self, names: Sequence[str]) -> list[str]:
+    def check(self, names: Sequence[str], must_be_there: bool = True) -> list[str]:
+        """Those that are there. ParseError where they must be and are not."""
         names = [names] if isinstance(names, str) else names
         for name in names:
-            if name not in self.columns:
+            if must_be_there and name not in self.columns:
                 first = ", ".join(shortened(name, 20) for name in [*self.columns][:6])
                 raise ParseError(f"there is no column {shown(name)}; the header has {first}, ...", self.path)
-        return list(names)
+        return [name for name in names if name in self.columns]
 
     def error(self, message: str, row: int, column: str) -> ParseError:
         return ParseError(message, self.path, self.lines[row], column)
@@ -59,15 +60,16 @@ def read_csv(
     labels: int | str | Path | Sequence[str] | None,
     drop: Sequence[str] = (),
     known: Sequence[str] | None = None,
+    must_be_there: bool = True,
 ) -> Dataset:
     """Read one file.
 
     ``labels``: a number (n: the first n columns, -n: the last n), names of 0/1 columns (a list, or joined by commas), or one
     column that holds names; empty: no labels. ``known``: the names that a column of names may hold, in their order; None for
-    those that are there. Raises ParseError (file, line, column).
+    those that are there. ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column).
     """
     table = _read(Path(path))
-    dropped = table.check(drop)
+    dropped = table.check(drop, must_be_there)
     targets = _targets(table, labels, dropped)
     left_out = {*targets, *dropped}
     inputs = [name for name in table.columns if name not in left_out]

@@ -34,15 +34,14 @@ def read_file(
 
     ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file, and are
     those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a CSV
-    file's column of names may hold; ``feature_names`` which nominal attributes of an ARFF file are known to be no identifiers.
+    file's column of names may hold. ``feature_names`` is what a model has learnt from: these nominal attributes of an ARFF file
+    are no identifiers, and columns to ``drop`` need not be there.
     """
-    path = Path(path)
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in OPENERS]
-    kind = suffixes[-1] if suffixes else ""
+    path, kind = Path(path), _ending(path)
     if kind == ".arff":
         return read_arff(path, labels, drop, feature_names)
-    if kind in (".csv", ".tsv"):
-        return read_csv(path, labels, drop, label_names)
+    if has_columns(path):
+        return read_csv(path, labels, drop, label_names, must_be_there=feature_names is None)
     if kind not in (*SVMLIGHT, ".npz"):
         known = "use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2"
         raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
@@ -54,6 +53,17 @@ def read_file(
     if kind == ".npz":
         return read_npz(path, labels is None, n_features, n_labels)
     return read_svmlight(path, n_labels, n_features, first_feature)
+
+
+def has_columns(path: Path | str) -> bool:
+    """Whether a file is one of columns, some of which are labels and some may be left out, by its name."""
+    return _ending(path) in (".csv", ".tsv", ".arff")
+
+
+def _ending(path: Path | str) -> str:
+    """Before the compression's."""
+    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() not in OPENERS]
+    return endings[-1] if endings else ""
 
 
 def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:

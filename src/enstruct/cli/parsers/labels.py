@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enstruct.cli.options import add_data as add_data
+from enstruct.cli import options as shared
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
@@ -16,8 +16,12 @@ RULES = "one that the model has fitted"
 DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 
 
+def add_data(p: Parser) -> None:
+    shared.add_data(p, remembered=" (default: as in training)")
+
+
 def add_train(p: Parser) -> None:
-    add_data(p)
+    shared.add_data(p)
     p.add_argument(
         "--auto",
         type=float,
