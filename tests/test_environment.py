@@ -18,12 +18,12 @@ def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "one"], check=True)
-    found = present_commit()
-    assert found is not None
-    assert not found.endswith("-dirty")
+    commit = present_commit()
+    assert commit is not None
+    assert not commit.endswith("-dirty")
     (tmp_path / "results.json").write_text("changed")  # what it writes is none of its code
-    assert present_commit() == found
+    assert present_commit() == commit
     file.write_text("changed")
-    assert present_commit() == f"{found}-dirty"
+    assert present_commit() == f"{commit}-dirty"
     file.write_text("")
-    assert present_commit(tmp_path / "results.json") == f"{found}-dirty"
+    assert present_commit(tmp_path / "results.json") == f"{commit}-dirty"

@@ -32,16 +32,16 @@ def test_what_passes_and_what_is_named(check, good, bad):
     for value in good:
         check("width", value)
     for value in bad:
-        with pytest.raises(ConfigError) as found:
+        with pytest.raises(ConfigError) as error:
             check("width", value)
-        assert "width" in str(found.value) or "thing" in str(found.value)
-        assert len(str(found.value)) <= 300
+        assert "width" in str(error.value) or "thing" in str(error.value)
+        assert len(str(error.value)) <= 300
 
 
 def test_long_values_are_shown_shortened():
-    with pytest.raises(ConfigError) as found:
+    with pytest.raises(ConfigError) as error:
         validation.number("width", "x" * 10**6)
-    assert len(str(found.value)) < 150
+    assert len(str(error.value)) < 150
 
 
 def test_series():

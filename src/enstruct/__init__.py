@@ -42,11 +42,11 @@ __all__ = list(_HOME)
 
 def __getattr__(name: str) -> object:
     """A name of the library, its version, or one of its modules. AttributeError for others."""
-    found: object
+    value: object
     if name in _HOME:
-        found = getattr(import_module(f"enstruct.{_HOME[name]}"), name)
+        value = getattr(import_module(f"enstruct.{_HOME[name]}"), name)
     elif name == "__version__":
-        found = import_module("importlib.metadata").version("enstruct")
+        value = import_module("importlib.metadata").version("enstruct")
     elif name.startswith("_"):
         raise AttributeError(f"module 'enstruct' has no attribute {name!r}")
     else:
@@ -56,8 +56,8 @@ def __getattr__(name: str) -> object:
             if error.name != f"enstruct.{name}":
                 raise  # what that module itself needs is not installed
             raise AttributeError(f"module 'enstruct' has no attribute {name!r}") from None
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

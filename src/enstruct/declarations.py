@@ -8,11 +8,11 @@ from typing import Any
 
 def described(declaration: Any, prefix: str = "") -> dict[str, Any]:
     """The entries of a declaration made of dataclasses, as a row is: "predictor_loss.energy_weight"; functions by their names."""
-    found: dict[str, Any] = {f"{prefix}class": type(declaration).__name__}
+    entries: dict[str, Any] = {f"{prefix}class": type(declaration).__name__}
     for entry in fields(declaration):
         value = getattr(declaration, entry.name)
         if is_dataclass(value):
-            found |= described(value, f"{prefix}{entry.name}.")
+            entries |= described(value, f"{prefix}{entry.name}.")
         else:
-            found[prefix + entry.name] = value if isinstance(value, int | float) else getattr(value, "__name__", str(value))
-    return found
+            entries[prefix + entry.name] = value if isinstance(value, int | float) else getattr(value, "__name__", str(value))
+    return entries

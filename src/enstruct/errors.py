@@ -97,11 +97,11 @@ class ConstantLabelWarning(EnstructWarning):
     """Some labels never vary in the training rows; the constant is predicted for them."""
 
 
-def unknown_name(kind: str, given: object, known: Iterable[str]) -> ConfigError:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
     """A ConfigError that names the nearest known spelling."""
     names = sorted(known)
-    wanted = shortened(given, 60) if isinstance(given, str) else shown(given)
+    wanted = shortened(name, 60) if isinstance(name, str) else shown(name)
     alike = {name.lower(): name for name in names}
     close = difflib.get_close_matches(wanted.lower(), alike, n=1, cutoff=0.4)
     hint = f" Did you mean {alike[close[0]]!r}?" if close else ""
-    return ConfigError(f"Unknown {kind} {shown(given)}.{hint} Known: {', '.join(names)}.")
+    return ConfigError(f"Unknown {kind} {shown(name)}.{hint} Known: {', '.join(names)}.")

@@ -68,31 +68,31 @@ def drawn_like(x: Tensor, dtype: torch.dtype | None = None) -> dict[str, Any]:
 def states(device: torch.device | str) -> States:
     """Where the generators stand of which this thread draws."""
     device, source = torch.device(device), _source.get()
-    if source is None:
-        found = {"random_state": torch.get_rng_state()}
-        return found | ({"random_state_cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
-    found = {"random_state": source.on("cpu").get_state()}
-    return found | ({"random_state_cuda": source.on(device).get_state()} if device.type == "cuda" else {})
+    cpu = torch.get_rng_state() if source is None else source.on("cpu").get_state()
+    if device.type != "cuda":
+        return {"random_state": cpu}
+    cuda = torch.cuda.get_rng_state(device) if source is None else source.on(device).get_state()
+    return {"random_state": cpu, "random_state_cuda": cuda}
 
 
-def set_states(given: States, device: torch.device | str) -> None:
+def set_states(states: States, device: torch.device | str) -> None:
     """Put the generators of which this thread draws where :func:`states` found them."""
     source = _source.get()
     if source is None:
-        torch.set_rng_state(given["random_state"])
-        if "random_state_cuda" in given:
-            torch.cuda.set_rng_state(given["random_state_cuda"], device)
+        torch.set_rng_state(states["random_state"])
+        if "random_state_cuda" in states:
+            torch.cuda.set_rng_state(states["random_state_cuda"], device)
         return
-    source.on("cpu").set_state(given["random_state"])
-    if "random_state_cuda" in given:
-        source.on(device).set_state(given["random_state_cuda"])
+    source.on("cpu").set_state(states["random_state"])
+    if "random_state_cuda" in states:
+        source.on(device).set_state(states["random_state_cuda"])
 
 
 @contextmanager
-def replayed(given: States, device: torch.device | str) -> Iterator[None]:
+def replayed(states: States, device: torch.device | str) -> Iterator[None]:
     """A block that draws what was drawn from these states on, and afterwards goes on as if it had not been."""
     with apart(device):
-        set_states(given, device)
+        set_states(states, device)
         yield
 
 

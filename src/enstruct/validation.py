@@ -148,30 +148,30 @@ def or_object(check: Check, accepts: Callable[[Any], bool]) -> Check:
 # -- data ---------------------------------------------------------------------------------------------
 
 
-def check_series(what: str, given: Any, sized: bool = True) -> None:
+def check_series(what: str, values: Any, sized: bool = True) -> None:
     """DataError for what holds nothing to go through one by one."""
-    if not isinstance(given, Iterable) or (sized and not isinstance(given, Sized)) or getattr(given, "ndim", 1) == 0:
-        raise DataError(f"{what} must be a list, not {shown(given)}.")
+    if not isinstance(values, Iterable) or (sized and not isinstance(values, Sized)) or getattr(values, "ndim", 1) == 0:
+        raise DataError(f"{what} must be a list, not {shown(values)}.")
 
 
 # -- several at once ----------------------------------------------------------------------------------
 
 
-def check_rates(**given: Any) -> None:
+def check_rates(**values: Any) -> None:
     """ConfigError for one that is there and not positive."""
-    for name, value in given.items():
+    for name, value in values.items():
         optional(positive)(name, value)
 
 
-def check_whole(least: int, **given: Any) -> None:
+def check_whole(least: int, **values: Any) -> None:
     """ConfigError for one that is no whole number from ``least`` on."""
-    for name, value in given.items():
+    for name, value in values.items():
         whole(least)(name, value)
 
 
-def both_or_neither(**given: Any) -> bool:
+def both_or_neither(**values: Any) -> bool:
     """Whether two parameters are given. ConfigError for one without the other."""
-    there = [value is not None for value in given.values()]
+    there = [value is not None for value in values.values()]
     if any(there) and not all(there):
-        raise ConfigError(f"Pass both {' and '.join(given)}, or neither.")
+        raise ConfigError(f"Pass both {' and '.join(values)}, or neither.")
     return all(there)

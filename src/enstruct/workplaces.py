@@ -174,10 +174,10 @@ def exchange(one: Path, other: Path) -> None:
 def identity(path: Path) -> tuple[int, ...] | None:
     """Which file or folder it is; None where there is none. It is another after a :func:`replace_folder`."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_ctime_ns  # a number is given again once its folder is gone
+    return status.st_dev, status.st_ino, status.st_ctime_ns  # a number is given again once its folder is gone
 
 
 def being_replaced(path: Path) -> bool:

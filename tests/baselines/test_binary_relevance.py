@@ -55,7 +55,7 @@ def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
     rows = Rows(blocks.X, blocks.Y)
     tried = []
     monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: tried.append(C) or _fit(train, C, *rest))
-    monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *given: len(tried))  # ever higher
+    monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *arguments: len(tried))  # ever higher
     for spent_after, expected in ((0, [1.0]), (1, [0.1, 1.0]), (3, [0.1, 0.3, 1.0]), (4, [0.1, 0.3, 1.0, 3.0])):
         _chosen(rows, rows, None, 0, "example-f1", lambda after=spent_after: len(tried) >= after)
         assert tried == expected

@@ -49,10 +49,10 @@ def test_projections_keep_distances_between_label_sets():
     low = projected(Y, rng)
     assert low.shape == (40, extra_trees.DIMENSIONS)
     exact = ((Y.toarray()[:, None].astype(float) - Y.toarray()[None]) ** 2).sum(-1)
-    found = ((low[:, None] - low[None]) ** 2).sum(-1)
+    distances = ((low[:, None] - low[None]) ** 2).sum(-1)
     off = ~np.eye(40, dtype=bool)
-    assert 0.9 < (found[off] / exact[off]).mean() < 1.1
-    assert np.corrcoef(found[off], exact[off])[0, 1] > 0.6
+    assert 0.9 < (distances[off] / exact[off]).mean() < 1.1
+    assert np.corrcoef(distances[off], exact[off])[0, 1] > 0.6
     few = sparse.csr_matrix(np.eye(3, dtype=np.uint8))
     assert np.array_equal(projected(few, rng), np.eye(3))
     assert projected(few[:, :1], rng).shape == (3,)  # scikit-learn warns of a column
@@ -65,8 +65,8 @@ def test_leaves_are_those_that_score_best(blocks):
         p = _marginals(_Growth(X, train, leaf, 0).until(TREES_TO_CHOOSE, never).forest(None), validation.X)
         scores[leaf] = best_threshold_score(p, validation.Y)
     expected = _Growth(X, train, max(LEAVES, key=scores.__getitem__), 0).until(extra_trees.TREES, never).forest(None)
-    found = fit_extra_trees(train, validation)
-    assert all(torch.equal(a, b) for a, b in zip(found.buffers(), expected.buffers(), strict=True))
+    forest = fit_extra_trees(train, validation)
+    assert all(torch.equal(a, b) for a, b in zip(forest.buffers(), expected.buffers(), strict=True))
 
 
 def test_growing_ends_with_the_time(blocks):
@@ -83,8 +83,8 @@ def test_sparse_features_too_many_for_a_dense_array(blocks, monkeypatch):
     monkeypatch.setattr(extra_trees, "MOST_DENSE", 10)
     assert not fits_densely(X)
     assert fits_densely(X.toarray())
-    found = _marginals(fit_extra_trees(Rows(X, blocks.Y), None), X)
-    assert np.abs(found - dense).mean() < 0.1  # other random numbers, the same trees
+    p = _marginals(fit_extra_trees(Rows(X, blocks.Y), None), X)
+    assert np.abs(p - dense).mean() < 0.1  # other random numbers, the same trees
     monkeypatch.setattr(extra_trees, "TREES_A_PROJECTION", 20)
     columns = _growable(X)
     assert columns.format == "csc"
@@ -123,9 +123,9 @@ def test_callbacks_of_ones_own_need_not_know_of_budgets(blocks):
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_weights_of_labels_multiply_their_odds(blocks, weight):
     train = Rows(blocks.X, blocks.Y)
-    given = np.ones(blocks.Y.shape[1])
-    given[3] = weight
-    plain, heavy = (_marginals(fit_extra_trees(train, None, w), blocks.X[:20]) for w in (None, given))
+    weights = np.ones(blocks.Y.shape[1])
+    weights[3] = weight
+    plain, heavy = (_marginals(fit_extra_trees(train, None, w), blocks.X[:20]) for w in (None, weights))
     np.testing.assert_allclose(heavy[:, [0, 5]], plain[:, [0, 5]], rtol=1e-5)
     if weight:
         np.testing.assert_allclose(heavy[:, 3] / (1 - heavy[:, 3]), 2 * plain[:, 3] / (1 - plain[:, 3]), rtol=1e-3)

@@ -53,10 +53,10 @@ def test_train_predict_evaluate(files, capsys):
     names, predicted = truth.label_names, model.predict(truth.X).toarray()
     assert lines == ["\t".join(np.array(names)[row == 1]) for row in predicted]
     assert len(set(lines)) > 5
-    held = (files / "test.npz").read_bytes()
+    content = (files / "test.npz").read_bytes()
     assert main(["predict", "model", "test.npz", "--out", "./test.npz"]) == 2
     assert "is the file to be answered" in capsys.readouterr().err
-    assert (files / "test.npz").read_bytes() == held
+    assert (files / "test.npz").read_bytes() == content
     assert main(["predict", "model", "test.npz", "--out", "answers.jsonl", "--top_k", "2"]) == 0
     whole = (files / "answers.jsonl").read_text()
     with pytest.MonkeyPatch.context() as patch:  # written some rows at a time
@@ -78,11 +78,11 @@ def test_train_predict_evaluate(files, capsys):
     y, by_rule = truth.Y.toarray(), model.predict_by_rule(truth.X)
     assert figures["rules"].keys() == by_rule.keys()
     for rule, answers in by_rule.items():  # by scikit-learn's metrics
-        found, z = figures["rules"][rule], answers.toarray()
+        scores, z = figures["rules"][rule], answers.toarray()
         for average, name in (("samples", "example F1"), ("micro", "micro F1"), ("macro", "macro F1")):
-            assert found[name] == pytest.approx(sklearn.metrics.f1_score(y, z, average=average, zero_division=1))
-        assert found["Hamming loss"] == pytest.approx(sklearn.metrics.hamming_loss(y, z))
-        assert found["subset accuracy"] == pytest.approx(sklearn.metrics.accuracy_score(y, z))
+            assert scores[name] == pytest.approx(sklearn.metrics.f1_score(y, z, average=average, zero_division=1))
+        assert scores["Hamming loss"] == pytest.approx(sklearn.metrics.hamming_loss(y, z))
+        assert scores["subset accuracy"] == pytest.approx(sklearn.metrics.accuracy_score(y, z))
     occurring = np.flatnonzero(y.any(axis=0))
     areas = [sklearn.metrics.average_precision_score(y[:, j], p[:, j]) for j in occurring]
     assert figures["average precision"] == pytest.approx(np.mean(areas))
@@ -280,8 +280,8 @@ def test_demo_draws_and_reports(files, monkeypatch):
 
 
 def test_settings_without_effect_are_named(files, capsys):
-    given = ["--model.method", "cross-entropy", "--method.n_samples", "5", "--method.energy_weight", "2"]
-    assert main(["train", "train.npz", "--out", "model", *FAST, *given]) == 0
+    told = ["--model.method", "cross-entropy", "--method.n_samples", "5", "--method.energy_weight", "2"]
+    assert main(["train", "train.npz", "--out", "model", *FAST, *told]) == 0
     assert "no effect on cross-entropy: energy_weight, n_samples" in capsys.readouterr().out
 
 
@@ -307,14 +307,14 @@ def test_evaluation_on_the_training_file_says_so(files, capsys):
 def test_a_model_keeps_what_features_of_its_file_counted_from(files):
     data = read_npz("train.npz")
     dump_svmlight_file(data.X, data.Y, "all.svm", zero_based=True, multilabel=True)
-    some = np.flatnonzero(data.X[:, 0] == 0)[:20] if (data.X[:, 0] == 0).any() else np.arange(20)
-    X = data.X[some].copy()
+    rows = np.flatnonzero(data.X[:, 0] == 0)[:20] if (data.X[:, 0] == 0).any() else np.arange(20)
+    X = data.X[rows].copy()
     X[:, 0] = 0  # so that index 0 does not occur
-    dump_svmlight_file(X, data.Y[some], "some.svm", zero_based=True, multilabel=True)
+    dump_svmlight_file(X, data.Y[rows], "rows.svm", zero_based=True, multilabel=True)
     assert main(["train", "all.svm", "--out", "model", *FAST]) == 0
     model = load_model(files / "model")
-    found, _ = read_rows(model, "some.svm", None, [], labelled=True)
-    np.testing.assert_allclose(found.toarray(), X, rtol=1e-6)
+    read, _ = read_rows(model, "rows.svm", None, [], labelled=True)
+    np.testing.assert_allclose(read.toarray(), X, rtol=1e-6)
 
 
 def test_names_that_stand_twice(files, capsys):

@@ -79,10 +79,10 @@ def test_a_named_set_without_parts_is_not_validated_on_itself(files, monkeypatch
     monkeypatch.setenv("ENSTRUCT_DATA", str(files))
     monkeypatch.setitem(PICTURES, "weizmann32", "set/train")
     assert not has_parts("weizmann32")
-    given, fit = [], EnergySegmenter.fit
-    monkeypatch.setattr(EnergySegmenter, "fit", lambda self, **parts: given.append({*parts}) or fit(self, **parts))
+    parts_of_fit, fit = [], EnergySegmenter.fit
+    monkeypatch.setattr(EnergySegmenter, "fit", lambda self, **parts: parts_of_fit.append({*parts}) or fit(self, **parts))
     assert main(["train", "weizmann32", "--out", "m", *FAST, "--model.crop", "12", "--model.method", "cross-entropy"]) == 0
-    assert given == [{"X", "y"}]  # a part of them is held out
+    assert parts_of_fit == [{"X", "y"}]  # a part of them is held out
     capsys.readouterr()
     assert main(["evaluate", "m", "weizmann32"]) == 0
     assert "this is no test" in capsys.readouterr().out

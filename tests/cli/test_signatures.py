@@ -14,8 +14,8 @@ HOMES = {"EnergyMultiLabelClassifier": "multilabel", "EnergySequenceTagger": "ta
 @pytest.mark.parametrize("name", HOMES)
 def test_a_stand_in_is_declared_as_the_class_is(name):
     theirs, ours = getattr(estimators, name), class_of("enstruct", f"estimators.{HOMES[name]}", name)
-    expected, found = (inspect.signature(each).parameters.values() for each in (theirs, ours))
-    assert [(p.name, p.kind, p.default) for p in found] == [(p.name, p.kind, p.default) for p in expected]
+    expected, declared = (inspect.signature(each).parameters.values() for each in (theirs, ours))
+    assert [(p.name, p.kind, p.default) for p in declared] == [(p.name, p.kind, p.default) for p in expected]
     assert get_type_hints(ours.__init__) == get_type_hints(theirs.__init__)
     assert (ours.__name__, inspect.getdoc(ours)) == (name, inspect.getdoc(theirs))
 

@@ -42,10 +42,10 @@ def served(monkeypatch, tmp_path):
 def test_a_public_copy_is_fetched_once_and_in_silence(served, capfd, caplog):
     entry, asked = served
     with caplog.at_level("INFO", "enstruct"):
-        found = locate(entry, "full")
-    assert found.read_bytes() == CONTENT
+        path = locate(entry, "full")
+    assert path.read_bytes() == CONTENT
     assert "fetching far from http://127.0.0.1" in caplog.text
-    assert locate(entry, "full") == found
+    assert locate(entry, "full") == path
     assert len(asked) == 1
     assert capfd.readouterr() == ("", "")
 

@@ -103,15 +103,15 @@ def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
     path = write("0 0:1.5 1:2\n1 0:2\n", "x.svm")
     with pytest.raises(DataError, match=r"only CSV and ARFF files have columns to leave out; drop=\['f0'\]"):
         read_file(path, drop=["f0"])
-    for given in ({"drop": ["a"]}, {"labels": -3}):
+    for arguments in ({"drop": ["a"]}, {"labels": -3}):
         with pytest.raises(DataError, match="yeast is a set of the catalogue"):
-            load("yeast", **given)
+            load("yeast", **arguments)
         for split in ("auto", "published", "5-fold"):
             with pytest.raises(DataError, match="bibtex is a set of the catalogue"):
-                load_protocol("bibtex", split, **given)
+                load_protocol("bibtex", split, **arguments)
             if split != "published":
                 with pytest.raises(DataError, match="spo_FUN is a set of the catalogue"):
-                    load_protocol("spo_FUN", split, **given)
+                    load_protocol("spo_FUN", split, **arguments)
 
 
 def test_the_first_columns_one_column_and_none(write):

@@ -154,8 +154,8 @@ def test_near_duplicates_are_found_across_parts_and_mirrored(tmp_path):
     assert near_duplicate_pictures(parts) == []
     parts.test.images[0] = np.clip(parts.train.images[2].astype(int) + 3, 0, 255).astype(np.uint8)
     parts.test.images[1] = parts.train.images[4][:, ::-1]
-    found = {(pair["first"], pair["second"]) for pair in near_duplicate_pictures(parts)}
-    assert found == {(parts.train.names[2], parts.test.names[0]), (parts.train.names[4], parts.test.names[1])}
+    pairs = {(pair["first"], pair["second"]) for pair in near_duplicate_pictures(parts)}
+    assert pairs == {(parts.train.names[2], parts.test.names[0]), (parts.train.names[4], parts.test.names[1])}
 
 
 def test_the_known_near_duplicates_of_the_horses(real_data):

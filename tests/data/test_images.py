@@ -53,10 +53,10 @@ def test_answers_for_crops_are_averaged_over_those_that_show_a_pixel(rows):
     parts = [X[index].patches() for index in in_order(X, 3)]
     assert np.allclose(assemble(X, parts), X.grids, atol=1e-6)  # equal values average to themselves
     values = np.arange(20.0)[:, None, None, None] * np.ones((20, 5, 5, 1))
-    found = assemble(X, [values])
-    assert found[0, 0, 0, 0] == 0
-    assert found[0, 4, 4, 0] == pytest.approx(1.5)  # the mean of 0, 1, 2 and 3
-    assert found[1, 7, 7, 0] == 5
+    averages = assemble(X, [values])
+    assert averages[0, 0, 0, 0] == 0
+    assert averages[0, 4, 4, 0] == pytest.approx(1.5)  # the mean of 0, 1, 2 and 3
+    assert averages[1, 7, 7, 0] == 5
 
 
 def test_batches_hold_few_large_images():

@@ -36,9 +36,9 @@ def test_split_is_60_20_20_stratified_disjoint_and_repeatable(blocks):
 
 def test_holdout_with_few_and_with_many_labels(blocks):
     for Y in (blocks.Y, sparse.csr_matrix((300, 1500), dtype=np.uint8)):
-        train, held = holdout(Y, 0.2, seed=0)
-        assert sorted([*train, *held]) == list(range(300))
-        assert 50 <= len(held) <= 70
+        train, validation = holdout(Y, 0.2, seed=0)
+        assert sorted([*train, *validation]) == list(range(300))
+        assert 50 <= len(validation) <= 70
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -60,7 +60,7 @@ def test_missing_cells_get_training_means(form, caplog):
 def test_describe_counts_what_the_field_counts():
     Y = sparse.csr_matrix(np.array([[1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0]]))
     data = Dataset(np.array([[1.0, 0], [np.nan, 0], [1, 1], [1, 1]]), Y, ("a", "b"), tuple("vwxyz"))
-    found = describe(data)
+    figures = describe(data)
     expected = {
         "rows": 4,
         "features": 2,
@@ -73,7 +73,7 @@ def test_describe_counts_what_the_field_counts():
         "labels seen once": 1,
         "singleton-only labels": 1,
     }
-    assert {key: found[key] for key in expected} == expected
+    assert {key: figures[key] for key in expected} == expected
 
 
 def test_near_duplicates_across_parts_are_found():

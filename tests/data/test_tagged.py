@@ -93,12 +93,12 @@ UNIVERSAL = """# sent_id = 1
 
 def test_universal_columns(tmp_path):
     path = write(tmp_path / "es.conllu", UNIVERSAL)
-    found = read_tagged(path)
-    assert found.sentences == [["de", "el mar"], ["sí"]]
-    assert found.tags == [["ADP", "NOUN"], ["INTJ"]]
+    data = read_tagged(path)
+    assert data.sentences == [["de", "el mar"], ["sí"]]
+    assert data.tags == [["ADP", "NOUN"], ["INTJ"]]
     assert read_tagged(path, [2, 1]).sentences == [[("de", "IN", "de"), ("el mar", "NN", "mar")], [("sí", "UH", "sí")]]
     bare = write(tmp_path / "bare.conllu", UNIVERSAL.replace("INTJ", "_"))
-    assert read_tagged(bare, labelled=False).sentences == found.sentences
+    assert read_tagged(bare, labelled=False).sentences == data.sentences
     with pytest.raises(ParseError, match=r"bare.conllu, line 8: 'sí' has no UPOS tag"):
         read_tagged(bare)
     with pytest.raises(ParseError, match="CoNLL-U has ten columns with tabs between them, this line 4"):
@@ -106,7 +106,7 @@ def test_universal_columns(tmp_path):
     with pytest.raises(ParseError, match="no column 8"):
         read_tagged(path, [8])
     spreadsheet = write(tmp_path / "bom.CONLLU", "\ufeff" + UNIVERSAL)
-    assert read_tagged(spreadsheet).sentences == found.sentences
+    assert read_tagged(spreadsheet).sentences == data.sentences
     with pytest.raises(ParseError, match=r"line 3: ' 1' is no number of a word"):
         read_tagged(write(tmp_path / "slip.conllu", UNIVERSAL.replace("\n1\tde", "\n 1\tde")))
     with pytest.raises(ParseError, match="'sí' has no UPOS tag"):

@@ -42,11 +42,11 @@ def test_average_precision_ignores_unused_labels():
 
 def test_average_precision_hands_over_rows(monkeypatch):
     """Of columns kept together scikit-learn copies the whole matrix for every label: 100 times the time at 4,000 labels."""
-    given = []
+    matrices_seen = []
     scorer = "sklearn.metrics.average_precision_score"
-    monkeypatch.setattr(scorer, lambda *matrices, average: given.extend(matrices) or np.full(3, 0.5))
+    monkeypatch.setattr(scorer, lambda *matrices, average: matrices_seen.extend(matrices) or np.full(3, 0.5))
     metrics.average_precision(np.eye(4, 3, dtype=int), np.asfortranarray(np.ones((4, 3)) / 2))
-    assert [matrix.flags.c_contiguous for matrix in given] == [True, True]
+    assert [matrix.flags.c_contiguous for matrix in matrices_seen] == [True, True]
 
 
 def test_probabilities_some_at_a_time(pair, monkeypatch):

@@ -22,16 +22,16 @@ ALL = sorted({*TAGS, "journal", "volume"})
 
 def test_a_right_reference_has_nearly_the_whole_reward():
     reward = citation_reward()
-    found = reward.explain(WORDS, TAGS)
+    scores = reward.explain(WORDS, TAGS)
     assert reward.score(reward.read(WORDS), TAGS) > 0.95
-    assert {name: score for name, score in found.items() if score < 0.9} == {}
+    assert {name: score for name, score in scores.items() if score < 0.9} == {}
     assert len(CITATION_RULES) == 27
     assert len({rule.name for rule in CITATION_RULES}) == 27
 
 
 def test_rewards_beyond_their_range_are_refused():
-    for found in (7.0, -0.1, float("nan")):
-        reward = RuleReward((Rule("odd", lambda read, tags, found=found: found),), tuple)
+    for score in (7.0, -0.1, float("nan")):
+        reward = RuleReward((Rule("odd", lambda read, tags, score=score: score),), tuple)
         with pytest.raises(DataError, match="'odd' gives"):
             reward.score(("a",), ["X"])
 
@@ -86,8 +86,8 @@ def test_search_only_ever_gains():
         return float((tags == target).mean())
 
     start = np.zeros(6, dtype=np.int64)
-    found = improve(start, score, 3, 300, rng)
-    assert np.array_equal(found, target)
+    best = improve(start, score, 3, 300, rng)
+    assert np.array_equal(best, target)
     assert np.array_equal(improve(target, score, 3, 100, rng), target)
     assert np.array_equal(start, np.zeros(6))
 
@@ -141,8 +141,8 @@ def test_what_rules_find_in_a_reference():
 
 
 def test_expectations_by_hand():
-    given = (Expectation("first", lambda words: [0], {"a": 0.7}), Expectation("never", lambda words: [], {"b": 1.0}))
-    expected = read_expectations(given, [("x", "y"), ("z",)], ["a", "b", "c"])
+    expectations = (Expectation("first", lambda words: [0], {"a": 0.7}), Expectation("never", lambda words: [], {"b": 1.0}))
+    expected = read_expectations(expectations, [("x", "y"), ("z",)], ["a", "b", "c"])
     assert expected.targets[0] == pytest.approx([0.7, 0.15, 0.15])
     logits = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
     mean = torch.softmax(logits, -1)[:, 0].mean(0)
@@ -154,7 +154,7 @@ def test_expectations_by_hand():
     second = float((target * (target / alone).log()).sum().detach())
     assert expected.take(np.array([1])).divergence(logits[:1]).item() == pytest.approx(second, abs=1e-4)
     unknown = Expectation("first", lambda words: [0], {"q": 0.7})
-    assert len(read_expectations((*given, unknown), [("x",)], ["a", "b", "c"]).targets) == 2
+    assert len(read_expectations((*expectations, unknown), [("x",)], ["a", "b", "c"]).targets) == 2
     with pytest.raises(ConfigError, match="a, b, c"):
         read_expectations([unknown], [("x",)], ["a", "b", "c"])
     whole = read_expectations([Expectation("few", lambda words: [0], {"a": 0.6, "b": 0.2})], [("x",)], ["a", "b"])
@@ -206,8 +206,8 @@ def test_rewards_teach_what_three_labels_cannot(method, light, start):
     made.fit(sentences, tags, unlabelled=unlabelled, reward=citation_reward())
     reward = citation_reward()
 
-    def mean_reward(found):
-        return np.mean([reward.score(reward.read(s), row) for s, row in zip(words, found, strict=True)])
+    def mean_reward(tag_rows):
+        return np.mean([reward.score(reward.read(s), row) for s, row in zip(words, tag_rows, strict=True)])
 
     slack = 0.05 if method == "dvn" else 0.0  # its value is learnt, but answers by it are no better here
     assert mean_reward(made.predict(words)) > mean_reward(start.predict(words)) - slack

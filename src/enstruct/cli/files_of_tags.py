@@ -32,9 +32,9 @@ class TagFiles(TaskFiles):
 
     def training(self, options: Namespace) -> Training:
         train, validation = _training_parts(options)
-        held = {} if validation is None else {"X_val": validation.sentences, "y_val": validation.truth()}
+        validating = {} if validation is None else {"X_val": validation.sentences, "y_val": validation.truth()}
         notes = {"source": options.data, "columns": options.columns, "inline": _holds_references(options.data)}
-        fit = {"X": train.sentences, "y": train.truth(), **held, **_weak_data(options)}
+        fit = {"X": train.sentences, "y": train.truth(), **validating, **_weak_data(options)}
         return Training(fit, self.counts(train), notes)
 
     def load(self, folder: Path) -> Any:

@@ -112,15 +112,15 @@ class Parser(ArgumentParser):
             super().error(message, ex)
         parser: argparse.ArgumentParser = getattr(ex, "subcommand_parser", None) or self
         message = " ".join(message.split())
-        if found := re.fullmatch(r"the following arguments are required: (.+)", message):
-            names = [_as_typed(name, parser) for name in found[1].split(", ")]
+        if match := re.fullmatch(r"the following arguments are required: (.+)", message):
+            names = [_as_typed(name, parser) for name in match[1].split(", ")]
             parser = names[0][1]
             message = "these are required: " + ", ".join(name for name, _ in names)
-        elif found := re.fullmatch(r'expected "(\S+)" to be one of (\{.+\}), but it was not provided\.', message):
-            name, parser = _as_typed(found[1], parser)
-            message = f"{name} is one of {', '.join(_commands(parser)) or found[2]}"
-        elif found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
-            message = f"{message}." + _perhaps(found[1].partition("=")[0], parser)
+        elif match := re.fullmatch(r'expected "(\S+)" to be one of (\{.+\}), but it was not provided\.', message):
+            name, parser = _as_typed(match[1], parser)
+            message = f"{name} is one of {', '.join(_commands(parser)) or match[2]}"
+        elif match := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
+            message = f"{message}." + _perhaps(match[1].partition("=")[0], parser)
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
         if unnamed := [name for name in self.files if name not in message]:
             message = f"in {', '.join(unnamed)} or on the command line: {message}"

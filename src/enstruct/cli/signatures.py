@@ -18,12 +18,12 @@ def class_of(package: str, module: str, name: str) -> type:
     ``module`` : below the package, as "estimators.tagger". LookupError if the class, or a constructor in it, is not there;
     NameError for annotations of other than Python's own types and Any.
     """
-    found = _named(_tree(package, module).body, ast.ClassDef, name)
-    constructor = _named(found.body, ast.FunctionDef, "__init__")
+    definition = _named(_tree(package, module).body, ast.ClassDef, name)
+    constructor = _named(definition.body, ast.FunctionDef, "__init__")
     constructor.body, constructor.decorator_list = [ast.Pass()], []
-    doc = [node for node in found.body[:1] if isinstance(node, ast.Expr)]
-    found.bases, found.keywords, found.decorator_list, found.body = [], [], [], [*doc, constructor]
-    stand_in = ast.fix_missing_locations(ast.Module([found], type_ignores=[]))
+    doc = [node for node in definition.body[:1] if isinstance(node, ast.Expr)]
+    definition.bases, definition.keywords, definition.decorator_list, definition.body = [], [], [], [*doc, constructor]
+    stand_in = ast.fix_missing_locations(ast.Module([definition], type_ignores=[]))
     names: dict[str, Any] = {"Any": Any, "__name__": "builtins"}  # jsonargparse imports the module that it says it is of
     exec(compile(stand_in, f"{package}.{module}", "exec", dont_inherit=True), names)  # annotations as types, not as text
     return names[name]

@@ -56,8 +56,8 @@ def say_what_is_idle(model: Any, options: Namespace) -> None:
     if not isinstance(model, EnergyEstimator):
         return  # it has several methods
     method, defaults = model._method(), type(model)().get_params(deep=False)
-    given = {name for name, value in vars(options.model).items() if name in defaults and value != defaults[name]}
-    idle = (given & idle_parameters(method)) | (given_columns(options).keys() & method.idle_columns())
+    changed = {name for name, value in vars(options.model).items() if name in defaults and value != defaults[name]}
+    idle = (changed & idle_parameters(method)) | (given_columns(options).keys() & method.idle_columns())
     if idle:
         say(f"no effect on {method.name}: {', '.join(sorted(idle))}")
 

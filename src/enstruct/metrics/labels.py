@@ -122,7 +122,7 @@ def average_precision(truth: Any, probabilities: Any) -> float:
     seen = np.flatnonzero(np.diff(y.indptr))
     if not len(seen):
         return float("nan")
-    areas = [_areas(y[:, some].toarray(), p[:, some]) for some in np.array_split(seen, -(-len(seen) // BLOCK_LABELS))]
+    areas = [_areas(y[:, columns].toarray(), p[:, columns]) for columns in np.array_split(seen, -(-len(seen) // BLOCK_LABELS))]
     return float(np.mean(np.concatenate(areas)))
 
 
@@ -137,8 +137,8 @@ def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
     """Of some labels. Rows stay together: of columns kept together scikit-learn copies all for every label."""
     from sklearn.metrics import average_precision_score  # only here: it takes longer to import than most of enstruct
 
-    found = average_precision_score(np.ascontiguousarray(true), np.ascontiguousarray(p), average=None)
-    return np.atleast_1d(np.asarray(found, dtype=np.float64))
+    areas = average_precision_score(np.ascontiguousarray(true), np.ascontiguousarray(p), average=None)
+    return np.atleast_1d(np.asarray(areas, dtype=np.float64))
 
 
 def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
@@ -146,10 +146,10 @@ def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     y, p = _probabilities(truth, probabilities)
     gap = np.zeros(bins)
     for start in range(0, len(p), BLOCK_ROWS):
-        some = p[start : start + BLOCK_ROWS].astype(np.float64)
-        which = np.minimum((some * bins).astype(int), bins - 1)
+        block = p[start : start + BLOCK_ROWS].astype(np.float64)
+        which = np.minimum((block * bins).astype(int), bins - 1)
         true = y[start : start + BLOCK_ROWS].nonzero()
-        gap += np.bincount(which.ravel(), some.ravel(), bins) - np.bincount(which[true], minlength=bins)
+        gap += np.bincount(which.ravel(), block.ravel(), bins) - np.bincount(which[true], minlength=bins)
     return float(np.abs(gap).sum() / max(p.size, 1))
 
 
