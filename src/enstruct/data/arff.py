@@ -75,7 +75,8 @@ def read_arff(
     ``labels``: a Mulan XML file, a list of attribute names (empty: no labels), or a number as in MEKA's ``-C``;
     None looks into the relation name, for a hierarchical attribute, and for an XML file of the same name beside
     the file. ``feature_names``: what a model has learnt from; of other nominal inputs, those with a value for most rows are
-    refused as identifiers, and without a model so is a name in ``drop`` that is not there. Raises ParseError (file, line, column).
+    refused as identifiers, and without a model so is a name in ``drop`` that is not there. Raises ParseError (file, line,
+    column).
     """
     file = _read(Path(path))
     if feature_names is not None:

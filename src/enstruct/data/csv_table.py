@@ -66,7 +66,8 @@ def read_csv(
 
     ``labels``: a number (n: the first n columns, -n: the last n), names of 0/1 columns (a list, or joined by commas), or one
     column that holds names; empty: no labels. ``known``: the names that a column of names may hold, in their order; None for
-    those that are there. ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column).
+    those that are there.
+    ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column).
     """
     table = _read(Path(path))
     dropped = table.check(drop, must_be_there)
