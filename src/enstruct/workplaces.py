@@ -1,4 +1,4 @@
-"""Places in which one process alone works: locks, hidden folders beside a path that is being saved, exchanges in one step.
+"""Places in which one process alone works: hidden folders beside a path that is being saved, exchanges in one step.
 
 A process that is killed leaves its hidden folder; the lock on it ends with the process, so the next one that saves or loads there
 knows it for dead, puts back what an unfinished swap had set aside, and sweeps it.
@@ -15,9 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
-
-from enstruct.errors import SaveError
+from typing import Any
 
 try:
     import fcntl
@@ -32,53 +30,6 @@ except (OSError, AttributeError, TypeError):  # not Linux, or an old C library
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of <fcntl.h> and <linux/fs.h>
 SUFFIX, FORMER = ".saving", "former"
 """Of workplaces, and of what an unfinished swap has set aside in one."""
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """One process at a time, by a lock on the file ``path``; where the system has no such locks, the file alone is made.
-
-    SaveError if that is not possible.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "w")  # noqa: SIM115
-    except OSError as error:
-        raise SaveError(f"Could not write in {path.parent}: {error}.") from error
-    with file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Whether nobody else has the claim on the file ``path``, for as long as the block lasts; it ends with its process at last.
-
-    Where the system has no locks everybody has it.
-    """
-    with open(path, "w") as file:
-        try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        if fcntl is not None and not _is_still(path, file):  # opened before another holder, now gone, took its file away
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)
-
-
-def _is_still(path: Path, file: IO[str]) -> bool:
-    """Whether the open file is the one that is there."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager

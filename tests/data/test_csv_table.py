@@ -7,7 +7,7 @@ import pytest
 
 from enstruct.cli.main import main
 from enstruct.data.csv_table import read_csv
-from enstruct.data.load import load, load_protocol, read_file
+from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
 from enstruct.errors import DataError, ParseError
 
@@ -106,12 +106,9 @@ def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
     for arguments in ({"drop": ["a"]}, {"labels": -3}):
         with pytest.raises(DataError, match="yeast is a set of the catalogue"):
             load("yeast", **arguments)
-        for split in ("auto", "published", "5-fold"):
-            with pytest.raises(DataError, match="bibtex is a set of the catalogue"):
-                load_protocol("bibtex", split, **arguments)
-            if split != "published":
-                with pytest.raises(DataError, match="spo_FUN is a set of the catalogue"):
-                    load_protocol("spo_FUN", split, **arguments)
+        for name in ("bibtex", "spo_FUN"):
+            with pytest.raises(DataError, match=f"{name} is a set of the catalogue"):
+                load_splits(name, **arguments)
 
 
 def test_the_first_columns_one_column_and_none(write):

@@ -6,7 +6,7 @@ import lzma
 import pytest
 
 from enstruct.data.catalogue import CATALOGUE
-from enstruct.data.load import load, load_protocol, load_splits
+from enstruct.data.load import load, load_splits
 
 pytestmark = pytest.mark.real
 
@@ -45,9 +45,3 @@ def test_public_copies_are_the_same_bytes(real_data, name):
     entry = CATALOGUE[name]
     content = lzma.decompress((real_data / entry.parts["full"]).read_bytes())
     assert hashlib.sha256(content).hexdigest() == entry.sha256
-
-
-def test_the_published_split_of_bibtex_keeps_its_test_rows(real_data):
-    (splits,) = load_protocol("bibtex", "published")
-    assert len(splits.test) == 2515
-    assert len(splits.train) + len(splits.validation) == 4880

@@ -7,11 +7,11 @@ from scipy import sparse
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.load import load_protocol, load_splits
+from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
-from enstruct.data.splits import Folds, Splits, holdout, split_60_20_20, stratified_folds
-from enstruct.data.synthetic import block_exclusive, sparse_topics
-from enstruct.errors import ConfigError, DataError, EnstructError, ParseError
+from enstruct.data.splits import Splits, holdout, split_60_20_20, stratified_folds
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import ConfigError, DataError
 
 
 def test_split_is_60_20_20_stratified_disjoint_and_repeatable(blocks):
@@ -91,9 +91,6 @@ def test_blocks_are_exclusive_and_share_one_task():
     assert np.array_equal(data.X, block_exclusive(50, seed=1).X)
     with pytest.raises(ConfigError):
         block_exclusive(0)
-    topics = sparse_topics(100, 50, 20)
-    assert topics.X.shape == (100, 50)
-    assert topics.Y.max() == 1
 
 
 def test_same_columns_names_the_first_difference(blocks):
@@ -111,42 +108,6 @@ def test_a_users_file_is_split_and_empty_rows_leave(tmp_path, blocks):
     assert sum(len(part) for part in splits.parts().values()) == 270 == len(drop_empty_rows(data))
 
 
-def test_k_folds_test_every_row_once(tmp_path):
-    data = block_exclusive(103, seed=3)
-    write_npz(tmp_path / "mine.npz", data)
-    folds = load_protocol(tmp_path / "mine.npz", "5-fold", seed=1)
-    assert len(folds) == 5
-    tested = np.concatenate([splits.test.X for splits in folds])
-    assert len(np.unique(tested, axis=0)) == len(tested) == 103
-    for splits in folds:
-        parts = [set(map(bytes, part.X)) for part in splits.parts().values()]
-        assert sum(map(len, parts)) == len(set.union(*parts)) == 103
-        assert 0.1 < len(splits.validation) / 103 < 0.25
-    again = load_protocol(tmp_path / "mine.npz", "5-fold", seed=1)
-    assert all(np.array_equal(a.train.X, b.train.X) for a, b in zip(folds, again, strict=True))
-
-
-def test_folds_that_leave_too_few_rows_are_refused():
-    with pytest.raises(DataError, match="2 folds leave too few"):
-        Folds(block_exclusive(3, seed=0), 2)
-
-
-@pytest.mark.parametrize(
-    ("split", "message"),
-    [
-        ("3fold", "split"),
-        ("x-fold", "split"),
-        ("1-fold", "2 to 30 folds"),
-        ("40-fold", "2 to 30 folds"),
-        ("published", "not published"),
-    ],
-)
-def test_impossible_protocols_are_refused(split, message, tmp_path):
-    write_npz(tmp_path / "mine.npz", block_exclusive(30, seed=3))
-    with pytest.raises(EnstructError, match=message):
-        load_protocol(tmp_path / "mine.npz", split)
-
-
 def test_a_single_label_is_dealt_out_to_all_folds():
     Y = sparse.csr_matrix((np.arange(50) < 7).astype(int)[:, None])
     folds = stratified_folds(Y, 5, 0)
@@ -154,13 +115,3 @@ def test_a_single_label_is_dealt_out_to_all_folds():
     assert sorted(int(Y[fold].sum()) for fold in folds) == [1, 1, 1, 2, 2]
     assert {len(fold) for fold in folds} == {10}
     assert any(not np.array_equal(a, b) for a, b in zip(folds, stratified_folds(Y, 5, 1), strict=True))
-
-
-def test_folds_of_any_number_of_digits(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n" + "".join(f"{i},1\n" for i in range(12)))
-    assert len(load_protocol(path, "3-fold", labels="y")) == 3
-    with pytest.raises(DataError, match="it makes 2 to 12 folds"):
-        load_protocol(path, "9" * 5000 + "-fold", labels="y")
-    with pytest.raises(ParseError, match="<int of very many digits> labels asked for"):
-        load_protocol(path, labels=10**5000)

@@ -22,7 +22,7 @@ from enstruct.data.tag_schemes import (
     tags_of_scheme,
     write_spans,
 )
-from enstruct.data.tagged import load_tagged, load_tagged_parts, read_tagged
+from enstruct.data.tagged import load_tagged, read_tagged
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, ParseError
 
 
@@ -142,11 +142,7 @@ def test_bad_citations(tmp_path, text, what):
         read_citations(write(tmp_path / "a.tagged", text))
 
 
-def test_parts_of_a_file_and_missing_sets(tmp_path, monkeypatch):
-    path = write(tmp_path / "a.conll", "".join(f"w{i} X\n\n" for i in range(10)))
-    parts = load_tagged_parts(str(path), seed=1)
-    assert [len(p) for p in vars(parts).values()] == [6, 2, 2]
-    assert sorted(s[0] for p in vars(parts).values() for s in p.sentences) == [f"w{i}" for i in range(10)]
+def test_missing_sets(tmp_path, monkeypatch):
     monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
     with pytest.raises(DatasetNotFoundError, match=r"put it at sequences/conll2003"):
         load_tagged("conll2003", "train")
@@ -154,8 +150,6 @@ def test_parts_of_a_file_and_missing_sets(tmp_path, monkeypatch):
         load_tagged("conll2003", "tset")
     with pytest.raises(DatasetNotFoundError, match="no tagged set of that name"):
         load_tagged("conll2004", "train")
-    with pytest.raises(DataError, match="too few"):
-        load_tagged_parts(str(write(tmp_path / "b.conll", "a X\n")))
 
 
 def test_schemes_tell_themselves_apart():
@@ -261,8 +255,8 @@ def test_the_real_sets(real_data):
         "twitter_pos": [(1000, 14619), (327, 4823), (547, 7707)],
     }
     for name, expected in sizes.items():
-        parts = load_tagged_parts(name)
-        assert [(len(p), p.n_tokens) for p in vars(parts).values()] == expected
+        parts = [load_tagged(name, part) for part in ("train", "validation", "test")]
+        assert [(len(part), part.n_tokens) for part in parts] == expected
     cora = load_tagged("cora", "full")
     assert (len(cora), cora.n_tokens, len({tag for row in cora.truth() for tag in row})) == (500, 11609, 13)
 

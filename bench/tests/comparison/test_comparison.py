@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from tests.damage import with_wrong_bytes
 
-from enstruct.data.splits import Folds, split_60_20_20
+from enstruct.data.splits import split_60_20_20
 from enstruct.data.synthetic import block_exclusive
-from enstruct.environment import FORMER_PROCESSOR
 from enstruct.errors import DataError, SaveError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import METRICS, Counts, average_precision, calibration_error, example_f1
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
+from enstruct_bench.comparison.protocols import Folds
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.comparison.summary import spread, summarise
@@ -188,7 +189,7 @@ import numpy as np
 from pathlib import Path
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
-from enstruct.workplaces import locked
+from enstruct_bench.comparison.locks import locked
 path = Path({str(path)!r})
 store = ResultsFile(path, {{"data": "a"}}, {{}})
 with locked(path.with_name(".out.json.lock")):

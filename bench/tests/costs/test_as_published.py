@@ -3,7 +3,6 @@
 import torch
 
 from enstruct.data.rows import Rows
-from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.inference import ProjectedGradient, minimise
@@ -13,6 +12,7 @@ from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.training.batches import Batch, batches
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.as_published import PublishedStep, published_inference
 
 FEATURES, LABELS, SAMPLES, WEIGHT = 40, 12, 5, 2.0

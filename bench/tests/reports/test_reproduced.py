@@ -5,8 +5,9 @@ import json
 import numpy as np
 from bench.tests.small_table import SMALL
 
-from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.environment import environment
 from enstruct.metrics import Counts
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.reproduced import (
     command_section,

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enstruct.data.load import load_protocol
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.inference import ProjectedAdam
 from enstruct.metrics.base import ratio
 from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
+from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.reproduce.protocols import (
     AS_MANY_AS_PUBLISHED,

@@ -12,7 +12,7 @@ from enstruct import workplaces
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
-from enstruct.workplaces import claimed
+from enstruct_bench.comparison.locks import claimed
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
 from enstruct_bench.reproduce.protocols import settings

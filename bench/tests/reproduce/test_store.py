@@ -8,9 +8,10 @@ import pytest
 from bench.tests.small_table import SMALL, make
 from tests.damage import with_wrong_bytes, with_wrong_fields
 
-from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.environment import environment
 from enstruct.errors import DataError, EnstructError
 from enstruct.metrics import METRICS, Counts
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner

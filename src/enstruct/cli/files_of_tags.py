@@ -14,7 +14,7 @@ from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import is_universal, write_conll
-from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, load_tagged_parts, read_tagged
+from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, read_tagged
 from enstruct.energies.chain import ChainEnergy
 from enstruct.errors import ConfigError, ModelFileError, unknown_name
 from enstruct.metrics import Metric
@@ -106,11 +106,10 @@ class TagFiles(TaskFiles):
 def _training_parts(options: Namespace) -> tuple[Tagged, Tagged | None]:
     """(train, validation): the latter from a file, as published, or None where a part is to be held out."""
     if options.validation is not None:
-        part = "full" if options.data in TAGGED and "train" not in TAGGED[options.data].parts else "train"
+        part = "full" if options.data in TAGGED and "train" not in TAGGED[options.data] else "train"
         return load_tagged(options.data, part, options.columns), read_tagged(options.validation, options.columns)
-    if options.data in TAGGED and "validation" in TAGGED[options.data].parts:
-        parts = load_tagged_parts(options.data, columns=options.columns)
-        return parts.train, parts.validation
+    if options.data in TAGGED and "validation" in TAGGED[options.data]:
+        return load_tagged(options.data, "train", options.columns), load_tagged(options.data, "validation", options.columns)
     return load_tagged(options.data, "full", options.columns), None
 
 
@@ -141,7 +140,7 @@ def _part(options: Namespace) -> str:
     """Of a named set the one asked for, or the test part where it has one; a file is whole."""
     if options.data not in TAGGED:
         return "full"
-    return options.part or ("test" if "test" in TAGGED[options.data].parts else "full")
+    return options.part or ("test" if "test" in TAGGED[options.data] else "full")
 
 
 FILES = TagFiles()

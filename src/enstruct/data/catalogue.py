@@ -88,41 +88,20 @@ INLINE = (".tagged", ".cite")
 """In the name of a file of references that are tagged inline."""
 
 
-@dataclass(frozen=True)
-class TaggedEntry:
-    """A named set of tagged sentences: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users.
-
-    ``others``: a pattern of further files below it, which serve without their tags.
-    """
-
-    parts: dict[str, str]
-    others: str | None = None
-
-    def other_files(self) -> list[Path]:
-        root = data_root()
-        if root is None or self.others is None:
-            return []
-        own = {root / path for path in self.parts.values()}
-        return [path for path in sorted(root.glob(self.others)) if path not in own]
-
-
-TAGGED: dict[str, TaggedEntry] = {
-    "conll2003": TaggedEntry(
-        {
-            "train": "sequences/conll2003/eng.train.xz",
-            "validation": "sequences/conll2003/eng.testa",
-            "test": "sequences/conll2003/eng.testb",
-        }
-    ),
-    "twitter_pos": TaggedEntry(
-        {
-            "train": "sequences/twitter_pos/oct27.splits/oct27.train",
-            "validation": "sequences/twitter_pos/oct27.splits/oct27.dev",
-            "test": "sequences/twitter_pos/daily547.conll",
-        }
-    ),
-    "cora": TaggedEntry({"full": "citations/parscit/cora.tagged.txt"}, "citations/parscit/*.tagged.txt"),
+TAGGED: dict[str, dict[str, str]] = {
+    "conll2003": {
+        "train": "sequences/conll2003/eng.train.xz",
+        "validation": "sequences/conll2003/eng.testa",
+        "test": "sequences/conll2003/eng.testb",
+    },
+    "twitter_pos": {
+        "train": "sequences/twitter_pos/oct27.splits/oct27.train",
+        "validation": "sequences/twitter_pos/oct27.splits/oct27.dev",
+        "test": "sequences/twitter_pos/daily547.conll",
+    },
+    "cora": {"full": "citations/parscit/cora.tagged.txt"},
 }
+"""Named sets of tagged sentences: part -> path below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
 PICTURES = {"weizmann32": "masks/weizmann32"}
 """Named sets of images with masks: their folder below ENSTRUCT_DATA. None has a public copy that may be fetched for users."""
 

@@ -11,9 +11,8 @@ from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.npz import read_npz
-from enstruct.data.numbers import whole
 from enstruct.data.opening import OPENERS
-from enstruct.data.splits import Folds, Splits, held_out, imputed, split_60_20_20
+from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
@@ -74,8 +73,8 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop)
-    _check_named(source, labels, drop)
-    return _read_part(entry, part)
+    check_named(source, labels, drop)
+    return read_part(entry, part)
 
 
 def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Sequence[str] = ()) -> Splits:
@@ -85,46 +84,22 @@ def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Seq
     """
     entry = CATALOGUE.get(str(source))
     if entry is not None:
-        _check_named(source, labels, drop)
+        check_named(source, labels, drop)
     if entry is not None and entry.published_parts:
-        train, valid, test = (_read_part(entry, part) for part in ("train", "valid", "test"))
+        train, valid, test = (read_part(entry, part) for part in ("train", "valid", "test"))
         return Splits(*(drop_empty_rows(same_columns(train, d)) for d in (train, valid, test)))
     return split_60_20_20(drop_empty_rows(load(source, "full", labels, drop)), seed)
 
 
-def load_protocol(
-    source: Path | str, split: str = "auto", seed: int = 0, labels: Any = None, drop: Sequence[str] = ()
-) -> Sequence[Splits]:
-    """The splits of a protocol: one, or one a fold. Rows without a label are left out, missing cells filled in.
-
-    split : "auto" (:func:`load_splits`), "published" (the train and test rows as published; a fifth of the training rows
-        validates), or "K-fold" cross-validation, as "10-fold".
-    """
-    if split == "auto":
-        return [imputed(load_splits(source, seed, labels, drop))]
-    if split == "published":
-        entry = CATALOGUE.get(str(source))
-        if entry is None or not {"train", "test"} <= set(entry.parts):
-            raise DataError(f"{source} was not published as train and test rows; use --split auto or K-fold.")
-        _check_named(source, labels, drop)
-        if "valid" in entry.parts:
-            return [imputed(load_splits(source, seed))]
-        train, test = (_read_part(entry, part) for part in ("train", "test"))
-        return [imputed(held_out(drop_empty_rows(train), drop_empty_rows(same_columns(train, test)), seed))]
-    number, dash, fold = split.partition("-")
-    folds = whole(number)
-    if fold != "fold" or not dash or folds is None:
-        raise unknown_name("split", split, ("auto", "published", "10-fold"))
-    return Folds(drop_empty_rows(load(source, "full", labels, drop)), folds, seed)
-
-
-def _check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
+def check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
+    """DataError where labels or columns of a named set are told."""
     if drop or labels not in (None, ()):
         mend = "leave out labels and drop, or give its file"
         raise DataError(f"{source} is a set of the catalogue, which knows its labels: {mend}.")
 
 
-def _read_part(entry: Entry, part: str) -> Dataset:
+def read_part(entry: Entry, part: str) -> Dataset:
+    """As published; of a set that is not whole its training rows are "full". DataError, ConfigError."""
     if entry.needs_text:
         raise DataError(f"{entry.name!r} is raw text; this version trains on feature matrices. Vectorise it and save an .npz.")
     if part not in entry.parts:

@@ -6,9 +6,8 @@ The papers' 60/20/20 protocol: ten stratified folds, 1-6 train, 7-8 validation, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,40 +40,6 @@ def split_60_20_20(data: Dataset, seed: int = 0) -> Splits:
     return Splits(*(data.take(index) for index in parts))
 
 
-class Folds(Sequence[Splits]):
-    """Cross-validation: each of k stratified folds is the test part once; a fifth of the other rows validates.
-
-    A fold is cut when it is asked for, and the last one kept: all together would be k times the data.
-    """
-
-    def __init__(self, data: Dataset, k: int, seed: int = 0) -> None:
-        if not 2 <= k <= len(data):
-            raise DataError(f"{data.name or 'This set'} has {len(data)} rows: it makes 2 to {len(data)} folds, not {k}.")
-        if len(data) - -(-len(data) // k) < 2:
-            raise DataError(f"{data.name or 'This set'} has {len(data)} rows: {k} folds leave too few to train and to validate.")
-        self.data, self.seed, self.tests = data, seed, stratified_folds(data.Y, k, seed)
-        self._last: tuple[int, Splits] | None = None
-
-    def __len__(self) -> int:
-        return len(self.tests)
-
-    @overload
-    def __getitem__(self, number: int) -> Splits: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> list[Splits]: ...
-
-    def __getitem__(self, number: int | slice) -> Splits | list[Splits]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(len(self))[number]]
-        number = range(len(self))[number]
-        if self._last is None or self._last[0] != number:
-            test = self.tests[number]
-            others = np.setdiff1d(np.arange(len(self.data)), test)
-            self._last = number, imputed(held_out(self.data.take(others), self.data.take(np.sort(test)), self.seed))
-        return self._last[1]
-
-
 def imputed(splits: Splits) -> Splits:
     """Missing cells filled with training-row means."""
     if not any(part.has_missing for part in splits.parts().values()):
@@ -101,12 +66,6 @@ def stratified_folds(Y: sparse.csr_matrix, k: int, seed: int) -> list[NDArray[An
 
     splitter = MultilabelStratifiedKFold(n_splits=k, shuffle=True, random_state=seed)
     return [test for _, test in splitter.split(np.zeros(n), Y.toarray())]
-
-
-def held_out(train: Dataset, test: Dataset, seed: int = 0) -> Splits:
-    """A fifth of the training rows validates."""
-    training_rows, validation_rows = holdout(train.Y, 0.2, seed)
-    return Splits(train.take(training_rows), train.take(validation_rows), test)
 
 
 def places_60_20_20(n: int, seed: int, source: str, what: str) -> list[NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Generated data: label sets of exclusive blocks, sparse documents, pictures of ellipses.
+"""Generated data: label sets of exclusive blocks, pictures of ellipses.
 
 Block-exclusive label sets (SPEN paper, section 7.3):
 
@@ -30,26 +30,6 @@ def block_exclusive(
     Y = (Z.max(axis=2, keepdims=True) == Z).reshape(rows, -1).astype(np.uint8)
     names = tuple(f"x{i}" for i in range(features)), tuple(f"b{i // block_size}.{i % block_size}" for i in range(Y.shape[1]))
     return Dataset(X, sparse.csr_matrix(Y), *names, name="block-exclusive")
-
-
-def sparse_topics(rows: int, features: int, labels: int, cardinality: float = 5.0, words: int = 60, seed: int = 0) -> Dataset:
-    """Sparse documents of a given shape, for benchmarks and memory tests: labels emit words of their own."""
-    rng = np.random.default_rng(seed)
-    popularity = 1.0 / np.arange(1, labels + 1) ** 0.8
-    popularity /= popularity.sum()
-    sizes = 1 + rng.poisson(max(cardinality - 1, 0), rows)
-    row = np.repeat(np.arange(rows), sizes)
-    label = rng.choice(labels, size=int(sizes.sum()), p=popularity)
-    Y = sparse.csr_matrix((np.ones(len(row), np.uint8), (row, label)), shape=(rows, labels))
-    Y.data[:] = 1
-    own = rng.integers(features, size=(labels, 20))
-    who = rng.integers(len(row), size=rows * words)
-    noise = rng.integers(features, size=rows * words)
-    word = np.where(rng.random(rows * words) < 0.5, own[label[who], rng.integers(20, size=rows * words)], noise)
-    X = sparse.csr_matrix((np.ones(rows * words), (row[who], word)), shape=(rows, features))
-    X.data[:] = 1.0
-    names = tuple(f"w{i}" for i in range(features)), tuple(str(i) for i in range(labels))
-    return Dataset(X, Y, *names, name="sparse-topics")
 
 
 def ellipses(images: int = 100, size: int = 32, noise: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,6 @@ from enstruct.data.catalogue import INLINE, data_root, not_passed_on
 from enstruct.data.catalogue import TAGGED as TAGGED
 from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
-from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
 Token = str | tuple[str, ...]
@@ -48,13 +47,6 @@ class Tagged:
         return self.tags
 
 
-@dataclass(frozen=True)
-class TaggedParts:
-    train: Tagged
-    validation: Tagged
-    test: Tagged
-
-
 def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True, inline: bool | None = None) -> Tagged:
     """A file of CoNLL columns, or of inline-tagged references (``.tagged`` or ``.cite`` in its name), compressed or not.
 
@@ -81,18 +73,10 @@ def load_tagged(source: str, part: str, columns: Sequence[int] = ()) -> Tagged:
     """A part of a named set, or a file (whatever the part)."""
     if source not in TAGGED:
         return read_tagged(source, columns)
-    parts = TAGGED[source].parts
+    parts = TAGGED[source]
     if part not in parts:
         raise unknown_name(f"part of {source} (--part)", part, parts)
     root = data_root()
     if root is None or not (root / parts[part]).is_file():
         raise not_passed_on(f"{source} ({part})", parts[part])
     return replace(read_tagged(root / parts[part], columns), name=source)
-
-
-def load_tagged_parts(source: str, seed: int = 0, columns: Sequence[int] = ()) -> TaggedParts:
-    """Train, validation and test sentences: as published, else 60/20/20 drawn by ``seed``."""
-    if source in TAGGED and {"train", "validation", "test"} <= set(TAGGED[source].parts):
-        return TaggedParts(*(load_tagged(source, part, columns) for part in ("train", "validation", "test")))
-    data = load_tagged(source, "full", columns)
-    return TaggedParts(*map(data.take, places_60_20_20(len(data), seed, source, "sentences")))

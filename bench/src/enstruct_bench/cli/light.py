@@ -11,8 +11,9 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.progress import EpochBar
 from enstruct.cli.tables import say
+from enstruct.data.catalogue import data_root
 from enstruct.data.citations import read_references
-from enstruct.data.tagged import TAGGED, Token, load_tagged
+from enstruct.data.tagged import Token, load_tagged
 from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.estimators import EnergySequenceTagger
@@ -77,8 +78,9 @@ def run(options: Namespace) -> None:
 
 def _other_files(options: Namespace) -> list[Path]:
     """Those given; for a named set, the other collections of its folder too."""
-    own = TAGGED[options.data].other_files() if options.data in TAGGED else []
-    return [*own, *map(Path, options.others)]
+    root = data_root()
+    beside = sorted(root.glob("citations/parscit/*.tagged.txt")) if root is not None and options.data == "cora" else []
+    return [*(path for path in beside if path.name != "cora.tagged.txt"), *map(Path, options.others)]
 
 
 def _run_draw(

@@ -10,7 +10,6 @@ from jsonargparse import Namespace
 from scipy import sparse
 
 from enstruct.cli import options as shared
-from enstruct.data.load import load_protocol
 from enstruct.data.splits import Splits
 from enstruct.estimators import AutoMultiLabelClassifier
 from enstruct.estimators.members import TRAINED, changed
@@ -19,6 +18,7 @@ from enstruct.metrics import METRICS, Counts, average_precision, calibration_err
 from enstruct.tasks import LABELS
 from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint_of
+from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.tuned_settings import Tuned
 

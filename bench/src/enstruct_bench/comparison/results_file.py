@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.environment import FORMER_PROCESSOR, present_commit
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_json
 from enstruct.metrics import Counts
 from enstruct.records import Shape, read_record
-from enstruct.workplaces import locked
+from enstruct_bench.comparison.locks import locked
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR, present_commit
 
 
 @dataclass

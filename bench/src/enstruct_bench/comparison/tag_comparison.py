@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from jsonargparse import Namespace
 
-from enstruct.data.tagged import TaggedParts, load_tagged_parts
 from enstruct.errors import DataError
 from enstruct.methods import PREDICTOR_ALONE
 from enstruct.metrics import Counts
@@ -21,6 +20,7 @@ from enstruct.metrics.tags import TAG_METRICS, token_accuracy
 from enstruct.tasks import TAGS
 from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint
+from enstruct_bench.comparison.protocols import TaggedParts, load_tagged_parts
 
 BASELINE = "cross-entropy"
 TABLES = ("embeddings", "clusters")

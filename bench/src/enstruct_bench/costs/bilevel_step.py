@@ -17,7 +17,6 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from enstruct.data.rows import Rows
-from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.environment import environment
 from enstruct.files import write_json
@@ -41,6 +40,7 @@ from enstruct.training.batches import batches
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.measuring import flops, matmul_rate
 from enstruct_bench.costs.training_step import SHAPES, networks
 

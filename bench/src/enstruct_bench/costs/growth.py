@@ -21,11 +21,11 @@ import torch
 from scipy import sparse
 
 from enstruct.data.rows import Rows
-from enstruct.data.synthetic import sparse_topics
 from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct.methods import METHODS
 from enstruct.training.batches import batches
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.as_published import PublishedStep
 from enstruct_bench.costs.measuring import flops, matmul_rate, seconds
 from enstruct_bench.costs.memory import peak_kib

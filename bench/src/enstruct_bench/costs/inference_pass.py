@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from enstruct.data.rows import Rows
-from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.environment import environment
@@ -27,6 +26,7 @@ from enstruct.methods import METHODS
 from enstruct.plots.labels import panels, save
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import batches
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.as_published import published_inference
 from enstruct_bench.costs.measuring import flops, matmul_rate, seconds
 

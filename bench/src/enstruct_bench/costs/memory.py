@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from enstruct import EnergyMultiLabelClassifier
-from enstruct.data.synthetic import sparse_topics
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 
 BAR_GIB = 2.0
 

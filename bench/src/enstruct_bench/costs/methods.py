@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from enstruct.data.synthetic import sparse_topics
 from enstruct.energies import EnergySpec
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.networks import build_networks
 from enstruct.files import write_json
 from enstruct.methods import METHODS
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.reproduce.seal_settings import PARAMETERS, SEAL_SETTINGS
 
 SHAPES = {

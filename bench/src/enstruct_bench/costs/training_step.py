@@ -16,7 +16,6 @@ import torch
 from scipy import sparse
 
 from enstruct.data.rows import Rows
-from enstruct.data.synthetic import sparse_topics
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.environment import environment
@@ -27,6 +26,7 @@ from enstruct.training.batches import batches
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.settings import Settings
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.as_published import PublishedStep
 from enstruct_bench.costs.measuring import flops, matmul_rate, seconds
 

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from enstruct.data.catalogue import CATALOGUE
-from enstruct.environment import FORMER_PROCESSOR
 from enstruct.methods import get_method
 from enstruct_bench.comparison.label_comparison import FOLDED
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import paired
 from enstruct_bench.reports.analyses import analysis_lines, description_lines

@@ -27,15 +27,17 @@ from scipy import sparse
 
 from enstruct.data.catalogue import CATALOGUE, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows
-from enstruct.data.load import load, load_protocol
+from enstruct.data.load import load
 from enstruct.data.opening import read_lines
 from enstruct.data.splits import Splits, imputed, split_60_20_20
-from enstruct.data.synthetic import block_exclusive, sparse_topics
+from enstruct.data.synthetic import block_exclusive
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.inference import Inference, ProjectedAdam
 from enstruct.methods import METHODS, Method
 from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueTuples
+from enstruct_bench.comparison.protocols import load_protocol
+from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.reproduce.seal_settings import EPOCHS, PATIENCE, SEAL_SETTINGS
 from enstruct_bench.reproduce.table import BASELINES, LabelTable, Protocol
 

@@ -11,16 +11,17 @@ from typing import Any, cast
 
 from enstruct.data.splits import Splits
 from enstruct.declarations import described
-from enstruct.environment import environment, present_commit
+from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import Method
 from enstruct.records import read_record
 from enstruct.training.callbacks import Callback
-from enstruct.workplaces import claimed, locked
 from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, LABEL_COMPARISON
+from enstruct_bench.comparison.locks import claimed, locked
+from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.reproduce.defaults import SEEDS

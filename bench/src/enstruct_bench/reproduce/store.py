@@ -23,12 +23,13 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.environment import environment
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_text
 from enstruct.metrics import Counts
 from enstruct.records import Shape, parsed
-from enstruct.workplaces import locked
+from enstruct_bench.comparison.locks import locked
+from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, as_array, as_counts, save_arrays
 from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
 

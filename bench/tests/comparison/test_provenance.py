@@ -2,18 +2,18 @@
 
 import subprocess
 
-from enstruct import environment
-from enstruct.environment import present_commit
+import enstruct
+from enstruct_bench.comparison.provenance import present_commit
 
 
 def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
     """Installed below somebody else's project, it has none."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    file = tmp_path / "library" / "environment.py"
+    file = tmp_path / "library" / "__init__.py"
     file.parent.mkdir(parents=True)
     file.write_text("")
     (tmp_path / "results.json").write_text("")
-    monkeypatch.setattr(environment, "__file__", str(file))
+    monkeypatch.setattr(enstruct, "__file__", str(file))
     assert present_commit() is None
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run([*git, "add", "."], check=True)
