@@ -34,38 +34,27 @@ def number(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be a finite number of usual size, not {shown(value)}.")
 
 
-def positive(name: str, value: Any) -> None:
-    """ConfigError for what is no number above 0: such a rate would turn gradients round, or do nothing."""
-    number(name, value)
-    if not value > 0:
-        raise ConfigError(f"{name} must be positive, not {shown(value)}.")
+def _number_that(accepts: Callable[[Any], bool], wanted: str) -> Check:
+    """A finite number that ``accepts`` takes, ``wanted`` in words."""
+
+    def check(name: str, value: Any) -> None:
+        number(name, value)
+        if not accepts(value):
+            raise ConfigError(f"{name} must {wanted}, not {shown(value)}.")
+
+    return check
+
+
+positive = _number_that(lambda value: value > 0, "be positive")  # another rate would turn gradients round, or do nothing
+not_negative = _number_that(lambda value: value >= 0, "be at least 0")
+share = _number_that(lambda value: 0 < value < 1, "lie between 0 and 1")
+dropout = _number_that(lambda value: 0 <= value < 1, "be a number from 0 to below 1")
 
 
 def positive_or_infinite(name: str, value: Any) -> None:
     """For bounds, which infinity lifts."""
     if not (isinstance(value, Real) and value == np.inf):
         positive(name, value)
-
-
-def not_negative(name: str, value: Any) -> None:
-    """ConfigError for what is no number from 0 on."""
-    number(name, value)
-    if value < 0:
-        raise ConfigError(f"{name} must be at least 0, not {shown(value)}.")
-
-
-def share(name: str, value: Any) -> None:
-    """ConfigError for what is no part of a whole."""
-    number(name, value)
-    if not 0 < value < 1:
-        raise ConfigError(f"{name} must lie between 0 and 1, not {shown(value)}.")
-
-
-def dropout(name: str, value: Any) -> None:
-    """ConfigError for what is no chance below 1."""
-    number(name, value)
-    if not 0 <= value < 1:
-        raise ConfigError(f"{name} must be a number from 0 to below 1, not {shown(value)}.")
 
 
 def whole(least: int, most: int | None = None) -> Check:

@@ -103,7 +103,7 @@ def test_a_field_that_is_wrong_is_named(tmp_path):
     content = json.loads(path.read_text())
     content["runs"][2]["macro_f1"] = "much"
     path.write_text(json.dumps(content))
-    with pytest.raises(DataError, match=r'runs\[2\]\.macro_f1 is "much", not a number'):
+    with pytest.raises(DataError, match=r"got `str` - at `\$\.runs\[2\]\.macro_f1`"):
         ResultsFile(path, SETTING, {}, KINDS["labels"][0])
 
 

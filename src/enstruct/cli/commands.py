@@ -14,7 +14,7 @@ from importlib import import_module
 
 from enstruct import __version__
 from enstruct.cli.parser import Parser
-from enstruct.cli.refusal import refused
+from enstruct.cli.tables import refused
 from enstruct.cli.which_task import PLACES, task_of
 from enstruct.errors import EnstructError
 

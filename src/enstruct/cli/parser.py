@@ -12,12 +12,11 @@ from typing import Any, ClassVar, NoReturn
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace, get_loader, set_loader
 
+from enstruct.errors import MOST_CHARACTERS, shortened
 from enstruct.estimators.renamed import COLUMNS, RENAMED
 
 NEAR = 0.75
 """How much alike an option must be that was perhaps meant."""
-LONGEST = 300
-"""Characters of a message: what was given may be of any length."""
 DEEPEST = 20
 """Lists within lists in a value or a file of options; none has more than three."""
 _read = get_loader("yaml")
@@ -48,11 +47,6 @@ def read_options(path: Path) -> Any:
     OSError, ValueError or YAMLError for what cannot be read.
     """
     return _load(str(path) if str(path).startswith("{") and not path.exists() else path.read_text(encoding="utf-8"))
-
-
-def shortened(message: str) -> str:
-    """To what a message may have."""
-    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
 
 
 class Parser(ArgumentParser):
@@ -124,7 +118,7 @@ class Parser(ArgumentParser):
         message = re.sub(r'Parser key "([\w.]+)":\s+', r"--\1: ", message)
         if unnamed := [name for name in self.files if name not in message]:
             message = f"in {', '.join(unnamed)} or on the command line: {message}"
-        sys.stderr.write(f"error: {shortened(message)}\nall options: {_with_help(parser)}\n")
+        sys.stderr.write(f"error: {shortened(message, MOST_CHARACTERS)}\nall options: {_with_help(parser)}\n")
         sys.exit(2)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
+from enstruct.cli.main import flush_or_drop
+from enstruct.errors import MOST_CHARACTERS, shortened
+
 
 def say(*lines: Any) -> None:
     """Plain text: brackets in names of files are no markup."""
@@ -16,3 +19,12 @@ def say(*lines: Any) -> None:
 def counted(numbers: Mapping[str, int]) -> str:
     """As "80 sentences, 300 tokens"."""
     return ", ".join(f"{number} {what}" for what, number in numbers.items())
+
+
+def refused(why: str) -> int:
+    """Say why a command is refused, in one line on stderr; returns the exit code."""
+    Console(stderr=True, soft_wrap=True).print(
+        f"error: {shortened(why, MOST_CHARACTERS)}", style="red", markup=False, highlight=False
+    )
+    flush_or_drop()
+    return 2

@@ -9,7 +9,7 @@ from jsonargparse import Namespace
 
 from enstruct.cli.main import flush_or_drop
 from enstruct.cli.progress import DownloadBar
-from enstruct.cli.refusal import refused
+from enstruct.cli.tables import refused
 from enstruct.data.catalogue import show_downloads
 from enstruct.errors import EnstructError
 

@@ -7,7 +7,6 @@ anything.
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,8 +27,6 @@ def read_svmlight(
 
     first_feature : what features of files without a header count from, 0 or 1; None: 1 unless index 0 occurs.
     """
-    from sklearn.datasets import load_svmlight_file  # only here: other files are read without it
-
     numbered = enumerate(read_lines(path), 1)
     lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#")]
     first = next((i for i, (_, line) in enumerate(lines) if line), 0)
@@ -42,18 +39,11 @@ def read_svmlight(
         n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
     if not body:
         raise ParseError("no rows", path)
-    checked = [_check(path, number, line, limits) for number, line in body]
-    label_sets = [labels for labels, _ in checked]
-    features = "\n".join(f"0 {row}" for _, row in checked)
+    rows = [_row(path, number, line, limits) for number, line in body]
     if first_feature is None:
-        first_feature = 0 if any(row and whole(row.partition(":")[0]) == 0 for _, row in checked) else 1
-    try:
-        X, _ = load_svmlight_file(
-            BytesIO(features.encode()), n_features=n_features, zero_based=first_feature == 0, dtype=np.float64
-        )
-    except ValueError as error:
-        raise ParseError(str(error), path) from error
-    Y = _indicator(path, label_sets, body, n_labels)
+        first_feature = 0 if any(0 in features for _, features in rows) else 1
+    X = _features(path, [features for _, features in rows], body, first_feature, n_features)
+    Y = _indicator(path, [labels for labels, _ in rows], body, n_labels)
     names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
     return Dataset(X, Y, *names, name=Path(path).name, first_feature=None if header else first_feature)
 
@@ -84,14 +74,14 @@ def _check_header(path: Path | str, number: int, header: tuple[int, int, int], r
             raise ParseError(f"the header promises {promise}", path, number)
 
 
-def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) -> tuple[list[int], str]:
-    """The row's labels, and its features; every other token must read ``index:value`` with increasing indices."""
+def _row(path: Path | str, number: int, line: str, limits: tuple[int, int]) -> tuple[list[int], dict[int, float]]:
+    """Its labels, and its features by their numbers; every token of these must read ``index:value``, with increasing indices."""
     head, _, rest = line.partition(" ")
     if ":" in head or line[:1].isspace():
         head, rest = "", line
-    tokens = rest.split()
+    features: dict[int, float] = {}
     previous = -1
-    for token in tokens:
+    for token in rest.split():
         digits, colon, value = token.partition(":")
         index = whole(digits)
         if not colon or index is None or not is_number(value):
@@ -99,13 +89,14 @@ def _check(path: Path | str, number: int, line: str, limits: tuple[int, int]) ->
         if index <= previous:
             raise ParseError(f"feature {shortened(digits, 20)} is repeated or out of order", path, number)
         previous = _place(path, number, digits, index, limits[0])
+        features[index] = float(value)
     labels = []
     for label in filter(None, head.split(",")):
         size = whole(label[1:] if label[0] in "+-" else label)
         if size is None:
             raise ParseError(f"labels must be whole numbers joined by commas, found {shown(head)}", path, number)
         labels.append(-size if label[0] == "-" else _place(path, number, label, size, limits[1]))
-    return labels, " ".join(tokens)
+    return labels, features
 
 
 def _place(path: Path | str, number: int, text: str, index: int, most: int) -> int:
@@ -114,6 +105,18 @@ def _place(path: Path | str, number: int, text: str, index: int, most: int) -> i
         what = f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur"
         raise ParseError(what, path, number)
     return index
+
+
+def _features(
+    path: Path | str, rows: list[dict[int, float]], body: Any, first_feature: int, n_features: int | None
+) -> sparse.csr_matrix:
+    width = max(1, max(max(row, default=0) for row in rows) + 1 - first_feature) if n_features is None else n_features
+    for (number, _), row in zip(body, rows, strict=True):
+        if outside := [index for index in row if not 0 <= index - first_feature < width]:
+            raise ParseError(f"invalid index {outside[0]}: there are {width} features, from {first_feature} on", path, number)
+    columns = np.array([index - first_feature for row in rows for index in row], dtype=np.int64)
+    values = np.array([value for row in rows for value in row.values()], dtype=np.float64)
+    return sparse.csr_matrix((values, columns, np.cumsum([0, *map(len, rows)])), shape=(len(rows), width))
 
 
 def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:

@@ -11,7 +11,7 @@ from functools import partial
 
 from enstruct.cli import commands as core
 from enstruct.cli.parser import Parser
-from enstruct.cli.refusal import refused
+from enstruct.cli.tables import refused
 from enstruct.cli.which_task import task_of
 from enstruct.errors import EnstructError
 

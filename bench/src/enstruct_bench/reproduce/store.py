@@ -43,7 +43,7 @@ LINE: Shape = {
     "method": str,
     "seed": int,
     "settings": dict,
-    "environment": {"processor?": str, str: object},
+    "environment": {"processor?": str},
     "of?": {str: object},
     "commit?": (str, None),
     "diverged?": str,
