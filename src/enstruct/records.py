@@ -23,6 +23,7 @@ import msgspec
 from enstruct.errors import DataError
 
 Shape = Any
+_record: Any = TypedDict  # of fields that are known when it is called
 
 
 def read_record(path: Path, shape: Shape, isnt: str) -> Any:
@@ -68,7 +69,7 @@ def _type_of(shape: Shape) -> Any:
     if [*shape] == [str]:
         return dict[str, _type_of(shape[str])]  # type: ignore[misc]
     fields = {name.removesuffix("?"): _type_of(each) for name, each in shape.items()}
-    return TypedDict("Record", {name: NotRequired[kind] if f"{name}?" in shape else kind for name, kind in fields.items()})
+    return _record("Record", {name: NotRequired[kind] if f"{name}?" in shape else kind for name, kind in fields.items()})
 
 
 def _whole(digits: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def _list(options: Namespace) -> None:
     table = Table("name", "below ENSTRUCT_DATA", "public copy")
     for name, entry in CATALOGUE.items():
         here = root is not None and any((root / path).is_file() for path in entry.parts.values())
-        table.add_row(name, "raw text" if entry.needs_text else "yes" if here else "no", "yes" if entry.url else "no")
+        table.add_row(name, "yes" if here else "no", "yes" if entry.url else "no")
     Console().print(table)
 
 
@@ -73,8 +73,7 @@ def _synthetic(options: Namespace) -> None:
     if options.out.suffix != ".npz":
         raise ConfigError(f"{options.out} would be read by nobody: give a name that ends in .npz.")
     check_free([options.out], options.overwrite)
-    data = block_exclusive(options.rows, options.seed)
-    replace_file(options.out, lambda part: _write(part, data))
+    replace_file(options.out, partial(write_npz, data=block_exclusive(options.rows, options.seed)))
 
 
 def _pictures(options: Namespace) -> None:
@@ -87,10 +86,4 @@ def _pictures(options: Namespace) -> None:
     for kind, grids in (("images", images), ("masks", masks)):
         for i, grid in enumerate(grids):
             picture = Image.fromarray((255 * grid).round().astype(np.uint8))
-            path = options.out / kind / f"{i:04d}.png"
-            replace_file(path, lambda part, picture=picture: picture.save(part, format="PNG"))  # type: ignore[misc]
-
-
-def _write(part: Path, data: Any) -> None:
-    with open(part, "wb") as file:
-        write_npz(file, data)
+            replace_file(options.out / kind / f"{i:04d}.png", partial(picture.save, format="PNG"))

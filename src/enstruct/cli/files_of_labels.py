@@ -13,7 +13,7 @@ import numpy as np
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.inputs import columns, load_model, read_rows
 from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.dataset import Dataset
@@ -100,7 +100,7 @@ class LabelFiles(TaskFiles):
                 yield json.dumps({"labels": row, "probabilities": probabilities}, ensure_ascii=False) + "\n"
 
     def truth(self, model: Any, data: Rows) -> Any:
-        return data[1].Y[:, label_columns(model.notes_["label_names"], data[1])]
+        return data[1].Y[:, columns(model.notes_["label_names"], data[1].label_names, data[1], "labels")]
 
     def by_rule(self, model: Any, data: Rows) -> Iterator[tuple[str, Any]]:
         yield from model.predict_by_rule(data[0]).items()

@@ -73,7 +73,7 @@ class MaskFiles(TaskFiles):
             replace_file(options.out / f"{name}.png", partial(picture.save, format="PNG"))
         if options.probabilities:
             for name, p in zip(data.names, model.predict_proba(data.images), strict=True):
-                replace_file(options.out / f"{name}.npy", partial(_write_array, p))
+                replace_file(options.out / f"{name}.npy", partial(np.save, arr=p))
         say(f"{len(data)} masks in {options.out}")
 
     def truth(self, model: Any, data: Pictures) -> Any:
@@ -95,11 +95,6 @@ class MaskFiles(TaskFiles):
     def draw(self, model: Any, data: Pictures, options: Namespace) -> dict[str, Draw]:
         chosen = options.images or list(range(min(4, len(data))))
         return {self.pictures[0]: partial(segmentation_picture, model, data, chosen)}
-
-
-def _write_array(values: Any, path: Path) -> None:
-    with open(path, "wb") as file:  # a name would get .npy appended
-        np.save(file, values)
 
 
 FILES = MaskFiles()

@@ -54,17 +54,21 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
     """
     known = model.notes_
     if Path(source).is_file():
-        shape: dict[str, Any] = {"n_features": len(known["feature_names"]), "n_labels": len(known["label_names"])}
-        shape |= {"first_feature": known.get("first_feature"), "label_names": known["label_names"]}
-        shape["feature_names"] = known["feature_names"]
         if has_columns(source):
             labels = known.get("labels") if labels is None else labels
             drop = drop or known.get("drop", [])
-        data = read_file(source, labels if labelled else (), drop, **shape)
+        data = read_file(
+            source,
+            labels if labelled else (),
+            drop,
+            n_features=len(known["feature_names"]),
+            n_labels=len(known["label_names"]),
+            **{name: known.get(name) for name in ("feature_names", "label_names", "first_feature")},
+        )
     else:
         data = load(source, labels=labels, drop=drop)
     check_width(known["feature_names"], data)
-    X = data.X[:, columns(known["feature_names"], data)]
+    X = data.X[:, columns(known["feature_names"], data.feature_names, data, "features")]
     if known["means"] is not None:
         X = fill_missing(X, np.array(known["means"]))
     elif replace(data, X=X).has_missing:
@@ -72,11 +76,6 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
-
-
-def label_columns(wanted: list[str], data: Dataset) -> NDArray[np.int64]:
-    """Where the model's labels stand in the data."""
-    return columns(wanted, replace(data, feature_names=data.label_names), "labels")
 
 
 def check_width(wanted: Sequence[str], data: Dataset) -> None:
@@ -89,17 +88,18 @@ def check_width(wanted: Sequence[str], data: Dataset) -> None:
         )
 
 
-def columns(wanted: list[str], data: Dataset, what: str = "features") -> NDArray[np.int64]:
-    """Where the model's features stand in the data, by their names; names that occur twice only where all are as they were."""
-    if list(wanted) == list(data.feature_names):
+def columns(wanted: Sequence[str], names: Sequence[str], data: Dataset, what: str) -> NDArray[np.int64]:
+    """Where the model's ``wanted`` stand among the data's names; names that occur twice only where all are as they were.
+
+    ``what`` : features or labels. DataError for what is not there.
+    """
+    if [*wanted] == [*names]:
         return np.arange(len(wanted))
-    place = {name: i for i, name in enumerate(data.feature_names)}
-    missing = [name for name in wanted if name not in place]
-    if missing:
-        raise DataError(f"{data.name or 'the data'} lacks {len(missing)} {what} of the model, first {missing[0]!r}.")
-    twice = next((name for i, name in enumerate(data.feature_names) if place[name] != i and name in set(wanted)), None)
-    if twice is not None:
-        raise DataError(f"{data.name or 'the data'} has {twice!r} twice, and other columns than the model's training file.")
+    place, source = {name: i for i, name in enumerate(names)}, data.name or "the data"
+    if missing := [name for name in wanted if name not in place]:
+        raise DataError(f"{source} lacks {len(missing)} {what} of the model, first {missing[0]!r}.")
+    if twice := [name for i, name in enumerate(names) if place[name] != i and name in set(wanted)]:
+        raise DataError(f"{source} has {twice[0]!r} twice, and other columns than the model's training file.")
     return np.array([place[name] for name in wanted])
 
 

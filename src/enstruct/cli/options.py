@@ -14,16 +14,8 @@ from enstruct.cli.parser import Parser
 from enstruct.cli.signatures import class_of
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
-NOT_ON_THE_COMMAND_LINE = {
-    "encoder",
-    "energy_network",
-    "initial",
-    "callbacks",
-    "hierarchy",
-    "warm_start",
-    "class_weight",
-    "verbose",
-}
+OBJECTS = {"encoder", "energy_network", "initial", "callbacks", "hierarchy", "warm_start", "class_weight", "verbose"}
+"""Parameters of estimators that no command line can tell, or has another option for."""
 
 
 class Reader:
@@ -81,7 +73,7 @@ COLUMNS: dict[str, type] = {
 def add_model(parser: Parser, skip: set[str], task: str = "labels") -> None:
     """Every parameter of the task's estimator as ``--model.NAME``, columns of the method's row as ``--method.NAME``."""
     estimator = class_of("enstruct", *ESTIMATORS[task])
-    parser.add_class_arguments(estimator, "model", skip=NOT_ON_THE_COMMAND_LINE | skip)
+    parser.add_class_arguments(estimator, "model", skip=OBJECTS | skip)
     for name, kind in COLUMNS.items():
         parser.add_argument(f"--method.{name}", type=kind | None, default=None, help="this column of the method's row")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from enstruct.cli.parser import Parser
@@ -37,14 +38,10 @@ def check_free(paths: Iterable[Path], overwrite: bool) -> None:
 
 def check_figures(path: Path, overwrite: bool, shape: Shape, beside: Iterable[Path] = ()) -> None:
     """As ``check_free``, but figures of the same command, of that shape, are renewed, and with them what lies ``beside``."""
-    own = False
-    if path.is_file():
-        try:
-            read_record(path, shape, "not of this command")
-            own = True
-        except DataError:
-            own = False
-    check_free([path, *beside], overwrite or own)
+    with suppress(DataError):
+        read_record(path, shape, "not of this command")
+        overwrite = True
+    check_free([path, *beside], overwrite)
 
 
 def check_names(what: str, names: Iterable[str], out: Path | None, apart: str, instead: str) -> None:

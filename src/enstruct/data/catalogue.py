@@ -33,7 +33,6 @@ class Entry:
     drop: tuple[str, ...] = ()
     url: str | None = None
     sha256: str | None = None
-    needs_text: bool = False
 
     @property
     def published_parts(self) -> bool:
@@ -78,8 +77,6 @@ CATALOGUE: dict[str, Entry] = {
         _fun("spo_GO"),
         Entry("rcv1", {"full": "multilabel/rcv1/rcv1sub1.svm.xz"}),
         Entry("imdb", {"full": "multilabel/imdb/Imdb.arff.bz2"}),
-        Entry("reuters21578", needs_text=True),
-        Entry("goemotions", needs_text=True),
     )
 }
 

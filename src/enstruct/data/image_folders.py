@@ -242,16 +242,9 @@ def near_duplicate_pictures(parts: PictureParts, similarity: float = 0.99) -> li
     alike = np.maximum(small @ small.T, small @ mirrored.T)
     first, second = np.nonzero(np.triu(alike >= similarity, 1))
     order = np.argsort(-alike[first, second], kind="stable")
-    return [
-        {
-            "first": names[i][0],
-            "in": names[i][1],
-            "second": names[j][0],
-            "also in": names[j][1],
-            "similarity": round(float(alike[i, j]), 4),
-        }
-        for i, j in zip(first[order], second[order], strict=True)
-    ]
+    heads = ("first", "in", "second", "also in", "similarity")
+    pairs = zip(first[order], second[order], strict=True)
+    return [dict(zip(heads, (*names[i], *names[j], round(float(alike[i, j]), 4)), strict=True)) for i, j in pairs]
 
 
 def _thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float64]:

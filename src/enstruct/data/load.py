@@ -100,8 +100,6 @@ def check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:
 
 def read_part(entry: Entry, part: str) -> Dataset:
     """As published; of a set that is not whole its training rows are "full". DataError, ConfigError."""
-    if entry.needs_text:
-        raise DataError(f"{entry.name!r} is raw text; this version trains on feature matrices. Vectorise it and save an .npz.")
     if part not in entry.parts:
         if part == "full" and "train" in entry.parts:
             part = "train"

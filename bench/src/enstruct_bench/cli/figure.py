@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import label_columns, load_model, read_rows
+from enstruct.cli.inputs import columns, load_model, read_rows
 from enstruct.cli.outputs import check_figures, check_free
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
@@ -116,7 +116,7 @@ def _rows(options: Namespace) -> tuple[EnergyMultiLabelClassifier, Any, Any, lis
         raise ConfigError(f"{options.model} averages several networks; an analysis looks into one: train it without --auto.")
     X, data = read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled=True)
     names = model.notes_["label_names"]
-    return model, X, data.Y[:, label_columns(names, data)], names
+    return model, X, data.Y[:, columns(names, data.label_names, data, "labels")], names
 
 
 def _show(kind: str, figures: dict[str, Any]) -> None:
