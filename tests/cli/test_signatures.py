@@ -6,7 +6,7 @@ from typing import get_type_hints
 import pytest
 
 from enstruct import estimators
-from enstruct.cli.signatures import class_of, summary_of
+from enstruct.cli.signatures import class_of
 
 HOMES = {"EnergyMultiLabelClassifier": "multilabel", "EnergySequenceTagger": "tagger", "EnergySegmenter": "segmenter"}
 
@@ -25,7 +25,3 @@ def test_what_is_not_in_the_source():
         class_of("enstruct", "estimators.tagger", "Nonsense")
     with pytest.raises(LookupError, match="no __init__"):
         class_of("enstruct", "data.tag_schemes", "Span")
-
-
-def test_the_summary_of_a_module():
-    assert summary_of("enstruct", "cli.parsers.train") == "Train a model on a file, a folder or a named data set and save it."

@@ -7,6 +7,7 @@ from bench.tests.either import main
 
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
+from enstruct_bench.figures import couplings
 
 FAST = ["--model.max_epochs", "2", "--model.hidden", "8", "--model.layers", "1"]
 
@@ -92,3 +93,10 @@ def test_a_method_without_an_energy_is_an_error(folder, tmp_path, capsys):
     assert main(["figure", "starts", str(folder / "train.npz"), *arguments]) == 2
     assert "no energy" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_the_first_line_of_a_figure_s_module(capsys):
+    with pytest.raises(SystemExit):
+        main(["figure", "couplings", "--help"])
+    first = (couplings.__doc__ or "").split("\n", 1)[0]
+    assert first[:40] in " ".join(capsys.readouterr().out.split())

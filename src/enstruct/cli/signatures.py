@@ -1,4 +1,4 @@
-"""What a class or a module says of itself, read from its source file: nothing of what it imports is imported for it.
+"""What a class says of itself, read from its source file: nothing of what it imports is imported for it.
 
 The options of a command and its help can so be told, and a slip refused, before torch is there.
 """
@@ -18,7 +18,10 @@ def class_of(package: str, module: str, name: str) -> type:
     ``module`` : below the package, as "estimators.tagger". LookupError if the class, or a constructor in it, is not there;
     NameError for annotations of other than Python's own types and Any.
     """
-    definition = _named(_tree(package, module).body, ast.ClassDef, name)
+    source = get_data(package, f"{module.replace('.', '/')}.py")
+    if source is None:
+        raise LookupError(f"{package}.{module} has no source file.")
+    definition = _named(ast.parse(source).body, ast.ClassDef, name)
     constructor = _named(definition.body, ast.FunctionDef, "__init__")
     constructor.body, constructor.decorator_list = [ast.Pass()], []
     doc = [node for node in definition.body[:1] if isinstance(node, ast.Expr)]
@@ -27,18 +30,6 @@ def class_of(package: str, module: str, name: str) -> type:
     names: dict[str, Any] = {"Any": Any, "__name__": "builtins"}  # jsonargparse imports the module that it says it is of
     exec(compile(stand_in, f"{package}.{module}", "exec", dont_inherit=True), names)  # annotations as types, not as text
     return names[name]
-
-
-def summary_of(package: str, module: str) -> str:
-    """The first line of a module's docstring; empty where it has none."""
-    return (ast.get_docstring(_tree(package, module)) or "").split("\n", 1)[0]
-
-
-def _tree(package: str, module: str) -> ast.Module:
-    source = get_data(package, f"{module.replace('.', '/')}.py")
-    if source is None:
-        raise LookupError(f"{package}.{module} has no source file.")
-    return ast.parse(source)
 
 
 def _named(nodes: list[ast.stmt], kind: type[Node], name: str) -> Node:

@@ -15,20 +15,17 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
-from enstruct.errors import ConfigError
+from enstruct.validation import check_whole
 
 
-def block_exclusive(
-    rows: int = 1500, seed: int = 0, features: int = 64, blocks: int = 4, block_size: int = 4, matrix_seed: int = 0
-) -> Dataset:
-    """``matrix_seed`` draws A, ``seed`` draws X: data sets that share the former come from one task."""
-    if min(rows, features, blocks, block_size) < 1:
-        raise ConfigError("rows, features, blocks and block_size must be at least 1.")
-    A = np.random.default_rng([matrix_seed, 1]).standard_normal((features, blocks * block_size))
-    X = np.random.default_rng([seed, 2]).standard_normal((rows, features))
-    Z = (X @ A).reshape(rows, blocks, block_size)
+def block_exclusive(rows: int = 1500, seed: int = 0) -> Dataset:
+    """``seed`` draws X; A is the same for all, so that all data sets come from one task."""
+    check_whole(1, rows=rows)
+    A = np.random.default_rng([0, 1]).standard_normal((64, 16))
+    X = np.random.default_rng([seed, 2]).standard_normal((rows, 64))
+    Z = (X @ A).reshape(rows, 4, 4)
     Y = (Z.max(axis=2, keepdims=True) == Z).reshape(rows, -1).astype(np.uint8)
-    names = tuple(f"x{i}" for i in range(features)), tuple(f"b{i // block_size}.{i % block_size}" for i in range(Y.shape[1]))
+    names = tuple(f"x{i}" for i in range(64)), tuple(f"b{i // 4}.{i % 4}" for i in range(16))
     return Dataset(X, sparse.csr_matrix(Y), *names, name="block-exclusive")
 
 
@@ -37,8 +34,7 @@ def ellipses(images: int = 100, size: int = 32, noise: float = 0.5, seed: int = 
 
     A bar of the background's brightness lies across each: what is behind it only the shape tells.
     """
-    if min(images, size) < 1:
-        raise ConfigError("images and size must be at least 1.")
+    check_whole(1, images=images, size=size)
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:size, :size] / size
     pixels, masks = np.empty((images, size, size), dtype=np.float32), np.empty((images, size, size), dtype=np.int64)
