@@ -44,9 +44,9 @@ def loop_over_time(term, y):
 def test_the_product_over_all_tokens_is_the_loop(name, time):
     term = make(name)
     y = torch.softmax(torch.randn(2, 4, time, K, dtype=torch.float64), -1)
-    found = term(None, y)
+    energies = term(None, y)
     expected = torch.stack([torch.stack([loop_over_time(term, s) for s in row]) for row in y])
-    assert torch.allclose(found, expected, atol=1e-12)
+    assert torch.allclose(energies, expected, atol=1e-12)
 
 
 def test_the_window_is_the_sum_by_hand():

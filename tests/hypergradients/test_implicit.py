@@ -75,8 +75,8 @@ class Quadratic:
         return self.explicit() + self.b.T @ torch.linalg.solve(self.a, self.by_theta())
 
 
-def relative_error(found: torch.Tensor, exact: torch.Tensor) -> float:
-    return float((found - exact).norm() / exact.norm())
+def relative_error(gradient: torch.Tensor, exact: torch.Tensor) -> float:
+    return float((gradient - exact).norm() / exact.norm())
 
 
 KINDS = ("exact", "finite-difference")
@@ -103,9 +103,9 @@ def identity_like(scale: float) -> Quadratic:
     ids=lambda value: type(value).__name__ if not isinstance(value, float) else str(value),
 )
 def test_every_solver_reaches_the_closed_form(solver, quadratic, damping, hvp):
-    found = Implicit(solver, hvp=hvp, damping=damping).gradient(quadratic.problem())
-    assert relative_error(found.gradient[0], quadratic.exact()) < 1e-5
-    assert found.report["inner_residual"] < 1e-8
+    hypergradient = Implicit(solver, hvp=hvp, damping=damping).gradient(quadratic.problem())
+    assert relative_error(hypergradient.gradient[0], quadratic.exact()) < 1e-5
+    assert hypergradient.report["inner_residual"] < 1e-8
 
 
 def test_the_error_of_the_series_falls_at_its_rate():
@@ -116,8 +116,8 @@ def test_the_error_of_the_series_falls_at_its_rate():
     bound = float(torch.linalg.matrix_norm(quadratic.b, 2)) * float(torch.linalg.solve(quadratic.a, quadratic.by_theta()).norm())
     errors = []
     for terms in (0, 1, 2, 5, 10, 20, 50):
-        found = Implicit(Neumann(terms, scale)).gradient(quadratic.problem()).gradient[0]
-        errors.append(float((found - quadratic.explicit() - implicit).norm()))
+        gradient = Implicit(Neumann(terms, scale)).gradient(quadratic.problem()).gradient[0]
+        errors.append(float((gradient - quadratic.explicit() - implicit).norm()))
         assert errors[-1] <= bound * contraction**terms + 1e-9
     assert errors == sorted(errors, reverse=True)
 
@@ -154,8 +154,8 @@ def test_unrolling_from_the_optimum_is_the_series():
 def test_unrolling_long_enough_reaches_the_closed_form_from_anywhere():
     quadratic = Quadratic.random()
     away = quadratic.optimum() + 1.0
-    found = Unrolled(300, rate=0.2).gradient(quadratic.problem(away))
-    assert relative_error(found.gradient[0], quadratic.exact()) < 1e-5
+    hypergradient = Unrolled(300, rate=0.2).gradient(quadratic.problem(away))
+    assert relative_error(hypergradient.gradient[0], quadratic.exact()) < 1e-5
 
 
 def test_finite_differences_agree_with_exact_products_to_second_order():
@@ -226,7 +226,7 @@ class Logistic:
 def test_against_central_differences_of_the_fully_solved_inner_problem(hvp):
     logistic = Logistic()
     phi = torch.tensor([0.8, -1.2, 0.3, 1.5], dtype=torch.float64, requires_grad=True)
-    found = Implicit(ConjugateGradient(30, 1e-12), hvp=hvp).gradient(logistic.problem(logistic.solve(phi.detach()), phi))
+    hypergradient = Implicit(ConjugateGradient(30, 1e-12), hvp=hvp).gradient(logistic.problem(logistic.solve(phi.detach()), phi))
     numeric = []
     for i in range(4):
         values = []
@@ -236,8 +236,8 @@ def test_against_central_differences_of_the_fully_solved_inner_problem(hvp):
             problem = logistic.problem(logistic.solve(moved), moved)
             values.append(float(problem.outer(problem.theta).detach()))
         numeric.append((values[0] - values[1]) / 2e-4)
-    assert relative_error(found.gradient[0], torch.tensor(numeric, dtype=torch.float64)) < 1e-6
-    assert found.report["implicit_ratio"] > 0.1
+    assert relative_error(hypergradient.gradient[0], torch.tensor(numeric, dtype=torch.float64)) < 1e-6
+    assert hypergradient.report["implicit_ratio"] > 0.1
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
@@ -302,9 +302,9 @@ def test_a_parameter_that_nothing_uses_is_no_obstacle():
 
 def test_damping_is_added_to_the_curvature():
     quadratic = Quadratic.random()
-    found = Implicit(ConjugateGradient(20, 1e-12), damping=0.7).gradient(quadratic.problem()).gradient[0]
+    gradient = Implicit(ConjugateGradient(20, 1e-12), damping=0.7).gradient(quadratic.problem()).gradient[0]
     damped = torch.linalg.solve(quadratic.a + 0.7 * torch.eye(6), quadratic.by_theta())
-    torch.testing.assert_close(found, quadratic.explicit() + quadratic.b.T @ damped)
+    torch.testing.assert_close(gradient, quadratic.explicit() + quadratic.b.T @ damped)
 
 
 def test_a_series_that_does_not_converge_says_what_to_change(caplog):
@@ -361,10 +361,10 @@ def test_a_predictor_held_fixed_has_the_explicit_gradient_only():
     quadratic = Quadratic.random()
     problem = quadratic.problem()
     fixed = tuple(p.detach() for p in problem.theta)
-    held = Bilevel(lambda _: problem.outer(fixed), problem.inner, (), problem.phi)
+    fixed_problem = Bilevel(lambda _: problem.outer(fixed), problem.inner, (), problem.phi)
     expected = Alternating().gradient(problem).gradient[0]
     for coupling in (Implicit(), Unrolled(2), Alternating()):
-        torch.testing.assert_close(coupling.gradient(held).gradient[0], expected)
+        torch.testing.assert_close(coupling.gradient(fixed_problem).gradient[0], expected)
 
 
 def test_a_layer_without_second_derivative_is_refused_and_finite_differences_take_it():
@@ -432,8 +432,8 @@ def test_csr_input_gives_the_dense_products():
     expected = Implicit(Neumann(4, 5.0)).gradient(problem(dense)).gradient[0]
     with twice_differentiable(predictor):
         for hvp in KINDS:
-            found = Implicit(Neumann(4, 5.0), hvp=hvp).gradient(problem(sparse)).gradient[0]
-            torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-8)
+            gradient = Implicit(Neumann(4, 5.0), hvp=hvp).gradient(problem(sparse)).gradient[0]
+            torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-8)
     with pytest.raises(SecondDerivativeError):
         Implicit(Neumann(4, 5.0)).gradient(problem(sparse))
 

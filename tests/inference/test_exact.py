@@ -81,9 +81,9 @@ def test_belief_propagation_is_exact_on_a_tree():
     with torch.no_grad():
         energy.terms[1].factor.mul_(chain)
     unary, pairs = pairwise_form(energy, state)
-    found, settled = belief_propagation(unary.detach(), pairs, 500, 0.0)
+    p, settled = belief_propagation(unary.detach(), pairs, 500, 0.0)
     assert settled
-    torch.testing.assert_close(found, exact_marginals(energy, state), atol=1e-6, rtol=0)
+    torch.testing.assert_close(p, exact_marginals(energy, state), atol=1e-6, rtol=0)
 
 
 def test_approximate_marginals_are_near_for_weak_pairs():
@@ -112,8 +112,8 @@ def test_an_energy_of_labels_alone_is_solved_without_pairs():
     state = energy.prepare(torch.randn(8, 3, dtype=torch.float64))
     unary, pairs = pairwise_form(energy, state)
     assert float(pairs.abs().sum()) == 0
-    found = Exact("integer-program").solve(energy, state, LabelSpace(17)).y
-    torch.testing.assert_close(found, (unary < 0).to(found))
+    y = Exact("integer-program").solve(energy, state, LabelSpace(17)).y
+    torch.testing.assert_close(y, (unary < 0).to(y))
 
 
 def test_what_a_solver_cannot_do_it_says():

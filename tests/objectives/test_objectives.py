@@ -63,9 +63,9 @@ def test_nce_and_ranking_by_hand():
 
 
 def test_contrastive_divergence_by_hand():
-    given = scores()
-    augmented = torch.cat([-given.truth.unsqueeze(1), given.cost - given.negatives], dim=1)
-    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(given), -torch.log_softmax(augmented, 1)[:, 0])
+    batch = scores()
+    augmented = torch.cat([-batch.truth.unsqueeze(1), batch.cost - batch.negatives], dim=1)
+    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(batch), -torch.log_softmax(augmented, 1)[:, 0])
 
 
 def test_contrastive_divergence_of_one_sample_is_a_soft_hinge_and_without_cost_the_ranking_loss():

@@ -107,11 +107,11 @@ def test_the_entropy_of_a_certain_tagger_has_a_slope():
 def test_projection_is_the_nearest_point_of_the_simplex():
     torch.manual_seed(0)
     space, y = TagSpace(K), 2 * torch.randn(1, 1, 50, K, dtype=torch.float64)
-    found = space.project(y)
+    projected = space.project(y)
     grid = torch.tensor([(a, b, 200 - a - b) for a in range(201) for b in range(201 - a)], dtype=torch.float64) / 200
     nearest = ((y[0, 0].unsqueeze(1) - grid) ** 2).sum(-1).min(1).values
-    assert space.contains(found)
-    assert (((found - y) ** 2).sum(-1)[0, 0] <= nearest + 1e-9).all()
+    assert space.contains(projected)
+    assert (((projected - y) ** 2).sum(-1)[0, 0] <= nearest + 1e-9).all()
     inside = torch.softmax(y, -1)
     assert torch.allclose(space.project(inside), inside)
 

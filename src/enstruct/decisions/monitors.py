@@ -58,17 +58,19 @@ class LabelSetMonitor:
         scores = {"f1": (half + tuned) / 2}
         if self.metric != "example-f1":
             return scores | {"threshold": best_threshold_score(p, rows.Y, self.metric, rows.weight)}
-        some = np.linspace(0, len(rows) - 1, min(len(rows), FIT_ROWS)).astype(int)
-        y = as_indicator(rows.Y)[some]
-        decoded = example_f1(y, decode(p[some], bool((y.sum(1) == 0).any())), None if rows.weight is None else rows.weight[some])
+        sample = np.linspace(0, len(rows) - 1, min(len(rows), FIT_ROWS)).astype(int)
+        y = as_indicator(rows.Y)[sample]
+        decoded = example_f1(
+            y, decode(p[sample], bool((y.sum(1) == 0).any())), None if rows.weight is None else rows.weight[sample]
+        )
         return scores | {"threshold": tuned, "decoded": decoded}
 
     def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
         """Which of several marginals (rows, labels) the decision makes most of; the first of equals."""
         if self.single or len(candidates) == 1:
             return 0
-        found = [cross_validate(self._rules(), p, rows.Y, self.metric, weight=rows.weight) for p in candidates]
-        return int(np.argmax([max(compared.scores.values()) for compared in found]))
+        comparisons = [cross_validate(self._rules(), p, rows.Y, self.metric, weight=rows.weight) for p in candidates]
+        return int(np.argmax([max(compared.scores.values()) for compared in comparisons]))
 
     def _rules(self) -> tuple[str, ...]:
         """The rules that stand for the decision: under "auto" its two usual winners; "bayes-risk" needs the energy's samples."""

@@ -122,8 +122,8 @@ def filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: An
     """Gradients with zeros where there is no path."""
     if isinstance(of, tuple) and not of:  # a linear loss: its gradient has no graph
         return tuple(torch.zeros_like(p) for p in by)
-    found = grad(of, by, *weights, allow_unused=True, **how)
-    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, found, strict=True))
+    gradients = grad(of, by, *weights, allow_unused=True, **how)
+    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, gradients, strict=True))
 
 
 def make_curvature(kind: Kind, problem: Bilevel, damping: float) -> Curvature:
