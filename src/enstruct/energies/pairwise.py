@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from enstruct.energies.base import Term
 from enstruct.errors import ConfigError
-from enstruct.spaces.label_vectors import Labels, LabelVectors, inner, project
+from enstruct.spaces.label_vectors import Labels, dense, inner, project
 
 
 class PairwiseEnergy(Term):
@@ -48,7 +48,8 @@ class PairwiseEnergy(Term):
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         linear = project(y, self.linear.unsqueeze(1)).squeeze(-1)
         if self.scale is None:
-            return linear + self._quadratic_full(y)
+            rows = project(y, self.interactions())  # (batch, samples, labels) = y S
+            return linear + (rows * dense(y, rows.dtype)).sum(-1)
         return linear + project(y, self.factor).square() @ self._signed(self.scale)  # (batch, samples)
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,13 +58,6 @@ class PairwiseEnergy(Term):
         else:
             half = (y @ self.factor * self._signed(self.scale)) @ self.factor.T
         return y @ self.linear + (half * y).sum(-1), self.linear + 2 * half
-
-    def _quadratic_full(self, y: Labels) -> Tensor:
-        rows = project(y, self.interactions())  # (batch, samples, labels) = y S
-        if isinstance(y, LabelVectors):
-            flat = LabelVectors(y.indices, y.offsets, y.batch * y.samples, 1, y.n_labels)
-            return inner(flat, rows.reshape(-1, y.n_labels)).reshape(y.batch, y.samples)
-        return (rows * y).sum(-1)
 
     def interactions(self) -> Tensor:
         """S (labels, labels), symmetric."""

@@ -92,9 +92,12 @@ def explicit(problem: Bilevel, theta: Parameters) -> tuple[Tensor, Gradients, Pa
     """(L_prim, ∂phi L_prim, ∂theta L_prim) at ``theta``; the graph stays, since the inner loss may share it."""
     outer = problem.outer(theta)
     gradients = torch.autograd.grad(outer, (*problem.phi, *theta), retain_graph=bool(theta), allow_unused=True)
-    by_theta = gradients[len(problem.phi) :]
-    zeros = (torch.zeros_like(p) if g is None else g for p, g in zip(theta, by_theta, strict=True))
-    return outer, gradients[: len(problem.phi)], tuple(zeros)
+    return outer, gradients[: len(problem.phi)], filled(gradients[len(problem.phi) :], theta)
+
+
+def filled(gradients: Gradients, by: Parameters) -> Parameters:
+    """Gradients with zeros where there is no path."""
+    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, gradients, strict=True))
 
 
 def added(first: Gradients, second: Gradients, scale: float = 1.0) -> Gradients:

@@ -114,13 +114,6 @@ def sizes(y: Labels) -> Tensor:
     return y.sizes if isinstance(y, LabelVectors) else y.sum(-1)
 
 
-def stack(first: Labels, second: Labels) -> Labels:
-    """Join along the sample axis; dense if either is dense."""
-    if isinstance(first, LabelVectors) and isinstance(second, LabelVectors):
-        return _stack_sparse(first, second)
-    return torch.cat([dense(first), dense(second)], dim=1)
-
-
 def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:
     return y.to_dense(dtype) if isinstance(y, LabelVectors) else y
 
@@ -128,11 +121,11 @@ def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:
 def beside(truth: Tensor, y: Labels) -> Labels:
     """The truth (batch, ...) as the first of the candidates y (batch, samples, ...)."""
     first = truth.unsqueeze(1)
-    return stack(LabelVectors.from_dense(first) if isinstance(y, LabelVectors) else first, y)
+    return stack(LabelVectors.from_dense(first), y) if isinstance(y, LabelVectors) else torch.cat([first, y], dim=1)
 
 
-def _stack_sparse(first: LabelVectors, second: LabelVectors) -> LabelVectors:
-    """Without a sort: every vector's labels stay in their order, and where it begins follows from the sizes."""
+def stack(first: LabelVectors, second: LabelVectors) -> LabelVectors:
+    """Join along the sample axis without a sort: labels stay in their order, and where a vector begins follows from the sizes."""
     sizes = torch.cat([first.sizes, second.sizes], dim=1)
     offsets = F.pad(sizes.reshape(-1).cumsum(0), (1, 0))
     begins = offsets[:-1].reshape(sizes.shape).split([first.samples, second.samples], dim=1)

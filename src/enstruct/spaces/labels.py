@@ -13,17 +13,18 @@ and only the few with p > 1/2 are drawn one by one. Marginals and independence a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from enstruct.errors import unknown_name
 from enstruct.randomness import drawn_like, generator
-from enstruct.spaces.base import IndependentParts
-from enstruct.spaces.costs import COSTS, EPS, Cost
-from enstruct.spaces.label_vectors import Labels, LabelVectors, dense, inner
+from enstruct.spaces.base import Cost, IndependentParts
+from enstruct.spaces.costs import COSTS, EPS
+from enstruct.spaces.label_vectors import Labels, LabelVectors, inner
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,8 @@ class LabelSpace(IndependentParts):
     n_labels: int
     cost_name: str = "soft-f1"
     positive_weight: Tensor | None = None
-
-    def __post_init__(self) -> None:
-        if self.cost_name not in COSTS:
-            raise unknown_name("cost", self.cost_name, COSTS)
+    costs: ClassVar[Mapping[str, Cost]] = COSTS
+    outputs: ClassVar[str] = "label sets"
 
     def relax(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits)
@@ -53,28 +52,7 @@ class LabelSpace(IndependentParts):
         logits = logits * mask
         return inner(y, logits) - (F.softplus(logits) * mask).sum(-1, keepdim=True)
 
-    @property
-    def _cost(self) -> Cost:
-        return COSTS[self.cost_name]
-
-    def cost(self, y: Labels, truth: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(batch, samples) cost in the space's unit; soft F1 costs lie in [0, 1]."""
-        if mask is not None:
-            truth = truth * mask
-            y = dense(y, truth.dtype) * mask.unsqueeze(1)
-        return self._cost.value(y, truth) / self._unit(mask)
-
-    def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(batch, samples, labels) gradient of ``cost`` in relaxed y, for binary truth."""
-        if mask is None:
-            return self._cost.gradient(y, truth) / self._unit(mask)
-        gradient = self._cost.gradient(y * mask.unsqueeze(1), truth * mask) * mask.unsqueeze(1)
-        unit = self._unit(mask)
-        return gradient / (unit if isinstance(unit, int) else unit.unsqueeze(-1))
-
-    def _unit(self, mask: Tensor | None) -> Tensor | int:
-        if not self._cost.averaged:
-            return 1
+    def _n_parts(self, truth: Tensor, mask: Tensor | None) -> Tensor | int:
         return self.n_labels if mask is None else mask.sum(-1, keepdim=True).clamp(min=1)
 
     # -- the relaxed space as an optimiser sees it ------------------------------------------------

@@ -17,6 +17,7 @@ a sum over thousands of pixels its weight would say nothing. Log-probabilities s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -24,7 +25,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.randomness import drawn_like
-from enstruct.spaces.simplex import COSTS, Costs, SimplexSpace
+from enstruct.spaces.base import Cost
+from enstruct.spaces.simplex import COSTS, SimplexSpace
 
 
 def _overlap(y: Tensor, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -54,8 +56,7 @@ def _iou_gradient(y: Tensor, t: Tensor) -> Tensor:
     return torch.cat([torch.zeros_like(y[..., :1]), slope], dim=-1) if first else slope.expand_as(y)
 
 
-MASK_COSTS: Costs = {**COSTS, "soft-iou": (_iou_cost, _iou_gradient)}
-
+MASK_COSTS: dict[str, Cost] = {**COSTS, "soft-iou": Cost(_iou_cost, _iou_gradient)}
 
 NOISE_CELLS = 6
 """Rows and columns of independent noise that an image is covered by."""
@@ -64,7 +65,7 @@ NOISE_CELLS = 6
 class MaskSpace(SimplexSpace):
     """K classes a pixel."""
 
-    costs: ClassVar[Costs] = MASK_COSTS
+    costs: ClassVar[Mapping[str, Cost]] = MASK_COSTS
     outputs: ClassVar[str] = "masks"
 
     def supervised_loss(self, logits: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:

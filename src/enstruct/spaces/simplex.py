@@ -21,7 +21,7 @@ Holes and padding count nowhere: not in log-probabilities, costs, entropies or t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,14 +29,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from enstruct.errors import unknown_name
 from enstruct.randomness import generator
-from enstruct.spaces.base import IndependentParts
-from enstruct.spaces.costs import EPS
+from enstruct.spaces.base import Cost, IndependentParts
+from enstruct.spaces.costs import EPS, squared_gradient
 
 TINY = 1e-20
 """Below it a probability counts as this: the slope of -y log y at 0 is infinite, and times 0 no number."""
-Value = Callable[[Tensor, Tensor], Tensor]
 
 
 def total(y: Tensor) -> Tensor:
@@ -56,10 +54,6 @@ def _squared(y: Tensor, t: Tensor) -> Tensor:
     return total((y - t).square())
 
 
-def _squared_gradient(y: Tensor, t: Tensor) -> Tensor:
-    return 2 * (y - t)
-
-
 def _log(y: Tensor, t: Tensor) -> Tensor:
     return -total(t * y.clamp(min=EPS).log())
 
@@ -68,12 +62,11 @@ def _log_gradient(y: Tensor, t: Tensor) -> Tensor:
     return -t / y.clamp(min=EPS) * (y >= EPS)
 
 
-Costs = Mapping[str, tuple[Value, Value]]
-COSTS: Costs = {
-    "hamming-sum": (_hamming, _hamming_gradient),
-    "hamming-mean": (_hamming, _hamming_gradient),
-    "squared": (_squared, _squared_gradient),
-    "log": (_log, _log_gradient),
+COSTS: dict[str, Cost] = {
+    "hamming-sum": Cost(_hamming, _hamming_gradient),
+    "hamming-mean": Cost(_hamming, _hamming_gradient, averaged=True),
+    "squared": Cost(_squared, squared_gradient),
+    "log": Cost(_log, _log_gradient),
 }
 
 
@@ -83,12 +76,8 @@ class SimplexSpace(IndependentParts):
 
     n_classes: int
     cost_name: str = "hamming-sum"
-    costs: ClassVar[Costs] = COSTS
+    costs: ClassVar[Mapping[str, Cost]] = COSTS
     outputs: ClassVar[str] = "classes"
-
-    def __post_init__(self) -> None:
-        if self.cost_name not in self.costs:
-            raise unknown_name(f"cost of {self.outputs}", self.cost_name, self.costs)
 
     def relax(self, logits: Tensor) -> Tensor:
         return torch.softmax(logits, dim=-1)
@@ -121,24 +110,8 @@ class SimplexSpace(IndependentParts):
         gumbel = -(-self._uniform(logits, n).log()).log()
         return torch.softmax((logits.unsqueeze(1) + gumbel) / temperature, dim=-1)
 
-    def cost(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(batch, samples); "hamming-mean" lies in [0, 1]."""
-        if mask is not None:
-            y, truth = y * mask.unsqueeze(1), truth * mask
-        return self.costs[self.cost_name][0](y, truth.unsqueeze(1)) / self._unit(truth)
-
-    def cost_gradient(self, y: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(batch, samples, *places, classes) gradient of ``cost`` in relaxed y."""
-        if mask is not None:
-            y, truth = y * mask.unsqueeze(1), truth * mask
-        gradient = self.costs[self.cost_name][1](y, truth.unsqueeze(1))
-        unit = self._unit(truth)
-        gradient = gradient / (unit if isinstance(unit, int) else unit.view(-1, *[1] * (y.dim() - 1)))
-        return gradient if mask is None else gradient * mask.unsqueeze(1)
-
-    def _unit(self, truth: Tensor) -> Tensor | int:
-        """(batch, 1) number of places, for the averaged cost."""
-        return total(truth.unsqueeze(1)).clamp(min=1) if self.cost_name == "hamming-mean" else 1
+    def _n_parts(self, truth: Tensor, mask: Tensor | None) -> Tensor:
+        return total(truth.unsqueeze(1)).clamp(min=1)
 
     # -- the relaxed space as an optimiser sees it ------------------------------------------------
 
