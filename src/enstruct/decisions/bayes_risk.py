@@ -30,14 +30,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.decisions.thresholds import indicator
+from enstruct.decisions.thresholds import fitting_rows, indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
 
 MOST_LABELS = 2000
 """Beyond so many it is not among the rules that are tried by themselves: its samples take longer than all else."""
 ALPHAS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
-FIT_ROWS = 1000
 
 Gain = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
 """``gain(shared, size_a, size_b)``: broadcast counts of common and own labels -> gain."""
@@ -64,10 +63,9 @@ class BayesRisk:
         y, score = as_indicator(truth), get_metric(metric)
         self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
-        if y.shape[0] > FIT_ROWS:
-            rows = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
-            y, X, weight = y[rows], X[rows], None if weight is None else np.asarray(weight)[rows]
-        chunks = list(self._posterior().weigh(X))
+        rows = fitting_rows(y.shape[0])
+        y, weight = y[rows], None if weight is None else np.asarray(weight)[rows]
+        chunks = list(self._posterior().weigh(X[rows]))
         qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
         self.alpha = ALPHAS[int(np.argmax(qualities))]
         return self

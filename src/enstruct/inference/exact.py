@@ -27,7 +27,7 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.pairwise import PairwiseEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import DirectSolver, Solution, answered
+from enstruct.inference.minimise import Solution, Solver, answered
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.validation import number, one_of, optional, whole
 
@@ -40,7 +40,7 @@ LINEAR_COSTS = ("hamming-sum", "hamming-mean", "squared")
 
 
 @dataclass(frozen=True)
-class Exact(DirectSolver):
+class Exact(Solver):
     """A solver as data. ``solver=None``: enumeration up to 16 labels, the integer program above."""
 
     solver: SolverName | None = None
@@ -56,7 +56,7 @@ class Exact(DirectSolver):
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
-        """Minimise E(x, y) - Δ(y, truth). ConfigError for too many labels, or an energy or a cost the solver cannot read."""
+        """ConfigError for too many labels, or an energy or a cost the solver cannot read."""
         n_labels = space.centre(1, 1, torch.zeros(()), ()).shape[-1]
         solver = self.solver or ("enumeration" if n_labels <= MOST_LABELS else "integer-program")
         if solver == "enumeration":

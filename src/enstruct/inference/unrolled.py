@@ -12,21 +12,21 @@ backward pass trains through the whole of inference, otherwise autograd keeps th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import Solution, Start, check_start, check_steps, start_point
+from enstruct.inference.minimise import Solution, Solver, Start, check_start, check_steps, is_predictor, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule, kept_logits
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class Unrolled:
+class Unrolled(Solver):
     """``start`` is one of :data:`~enstruct.inference.minimise.STARTS` or a tensor (batch, ...) inside the space."""
 
     rule: Rule = field(default_factory=MirrorDescent)
@@ -42,10 +42,9 @@ class Unrolled:
 
     @property
     def needs_predictor(self) -> bool:
-        return isinstance(self.start, str) and self.start == "predictor"
+        return is_predictor(self.start)
 
-    def resolve(self, predicted: Tensor) -> Unrolled:
-        """With a predictor's relaxed output in the place of "predictor"."""
+    def resolve(self, predicted: Tensor) -> Self:
         return replace(self, start=predicted.detach()) if self.needs_predictor else self
 
     def iterates(self, energy: Any, state: State, space: RelaxedSpace) -> list[Tensor]:

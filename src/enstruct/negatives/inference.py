@@ -23,13 +23,13 @@ from enstruct.inference.minimise import Inference, Solver, minimise
 from enstruct.inference.objective import InferenceObjective, like_outputs
 from enstruct.inference.rules import Rule
 from enstruct.inference.unrolled import Unrolled
-from enstruct.negatives.base import Candidates, Drawing, Situation
+from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class InferencePoint(Drawing):
+class InferencePoint(Negatives):
     """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor".
 
     ``dropout``: of a predictor that gives starts, as of :class:`~enstruct.negatives.predictor.PredictorSamples`; for others
@@ -47,7 +47,7 @@ class InferencePoint(Drawing):
 
 
 @dataclass(frozen=True)
-class ValueTuples(Drawing):
+class ValueTuples(Negatives):
     """``adversarial_steps`` of size ``rate`` from the truth or the blank output, a coin a row. Inference climbs v = sigma(-E).
 
     ``adversarial``: so many steps by another rule instead, from the blank output; the worst point on the way is taken, as in
@@ -109,7 +109,7 @@ def _judged(objective: InferenceObjective, y: Tensor, at: Situation) -> tuple[Te
 
 
 @dataclass(frozen=True)
-class UnrolledIterates(Drawing):
+class UnrolledIterates(Negatives):
     """The last ``keep`` iterates of unrolled inference; ``detached``: as they are, without the way they came."""
 
     inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
@@ -129,7 +129,7 @@ class UnrolledIterates(Drawing):
 
 
 @dataclass(frozen=True)
-class SearchPair(Drawing):
+class SearchPair(Negatives):
     inference: Solver = field(default_factory=lambda: Inference(steps=10, starts=("predictor",)))
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
