@@ -6,7 +6,6 @@
 An energy whose terms all know their gradient in y also offers
 
     energy.value_and_gradient(state, y) -> (batch, samples), (batch, samples, labels)
-    energy.gradient(state, y) -> (batch, samples, labels)
 
 by closed form (``has_closed_form``): no graph, and differentiable once more by ordinary autograd.
 
@@ -72,10 +71,6 @@ class Term(nn.Module):
         """Energy (batch, samples) and its gradient in dense y; the gradient may broadcast over samples."""
         raise NotImplementedError  # terms with ``has_closed_form``
 
-    def gradient(self, prepared: Any, y: Tensor) -> Tensor:
-        """The gradient alone, where that is cheaper."""
-        return self.value_and_gradient(prepared, y)[1]
-
 
 class SumEnergy(nn.Module):
     """``E(x, y) = sum_t term_t(f(x), y)`` with one feature network f for all terms.
@@ -123,12 +118,6 @@ class SumEnergy(nn.Module):
         pairs = [term.value_and_gradient(prepared, y) for term, prepared in self._with_prepared(state)]
         values, gradients = zip(*pairs, strict=True)
         return _total(values), _total(gradients) if state.mask is None else _total(gradients) * state.mask.unsqueeze(1)
-
-    def gradient(self, state: State, y: Tensor) -> Tensor:
-        """The gradient in y alone."""
-        y = cast(Tensor, masked(y, state.mask))
-        total = _total([term.gradient(prepared, y) for term, prepared in self._with_prepared(state)])
-        return total if state.mask is None else total * state.mask.unsqueeze(1)
 
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)

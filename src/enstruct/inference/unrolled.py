@@ -4,8 +4,8 @@
 
 SPEN end-to-end (Belanger et al. 2017) unrolls mirror descent. With rate 1, no momentum and temperature 1 a step of it is
 z <- -dE/dy, the parallel mean-field update: ``MEAN_FIELD`` is SPEN's deep mean field predictor (A.3), five of them
-from one half. No values are computed on the way, which makes it the cheap way to refine a predictor's answer by a few
-steps. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
+from one half. No iterate is compared with another on the way, which makes it the cheap way to refine a predictor's answer
+by a few steps. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
 backward pass trains through the whole of inference, otherwise autograd keeps the graph of each gradient.
 """
 
