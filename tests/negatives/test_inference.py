@@ -154,6 +154,6 @@ def test_unrolled_candidates_are_the_last_iterates():
     space, at = situation()
     how = Unrolled(MirrorDescent(0.4, 0.5), steps=4)
     y = UnrolledIterates(how, keep=2).build(space, L).draw(at).y
-    every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.prepared(), space)
+    every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.state, space)
     torch.testing.assert_close(y, torch.stack(every[-2:], dim=1))
     assert not torch.allclose(every[0], every[-1])

@@ -8,7 +8,7 @@ import torch
 
 from enstruct.errors import ConfigError
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.spaces.costs import COSTS, soft_f1
+from enstruct.spaces.costs import COSTS
 
 
 def every_vector(n: int) -> torch.Tensor:
@@ -84,7 +84,7 @@ def test_costs_by_hand_and_sparse_equals_dense(name):
 def test_soft_f1_of_relaxed_outputs_is_dvns():
     y, truth = torch.tensor([[[0.5, 0.2]]]), torch.tensor([[1.0, 0.0]])
     # 2 sum min / (sum min + sum max), with sum min + sum max = sum of both
-    torch.testing.assert_close(soft_f1(y, truth), torch.tensor([[2 * 0.5 / (0.5 + 0.0 + 1.0 + 0.2)]]))
+    torch.testing.assert_close(LabelSpace(2).cost(y, truth), torch.tensor([[1 - 2 * 0.5 / (0.5 + 0.0 + 1.0 + 0.2)]]))
 
 
 @pytest.mark.parametrize("name", [name for name in COSTS if name != "log"])  # which is clipped at the corners

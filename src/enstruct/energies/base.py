@@ -15,7 +15,7 @@ by closed form (``has_closed_form``): no graph, and differentiable once more by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -42,14 +42,6 @@ class State(NamedTuple):
 
     def detached(self) -> State:
         return self._replace(terms=tuple(None if prepared is None else prepared.detach() for prepared in self.terms))
-
-
-class Energy(Protocol):
-    """The protocol every consumer relies on; :class:`SumEnergy` and :class:`ModuleEnergy` offer it."""
-
-    def prepare(self, x: Tensor, mask: Tensor | None = None) -> State: ...
-
-    def __call__(self, state: State, y: Labels) -> Tensor: ...
 
 
 class Term(nn.Module):
@@ -130,7 +122,7 @@ def _total(tensors: Sequence[Tensor]) -> Tensor:
 
 
 class ModuleEnergy(nn.Module):
-    """A user's own ``module(x, y) -> (batch, samples)`` behind the protocol; y arrives dense.
+    """A user's own ``module(x, y) -> (batch, samples)`` as such an energy; y arrives dense.
 
     Padding and places without a truth are zero in y, all classes of them; x is as it is there. ConfigError for another shape.
     """

@@ -93,8 +93,8 @@ class _MeasuredEnergy(Term):
         super().__init__()
         self.measurements = Measurements(n_labels, units, nonlinearity, layers, convex)
 
-    def _offset(self, prepared: Any) -> Tensor:
-        raise NotImplementedError
+    def _offset(self, prepared: Any) -> Any:
+        return prepared
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return self.measurements(y, self._offset(prepared))
@@ -139,6 +139,3 @@ class ConditionalEnergy(_MeasuredEnergy):
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.from_features(features).unsqueeze(1)  # (batch, 1, units)
-
-    def _offset(self, prepared: Tensor) -> Tensor:
-        return prepared

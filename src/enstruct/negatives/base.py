@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from enstruct.energies.base import State
 from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
@@ -14,21 +13,16 @@ from enstruct.weak_supervision.rewards import Judged
 
 
 class Situation(NamedTuple):
-    """One batch as a source sees it. ``state`` is the energy's, already prepared; ``logits`` are the predictor's; ``reward``
-    what is known of rows without a truth."""
+    """One batch as a source sees it. ``state`` (a :class:`~enstruct.energies.base.State`) is the energy's, already prepared, for
+    sources that read the energy; ``logits`` are the predictor's; ``reward`` what is known of rows without a truth."""
 
     logits: Tensor
     truth: Tensor
     mask: Tensor | None = None
     x: Tensor | None = None
     energy: Any = None
-    state: State | None = None
+    state: Any = None
     reward: Judged | None = None
-
-    def prepared(self) -> State:
-        if self.state is None:
-            raise RuntimeError("this source reads the energy; the situation has none")
-        return self.state
 
 
 class Candidates(NamedTuple):

@@ -43,7 +43,7 @@ class InferencePoint(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         solver = self.inference.resolve(space.relax(at.logits))
         truth = at.truth if self.augmented else None
-        return Candidates(solver.solve(at.energy, at.prepared().detached(), space, truth).y.unsqueeze(1))
+        return Candidates(solver.solve(at.energy, at.state.detached(), space, truth).y.unsqueeze(1))
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class ValueTuples(Negatives):
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         settings = self.inference.resolve(space.relax(at.logits))
-        lowest = minimise(at.energy, at.prepared(), space, settings=settings).y
-        objective = InferenceObjective(at.energy, at.prepared().detached(), space)
-        blank = space.blank(len(at.truth), 1, at.truth, at.prepared().parts)
+        lowest = minimise(at.energy, at.state, space, settings=settings).y
+        objective = InferenceObjective(at.energy, at.state.detached(), space)
+        blank = space.blank(len(at.truth), 1, at.truth, at.state.parts)
         if self.adversarial is None:
             adversarial = self._climbed(objective, blank, at)
         else:
@@ -123,7 +123,7 @@ class UnrolledIterates(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         inference = self.inference.resolve(space.relax(at.logits))
         with torch.enable_grad():
-            iterates = inference.iterates(at.energy, at.prepared(), space)
+            iterates = inference.iterates(at.energy, at.state, space)
         y = torch.stack(iterates[-self.keep :], dim=1)
         return Candidates(y.detach() if self.detached else y)
 
@@ -136,6 +136,6 @@ class SearchPair(Negatives):
         if at.reward is None:
             raise ConfigError("Search-guided training needs a reward: pass fit(..., reward=...).")
         solver = self.inference.resolve(space.relax(at.logits))
-        answer = solver.solve(at.energy, at.prepared().detached(), space).y
+        answer = solver.solve(at.energy, at.state.detached(), space).y
         better = at.reward.completed(at.truth, answer, at.mask)
         return Candidates(torch.stack([better, answer], dim=1))

@@ -16,5 +16,5 @@ from enstruct.spaces.base import RelaxedSpace
 @dataclass(frozen=True)
 class Partition(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
-        free = -log_partition(chain_potentials(at.energy, at.prepared()))
+        free = -log_partition(chain_potentials(at.energy, at.state))
         return Candidates(None, energies=free.unsqueeze(1))

@@ -109,11 +109,6 @@ def project(y: Labels, matrix: Tensor) -> Tensor:
     return torch.matmul(y, matrix)
 
 
-def sizes(y: Labels) -> Tensor:
-    """(batch, samples) number of (relaxed) active labels."""
-    return y.sizes if isinstance(y, LabelVectors) else y.sum(-1)
-
-
 def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:
     return y.to_dense(dtype) if isinstance(y, LabelVectors) else y
 
