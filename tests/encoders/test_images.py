@@ -63,3 +63,10 @@ def test_dropout_is_for_training(make):
 def test_unknown_nonlinearity(make):
     with pytest.raises(ConfigError, match="softplus"):
         make(nonlinearity="softplas")
+
+
+def test_the_scales_of_the_convolutional_encoder_are_whole_half_and_quarter():
+    encoder = FCN(3, 4)
+    h = torch.randn(1, 3, 8, 12)
+    shapes = [tuple((h := scale(h)).shape[1:]) for scale in encoder.scales]
+    assert shapes == [(4, 8, 12), (8, 4, 6), (8, 2, 3)]

@@ -121,3 +121,9 @@ def test_it_can_be_differentiated_twice():
 def test_columns_without_a_table_are_an_error():
     with pytest.raises(IndexError):
         embedding()(random_batch([2], 2, 3))
+
+
+def test_words_begin_with_unit_length_in_the_mean_where_no_vectors_are_given():
+    weight = TokenEmbedding(None, 2000, 12).words.weight
+    assert weight.abs().max() <= 0.5  # uniform with a variance of 1 / width
+    assert weight.square().sum(1).mean().item() == pytest.approx(1, abs=0.05)

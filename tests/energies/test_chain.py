@@ -125,6 +125,14 @@ def test_the_language_model_learns_its_sequences_and_is_frozen():
         model.pretrain([])
 
 
+def test_the_language_models_loss_is_the_mean_over_tags_and_ends():
+    model = TagLanguageModel(K, 16).double()
+    sequences = [[0, 1, 2], [2, 0]]
+    log_p = [model(torch.eye(K, dtype=torch.float64)[tags].unsqueeze(0))[0] for tags in sequences]
+    total = -sum(log_p[i][t, tag].item() for i, tags in enumerate(sequences) for t, tag in enumerate([*tags, K]))
+    assert model.pretrain([torch.tensor(tags) for tags in sequences], epochs=1)[0] == pytest.approx(total / 7)
+
+
 def test_bad_settings():
     with pytest.raises(ConfigError, match="distance"):
         ChainEnergy(K, 0)

@@ -129,3 +129,9 @@ def test_search_error_of_inference_with_neighbours_or_shapes(terms):
         assert reached >= energies.min() - 1e-9
         missed += bool(reached > energies.min() + 1e-6)
     assert missed <= 3
+
+
+def test_neighbours_begin_equally_and_weakly_tied():
+    weights = PottsEnergy(4).prepare(torch.randn(1, 3, 3, 4))
+    torch.testing.assert_close(weights[0, 0, :, :2], F.softplus(torch.full((3, 2), -1.0)))
+    torch.testing.assert_close(weights[0, 1, :2], F.softplus(torch.full((2, 3), -1.0)))

@@ -300,9 +300,10 @@ def test_a_parameter_that_nothing_uses_is_no_obstacle():
     assert expected < -1e-3
 
 
-def test_damping_is_added_to_the_curvature():
+@pytest.mark.parametrize("solver", [ConjugateGradient(20, 1e-12), ShermanMorrison(6), Neumann(400)])
+def test_damping_is_added_to_the_curvature(solver):
     quadratic = Quadratic.random()
-    gradient = Implicit(ConjugateGradient(20, 1e-12), damping=0.7).gradient(quadratic.problem()).gradient[0]
+    gradient = Implicit(solver, damping=0.7).gradient(quadratic.problem()).gradient[0]
     damped = torch.linalg.solve(quadratic.a + 0.7 * torch.eye(6), quadratic.by_theta())
     torch.testing.assert_close(gradient, quadratic.explicit() + quadratic.b.T @ damped)
 

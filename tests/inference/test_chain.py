@@ -11,7 +11,7 @@ from enstruct.inference.chain import chain_potentials, log_partition, marginals
 from enstruct.spaces import TagSpace
 
 K, T = 3, 4
-MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from enstruct.energies import (
     State,
     SumEnergy,
 )
-from enstruct.energies.tilted import TiltedEnergy
 from enstruct.errors import ConfigError, DataError, EnstructError
 from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, minimise
 from enstruct.inference.objective import InferenceObjective, compiled
@@ -326,31 +325,20 @@ def test_a_missing_compiler_is_a_logged_fallback(monkeypatch, caplog):
 
 @pytest.mark.parametrize("as_value", [False, True])
 @pytest.mark.parametrize("gradient", ["closed-form", "autograd"])
-def test_the_whole_objectives_gradient(as_value, gradient):
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_whole_objectives_gradient(as_value, gradient, masked):
     """Energy or value, cost and entropy together, against autograd on the objective's own value."""
     energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
     truth = (torch.rand(4, L) < 0.5).double()
-    objective = InferenceObjective(energy, energy.prepare(x).detached(), LabelSpace(L), truth, 0.3, as_value, gradient)
+    mask = (torch.rand(4, L) < 0.7).double() if masked else None
+    objective = InferenceObjective(energy, energy.prepare(x, mask).detached(), LabelSpace(L), truth, 0.3, as_value, gradient)
     y = (0.1 + 0.8 * torch.rand(4, 2, L, dtype=torch.float64)).requires_grad_()
     (expected,) = torch.autograd.grad(objective.value(y).sum(), y)
     with torch.no_grad():
         value, slope = objective.value_and_gradient(y.detach())
         torch.testing.assert_close(value, objective.value(y))
+        torch.testing.assert_close(objective.gradient_alone(y.detach()), slope)
     torch.testing.assert_close(slope, expected)
-
-
-def test_a_tilted_energy_subtracts_the_logits():
-    energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
-    logits = torch.randn(4, L, dtype=torch.float64)
-    tilted = TiltedEnergy(energy)
-    state = tilted.prepare_with(energy.prepare(x), logits)
-    y = torch.rand(4, 2, L, dtype=torch.float64, requires_grad=True)
-    by_hand = energy(energy.prepare(x), y) - (y * logits.unsqueeze(1)).sum(-1)
-    value, gradient = tilted.value_and_gradient(state, y)
-    torch.testing.assert_close(value, by_hand)
-    torch.testing.assert_close(tilted(state, y), by_hand)
-    (expected,) = torch.autograd.grad(by_hand.sum(), y)
-    torch.testing.assert_close(gradient.expand_as(y), expected)
 
 
 @pytest.mark.parametrize(
@@ -367,3 +355,16 @@ def test_three_steps_with_momentum_by_hand(rule, there, back):
         velocity = 0.9 * velocity - 0.3 * gradient.double()
         at = at + velocity if rule.keeps_logits else back(at + velocity)
         torch.testing.assert_close(y, back(at))
+
+
+def test_a_compiled_loop_takes_the_steps_of_the_plain_one(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda function: function)
+    compiled.cache_clear()
+    energy, x = an_energy(), torch.randn(6, F, dtype=torch.float64)
+    for settings in ({"steps": 7}, {"steps": 60, "tolerance": 1e-3}):
+        plain, fast = (
+            minimise(energy, energy.prepare(x), LabelSpace(L), gradient=gradient, **settings) for gradient in ("auto", "compiled")
+        )
+        assert torch.equal(plain.y, fast.y)
+        assert torch.equal(plain.steps, fast.steps)
+    compiled.cache_clear()

@@ -111,7 +111,12 @@ def test_unrolled_gradient_is_the_finite_difference():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(Unrolled(steps=3), keep=4), lambda: Unrolled(start="somewhere")],
+    [
+        lambda: ValueTuples(rate=0),
+        lambda: UnrolledIterates(Unrolled(steps=3), keep=4),
+        lambda: UnrolledIterates(keep=0),
+        lambda: Unrolled(start="somewhere"),
+    ],
 )
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ConfigError):
@@ -157,3 +162,10 @@ def test_unrolled_candidates_are_the_last_iterates():
     every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.state, space)
     torch.testing.assert_close(y, torch.stack(every[-2:], dim=1))
     assert not torch.allclose(every[0], every[-1])
+
+
+def test_of_unrolled_iterates_the_last_is_kept():
+    space, at = situation("log")
+    how = Unrolled(MirrorDescent(0.4, 0.5), steps=4)
+    y = UnrolledIterates(how).build(space, L).draw(at).y
+    torch.testing.assert_close(y, how.resolve(space.relax(at.logits)).iterates(at.energy, at.state, space)[-1].unsqueeze(1))

@@ -133,3 +133,17 @@ def test_decisions_leave_holes_empty():
 def test_unknown_cost():
     with pytest.raises(ConfigError, match="hamming-sum"):
         TagSpace(K, "soft-f1")
+
+
+def test_a_class_that_is_ruled_out_costs_nothing_where_another_stands(logits, mask):
+    logits[:, :, 1] = -torch.inf
+    y = torch.eye(K, dtype=torch.float64)[torch.tensor([[0, 2, 2, 0], [2, 2, 0, 0]])].expand(len(MASKS), 2, T, K)
+    log_p = logits.log_softmax(-1)
+    for there in (None, mask):
+        by_hand = [
+            [sum(log_p[b, t, y[b, s, t].argmax()] for t in range(T) if there is None or MASKS[b][t]) for s in range(2)]
+            for b in range(len(MASKS))
+        ]
+        torch.testing.assert_close(TagSpace(K).log_prob(y, logits, there), torch.tensor(by_hand, dtype=torch.float64))
+    y = torch.eye(K, dtype=torch.float64)[torch.tensor([[[1, 0, 0, 0]]])]
+    assert TagSpace(K).log_prob(y, logits[:1]).isneginf().all()
