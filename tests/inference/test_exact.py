@@ -160,3 +160,10 @@ def test_enumeration_of_many_rows_is_that_of_each(cost, monkeypatch):
             value = value - space.cost(y, truth[row : row + 1]).squeeze(0)
         assert torch.equal(whole.y[row], corners()[value.argmin()])
         assert float(whole.energy[row].detach()) == pytest.approx(float(value.min().detach()))
+
+
+@pytest.mark.parametrize("settings", [{"iterations": 0}, {"damping": 1.0}, {"damping": -0.1}, {"solver": "enumerate"}])
+def test_bad_settings_are_refused(settings):
+    with pytest.raises(ConfigError):
+        Exact(**settings)
+    assert Exact(iterations=1, damping=0.0).iterations == 1
