@@ -127,5 +127,4 @@ class FiniteDifferences:
         return filled(torch.autograd.grad(inner, by, retain_graph=True, allow_unused=True), by)
 
 
-def make_curvature(kind: Kind, problem: Bilevel, damping: float) -> Curvature:
-    return (ExactCurvature if kind == "exact" else FiniteDifferences)(problem, damping)
+CURVATURES: dict[str, Callable[[Bilevel, float], Curvature]] = {"exact": ExactCurvature, "finite-difference": FiniteDifferences}
