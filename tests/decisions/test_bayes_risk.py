@@ -49,16 +49,6 @@ def test_samples_that_share_nothing_are_best_answered_by_all_of_them(labels):
     assert chosen.sum(1).ravel().tolist() == [[labels, 1]]
 
 
-def test_a_custom_gain_picks_the_best_sample():
-    samples = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], dtype=np.uint8)
-
-    def jaccard(shared, a, b):
-        return shared / np.maximum(a + b - shared, 1)
-
-    chosen = minimum_risk(sparse.csr_matrix(samples), np.zeros((1, 3)), jaccard)
-    assert chosen.toarray().tolist() == [[1, 0, 0, 0]]
-
-
 def test_never_empty_when_told_so():
     samples = sparse.csr_matrix(np.array([[0, 0], [0, 0], [0, 1]], dtype=np.uint8))
     assert minimum_risk(samples, np.zeros((1, 3))).nnz == 0

@@ -89,8 +89,8 @@ def test_poisson_tail_is_close_to_exact(monkeypatch):
 def test_the_empty_set_is_as_good_as_it_is_likely():
     """Labels of the head by their products, those of the tail by Poisson's probability of none."""
     p, tail = np.array([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]]), np.array([0.7, 0.0])
-    found = expected_f1_by_size(p, tail, 2)[:, 0]
-    assert found == pytest.approx([0.4 * 0.7 * 0.9 * stats.poisson.pmf(0, 0.7), 0.25])
+    of_nothing = expected_f1_by_size(p, tail, 2)[:, 0]
+    assert of_nothing == pytest.approx([0.4 * 0.7 * 0.9 * stats.poisson.pmf(0, 0.7), 0.25])
 
 
 def test_recalibration_is_sharper_about_a_half_and_then_shifted():

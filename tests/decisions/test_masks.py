@@ -16,7 +16,7 @@ def test_the_best_threshold_is_the_best_of_the_grid_and_in_the_middle_of_equals(
     p[0, ..., 1] = [[0.1, 0.3], [0.6, 0.9]]
     p[..., 0] = 1 - p[..., 1]
     truth = np.array([[[0, 1], [1, 1]]])
-    found = best_threshold(p, truth, "iou")
+    threshold = best_threshold(p, truth, "iou")
     perfect = [t for t in GRID if (at_threshold(p, t) == truth).all()]
-    assert found == pytest.approx(perfect[len(perfect) // 2])
-    assert 0.15 < found < 0.25
+    assert threshold == pytest.approx(perfect[len(perfect) // 2])
+    assert 0.15 < threshold < 0.25

@@ -5,7 +5,7 @@ import torch
 from scipy import sparse
 
 from enstruct.encoders import MLP, LinearPredictor, Predictor, SparseLinear
-from enstruct.encoders.sparse_mlp import csr_batch
+from enstruct.encoders.sparse_mlp import csr_batch, twice_differentiable
 from enstruct.errors import ConfigError
 
 
@@ -16,7 +16,8 @@ def rows():
 
 @pytest.mark.parametrize("double_backward", [False, True])
 def test_sparse_linear_equals_dense_product(rows, double_backward):
-    layer = SparseLinear(20, 3, double_backward).double()
+    layer = SparseLinear(20, 3).double()
+    layer.double_backward = double_backward
     expected = torch.from_numpy(rows.toarray()) @ layer.weight + layer.bias
     out = layer(csr_batch(rows, torch.float64))
     torch.testing.assert_close(out, expected)
@@ -33,8 +34,9 @@ def second_derivative(layer, x):
 
 def test_csr_product_has_a_double_backward_and_the_bag_says_it_has_none(rows):
     x, dense = csr_batch(rows, torch.float64), torch.from_numpy(rows.toarray())
-    layer = SparseLinear(20, 3, double_backward=True).double()
-    torch.testing.assert_close(second_derivative(layer, x), second_derivative(layer, dense))
+    layer = SparseLinear(20, 3).double()
+    with twice_differentiable(layer):
+        torch.testing.assert_close(second_derivative(layer, x), second_derivative(layer, dense))
     with pytest.raises(RuntimeError, match="not implemented"):
         second_derivative(SparseLinear(20, 3).double(), x)
 

@@ -20,10 +20,10 @@ TREES = [stump(0.5, [1, 1, 2]), stump(1.5, [1, 2, 2])]
 
 
 def test_means_of_leaves_by_hand():
-    found = torch.sigmoid(Forest.of_trees(TREES, Y)(torch.tensor([[0.0], [1.0], [2.0]])))
+    marginals = torch.sigmoid(Forest.of_trees(TREES, Y)(torch.tensor([[0.0], [1.0], [2.0]])))
     first, second = [1.0, 0.5], [1.0, 0.0]  # means of rows 0 and 1 in the first tree, of row 0 in the second
     expected = torch.from_numpy(np.mean([[first, second], [[0, 1], second], [[0, 1], [0.5, 1]]], axis=1))
-    torch.testing.assert_close(found.double(), expected.clamp(CERTAIN, 1 - CERTAIN), atol=1e-6, rtol=0)
+    torch.testing.assert_close(marginals.double(), expected.clamp(CERTAIN, 1 - CERTAIN), atol=1e-6, rtol=0)
 
 
 def test_rows_have_weights_and_labels_a_shift():

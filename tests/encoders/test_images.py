@@ -15,10 +15,10 @@ def test_features_stand_at_every_pixel(make, shape):
     torch.manual_seed(0)
     encoder = make()
     x = torch.randn(2, *shape, 3)
-    found = encoder(x)
-    assert found.shape == (2, *shape, encoder.out_features)
+    features = encoder(x)
+    assert features.shape == (2, *shape, encoder.out_features)
     x[0, -1, 0] += 3  # the lower left one
-    changed = (encoder(x) - found).abs().amax(-1)
+    changed = (encoder(x) - features).abs().amax(-1)
     assert changed[0, -1, 0] > 1e-5
     assert (changed[1] == 0).all()
 
@@ -47,8 +47,8 @@ def test_a_second_derivative_exists(make):
     along = sum((g * d).sum() for g, d in zip(slopes(create_graph=True), direction, strict=True))
     second = torch.autograd.grad(along, weights)
     ahead, behind = slopes_at(1e-6), slopes_at(-2e-6)
-    for found, a, b in zip(second, ahead, behind, strict=True):
-        torch.testing.assert_close(found, (a - b) / 2e-6, rtol=1e-4, atol=1e-4)
+    for product, a, b in zip(second, ahead, behind, strict=True):
+        torch.testing.assert_close(product, (a - b) / 2e-6, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("make", ENCODERS)
@@ -63,3 +63,10 @@ def test_dropout_is_for_training(make):
 def test_unknown_nonlinearity(make):
     with pytest.raises(ConfigError, match="softplus"):
         make(nonlinearity="softplas")
+
+
+def test_the_scales_of_the_convolutional_encoder_are_whole_half_and_quarter():
+    encoder = FCN(3, 4)
+    h = torch.randn(1, 3, 8, 12)
+    shapes = [tuple((h := scale(h)).shape[1:]) for scale in encoder.scales]
+    assert shapes == [(4, 8, 12), (8, 4, 6), (8, 2, 3)]

@@ -114,10 +114,16 @@ def test_it_can_be_differentiated_twice():
     along = sum((g * d).sum() for g, d in zip(slopes(create_graph=True), direction, strict=True))
     second = torch.autograd.grad(along, parameters, materialize_grads=True)
     ahead, behind = slopes_at(1e-6), slopes_at(-2e-6)
-    for found, a, b in zip(second, ahead, behind, strict=True):
-        torch.testing.assert_close(found, (a - b) / 2e-6, rtol=1e-4, atol=1e-5)
+    for product, a, b in zip(second, ahead, behind, strict=True):
+        torch.testing.assert_close(product, (a - b) / 2e-6, rtol=1e-4, atol=1e-5)
 
 
 def test_columns_without_a_table_are_an_error():
     with pytest.raises(IndexError):
         embedding()(random_batch([2], 2, 3))
+
+
+def test_words_begin_with_unit_length_in_the_mean_where_no_vectors_are_given():
+    weight = TokenEmbedding(None, 2000, 12).words.weight
+    assert weight.abs().max() <= 0.5  # uniform with a variance of 1 / width
+    assert weight.square().sum(1).mean().item() == pytest.approx(1, abs=0.05)

@@ -44,9 +44,9 @@ def loop_over_time(term, y):
 def test_the_product_over_all_tokens_is_the_loop(name, time):
     term = make(name)
     y = torch.softmax(torch.randn(2, 4, time, K, dtype=torch.float64), -1)
-    found = term(None, y)
+    energies = term(None, y)
     expected = torch.stack([torch.stack([loop_over_time(term, s) for s in row]) for row in y])
-    assert torch.allclose(found, expected, atol=1e-12)
+    assert torch.allclose(energies, expected, atol=1e-12)
 
 
 def test_the_window_is_the_sum_by_hand():
@@ -123,6 +123,14 @@ def test_the_language_model_learns_its_sequences_and_is_frozen():
     assert term(None, likely) < term(None, unlikely)
     with pytest.raises(DataError, match="at least one"):
         model.pretrain([])
+
+
+def test_the_language_models_loss_is_the_mean_over_tags_and_ends():
+    model = TagLanguageModel(K, 16).double()
+    sequences = [[0, 1, 2], [2, 0]]
+    log_p = [model(torch.eye(K, dtype=torch.float64)[tags].unsqueeze(0))[0] for tags in sequences]
+    total = -sum(log_p[i][t, tag].item() for i, tags in enumerate(sequences) for t, tag in enumerate([*tags, K]))
+    assert model.pretrain([torch.tensor(tags) for tags in sequences], epochs=1)[0] == pytest.approx(total / 7)
 
 
 def test_bad_settings():

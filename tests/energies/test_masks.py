@@ -67,7 +67,7 @@ def test_the_split_convolution_is_the_joint_one():
     torch.manual_seed(0)
     term = MaskConvEnergy(5, 2, units=3).double()
     features, y = torch.randn(2, 9, 7, 5, dtype=torch.float64), torch.rand(2, 4, 9, 7, 2, dtype=torch.float64)
-    found = term(term.prepare(features), y)
+    energies = term(term.prepare(features), y)
     weight = torch.cat([term.of_features.weight, term.of_mask.weight], dim=1)
     for b in range(2):
         for s in range(4):
@@ -75,7 +75,7 @@ def test_the_split_convolution_is_the_joint_one():
             h = F.relu(F.conv2d(both, weight, term.of_features.bias, stride=2, padding=2))
             pooled = F.adaptive_avg_pool2d(F.relu(term.second(h)), 4).flatten(1)
             expected = term.weights(F.relu(term.measure(pooled))).item()
-            assert found[b, s].item() == pytest.approx(expected)
+            assert energies[b, s].item() == pytest.approx(expected)
     shared = term(term.prepare(features), y[:1])  # the same masks for every image
     assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
 
@@ -86,9 +86,9 @@ def test_any_size_of_image_goes_in(shape):
     energy = build_energy(EnergySpec(MASK_TERMS, units=3), encoder, FCN(3, 4, 4), 2, MASK_TERMS)
     y = torch.rand(2, 3, *shape, 2)
     x = torch.randn(2, *shape, 3)
-    found = energy(energy.prepare(x), y)
-    assert found.shape == (2, 3)
-    torch.testing.assert_close(found[1:, 2:], energy(energy.prepare(x[1:]), y[1:, 2:]), rtol=1e-4, atol=1e-4)  # each by itself
+    energies = energy(energy.prepare(x), y)
+    assert energies.shape == (2, 3)
+    torch.testing.assert_close(energies[1:, 2:], energy(energy.prepare(x[1:]), y[1:, 2:]), rtol=1e-4, atol=1e-4)  # each by itself
 
 
 def test_a_term_of_another_kind_of_output_is_refused():
@@ -109,8 +109,10 @@ def test_inference_reaches_the_enumerated_minimum_of_local_energies():
         energy, state = small_energy(("local",), seed)
         best = energy(state, every).min()
         for rule in (MirrorDescent(1.0, 0.0), ProjectedGradient(1.0)):
-            found = minimise(energy, state, space, settings=Inference(rule, steps=400, tolerance=1e-9))
-            assert energy(state, space.decide(found.y.unsqueeze(1)).double())[0, 0].item() == pytest.approx(best.item(), abs=1e-9)
+            solution = minimise(energy, state, space, settings=Inference(rule, steps=400, tolerance=1e-9))
+            assert energy(state, space.decide(solution.y.unsqueeze(1)).double())[0, 0].item() == pytest.approx(
+                best.item(), abs=1e-9
+            )
 
 
 @pytest.mark.parametrize("terms", [("local", "potts"), ("local", "mask-conv")])
@@ -122,8 +124,14 @@ def test_search_error_of_inference_with_neighbours_or_shapes(terms):
         energy, state = small_energy(terms, seed)
         energies = energy(state, every)
         settings = Inference(MirrorDescent(0.5, 0.0), starts=starts, steps=200)
-        found = minimise(energy, state, space, settings=settings)
-        reached = energy(state, space.decide(found.y.unsqueeze(1)).double())[0, 0]
+        solution = minimise(energy, state, space, settings=settings)
+        reached = energy(state, space.decide(solution.y.unsqueeze(1)).double())[0, 0]
         assert reached >= energies.min() - 1e-9
         missed += bool(reached > energies.min() + 1e-6)
     assert missed <= 3
+
+
+def test_neighbours_begin_equally_and_weakly_tied():
+    weights = PottsEnergy(4).prepare(torch.randn(1, 3, 3, 4))
+    torch.testing.assert_close(weights[0, 0, :, :2], F.softplus(torch.full((3, 2), -1.0)))
+    torch.testing.assert_close(weights[0, 1, :2], F.softplus(torch.full((2, 3), -1.0)))

@@ -112,12 +112,13 @@ def test_a_table_without_its_diagonal():
 
 TERMS = {
     "local": lambda: LocalEnergy(D, L),
-    "global": lambda: GlobalEnergy(L, 7),
-    "global-2": lambda: GlobalEnergy(L, 7, layers=2),
+    **{f"global {name} {n}": lambda name=name, n=n: GlobalEnergy(L, 7, name, n) for name in [*G, "identity"] for n in (1, 2)},
+    "global convex": lambda: GlobalEnergy(L, 7, layers=2, convex=True),
     "conditional": lambda: ConditionalEnergy(D, L, 7),
     "pairwise": lambda: PairwiseEnergy(L, 3),
-    "pairwise-full": lambda: PairwiseEnergy(L, None),
-    "pairwise-without-diagonal": lambda: PairwiseEnergy(L, None, diagonal=False),
+    "pairwise convex": lambda: PairwiseEnergy(L, 3, convex=True),
+    "pairwise full": lambda: PairwiseEnergy(L, None),
+    "pairwise without its diagonal": lambda: PairwiseEnergy(L, None, diagonal=False),
     "conditional-pairwise": lambda: ConditionalPairwiseEnergy(D, L, 3),
 }
 
@@ -206,3 +207,17 @@ def test_a_users_module_joins_the_protocol(features, y):
     state = energy.prepare(features)
     expected = y.sum(-1) * features.sum(-1, keepdim=True)
     torch.testing.assert_close(energy(state, LabelVectors.from_dense(y)), expected)
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_values_and_gradients_by_closed_form_are_those_of_the_formula(name, features):
+    """With every parameter away from the zeros that it may begin at."""
+    term = TERMS[name]().double()
+    for p in term.parameters():
+        torch.nn.init.normal_(p)
+    prepared = term.prepare(features.double())
+    y = torch.rand(B, S, L, dtype=torch.float64).requires_grad_()
+    value, gradient = term.value_and_gradient(prepared, y)
+    torch.testing.assert_close(value, term(prepared, y))
+    (slope,) = torch.autograd.grad(term(prepared, y).sum(), y)
+    torch.testing.assert_close(gradient.expand_as(y), slope)

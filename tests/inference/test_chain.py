@@ -11,7 +11,7 @@ from enstruct.inference.chain import chain_potentials, log_partition, marginals
 from enstruct.spaces import TagSpace
 
 K, T = 3, 4
-MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+MASKS = [[1, 1, 1, 1], [0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
 
 
 @pytest.fixture
@@ -31,18 +31,18 @@ def enumerated(energy, state, b):
 
 def test_the_partition_function(problem):
     energy, state, _ = problem
-    found = log_partition(chain_potentials(energy, state))
+    log_z = log_partition(chain_potentials(energy, state))
     for b in range(len(MASKS)):
-        assert found[b].item() == pytest.approx(float(torch.logsumexp(-enumerated(energy, state, b)[1], 0).detach()))
+        assert log_z[b].item() == pytest.approx(float(torch.logsumexp(-enumerated(energy, state, b)[1], 0).detach()))
 
 
 def test_marginals(problem):
     energy, state, mask = problem
-    found = Chain("marginals").solve(energy, state, TagSpace(K)).y
+    p = Chain("marginals").solve(energy, state, TagSpace(K)).y
     for b in range(len(MASKS)):
         y, energies = enumerated(energy, state, b)
-        assert torch.allclose(found[b], torch.einsum("s,stk->tk", torch.softmax(-energies, 0), y), atol=1e-10)
-    assert torch.allclose(found.sum(-1, keepdim=True), mask)
+        assert torch.allclose(p[b], torch.einsum("s,stk->tk", torch.softmax(-energies, 0), y), atol=1e-10)
+    assert torch.allclose(p.sum(-1, keepdim=True), mask)
     assert marginals(chain_potentials(energy, state)).grad_fn is None
 
 
@@ -72,18 +72,18 @@ def test_cost_augmented_viterbi(problem, cost):
 def test_gradient_based_inference_reaches_the_enumerated_minimum_of_most_rows(problem):
     energy, state, _ = problem
     rule = MirrorDescent(0.3, 0.0)
-    found = minimise(energy, state, TagSpace(K), rule, start=("uniform", "random", "random", "random"), steps=300)
+    solution = minimise(energy, state, TagSpace(K), rule, start=("uniform", "random", "random", "random"), steps=300)
     best = torch.stack([enumerated(energy, state, b)[1].min() for b in range(len(MASKS))])
-    assert (found.energy >= best - 1e-6).all()
-    assert ((found.energy - best).abs() < 0.05).sum() >= 4
+    assert (solution.energy >= best - 1e-6).all()
+    assert ((solution.energy - best).abs() < 0.05).sum() >= 4
 
 
 def test_a_row_does_not_depend_on_its_batch(problem):
     energy, state, _ = problem
-    given = Inference(MirrorDescent(0.3, 0.0), steps=60, tolerance=1e-4, stable=3)
-    together = given.solve(energy, state, TagSpace(K)).y
+    inference = Inference(MirrorDescent(0.3, 0.0), steps=60, tolerance=1e-4, stable=3)
+    together = inference.solve(energy, state, TagSpace(K)).y
     for b in range(len(MASKS)):
-        alone = given.solve(energy, state.rows(torch.tensor([b])), TagSpace(K)).y
+        alone = inference.solve(energy, state.rows(torch.tensor([b])), TagSpace(K)).y
         assert torch.allclose(alone[0], together[b], atol=1e-10)
 
 

@@ -81,9 +81,9 @@ def test_belief_propagation_is_exact_on_a_tree():
     with torch.no_grad():
         energy.terms[1].factor.mul_(chain)
     unary, pairs = pairwise_form(energy, state)
-    found, settled = belief_propagation(unary.detach(), pairs, 500, 0.0)
+    p, settled = belief_propagation(unary.detach(), pairs, 500, 0.0)
     assert settled
-    torch.testing.assert_close(found, exact_marginals(energy, state), atol=1e-6, rtol=0)
+    torch.testing.assert_close(p, exact_marginals(energy, state), atol=1e-6, rtol=0)
 
 
 def test_approximate_marginals_are_near_for_weak_pairs():
@@ -112,8 +112,8 @@ def test_an_energy_of_labels_alone_is_solved_without_pairs():
     state = energy.prepare(torch.randn(8, 3, dtype=torch.float64))
     unary, pairs = pairwise_form(energy, state)
     assert float(pairs.abs().sum()) == 0
-    found = Exact("integer-program").solve(energy, state, LabelSpace(17)).y
-    torch.testing.assert_close(found, (unary < 0).to(found))
+    y = Exact("integer-program").solve(energy, state, LabelSpace(17)).y
+    torch.testing.assert_close(y, (unary < 0).to(y))
 
 
 def test_what_a_solver_cannot_do_it_says():
@@ -160,3 +160,10 @@ def test_enumeration_of_many_rows_is_that_of_each(cost, monkeypatch):
             value = value - space.cost(y, truth[row : row + 1]).squeeze(0)
         assert torch.equal(whole.y[row], corners()[value.argmin()])
         assert float(whole.energy[row].detach()) == pytest.approx(float(value.min().detach()))
+
+
+@pytest.mark.parametrize("settings", [{"iterations": 0}, {"damping": 1.0}, {"damping": -0.1}, {"solver": "enumerate"}])
+def test_bad_settings_are_refused(settings):
+    with pytest.raises(ConfigError):
+        Exact(**settings)
+    assert Exact(iterations=1, damping=0.0).iterations == 1

@@ -20,7 +20,6 @@ from enstruct.energies import (
     State,
     SumEnergy,
 )
-from enstruct.energies.tilted import TiltedEnergy
 from enstruct.errors import ConfigError, DataError, EnstructError
 from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, minimise
 from enstruct.inference.objective import InferenceObjective, compiled
@@ -60,7 +59,7 @@ def enumerated(energy: SumEnergy, state: State, space: LabelSpace | None = None,
 def test_the_relaxed_minimum_of_a_convex_energy(rule):
     energy, x = an_energy(convex=True), torch.randn(3, F, dtype=torch.float64)
     state = energy.prepare(x).detached()
-    found = minimise(energy, state, LabelSpace(L), rule, **TIGHT)
+    solution = minimise(energy, state, LabelSpace(L), rule, **TIGHT)
     for row in range(len(x)):
 
         def objective(y: np.ndarray, row: int = row) -> tuple[float, np.ndarray]:
@@ -69,7 +68,7 @@ def test_the_relaxed_minimum_of_a_convex_energy(rule):
             return float(value.detach()), gradient.detach().numpy().ravel()
 
         best = scipy_minimise(objective, np.full(L, 0.5), jac=True, bounds=[(0, 1)] * L, tol=1e-12)
-        assert float(found.energy[row]) == pytest.approx(best.fun, abs=2e-5)
+        assert float(solution.energy[row]) == pytest.approx(best.fun, abs=2e-5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: type(r).__name__)
@@ -82,9 +81,9 @@ def test_the_enumerated_minimum_of_a_convex_energy(rule, augmented):
     state = state._replace(terms=(unaries, *state.terms[1:]))
     space = LabelSpace(L, "hamming-mean")
     truth = (torch.rand(8, L) < 0.4).double() if augmented else None
-    found = minimise(energy, state, space, rule, truth=truth, **TIGHT)
-    assert float((found.y - found.y.round()).abs().max()) < 1e-3
-    torch.testing.assert_close(found.energy, enumerated(energy, state, space, truth), atol=1e-3, rtol=0)
+    solution = minimise(energy, state, space, rule, truth=truth, **TIGHT)
+    assert float((solution.y - solution.y.round()).abs().max()) < 1e-3
+    torch.testing.assert_close(solution.energy, enumerated(energy, state, space, truth), atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: type(r).__name__)
@@ -94,8 +93,8 @@ def test_non_convex_search_rarely_misses(rule):
     with torch.no_grad():
         energy.terms[3].scale.mul_(20)
     torch.manual_seed(0)
-    found = minimise(energy, energy.prepare(x), LabelSpace(L), rule, start=["uniform", *["random"] * 5], steps=400)
-    rounded = energy(energy.prepare(x), found.y.round().unsqueeze(1)).squeeze(1).detach()
+    solution = minimise(energy, energy.prepare(x), LabelSpace(L), rule, start=["uniform", *["random"] * 5], steps=400)
+    rounded = energy(energy.prepare(x), solution.y.round().unsqueeze(1)).squeeze(1).detach()
     missed = rounded > enumerated(energy, energy.prepare(x)) + 1e-6
     assert float(missed.double().mean()) <= 0.15
 
@@ -168,8 +167,8 @@ def test_decisions_are_counted_from_the_start_on():
     """``stable=2``: the start, which counts, and the next iterate, so one step at least."""
     energy, x = an_energy(), torch.randn(50, F, dtype=torch.float64)
     for stable in (2, 4):
-        found = minimise(energy, energy.prepare(x), LabelSpace(L), steps=200, stable=stable)
-        assert int(found.steps.min()) >= stable - 1
+        solution = minimise(energy, energy.prepare(x), LabelSpace(L), steps=200, stable=stable)
+        assert int(solution.steps.min()) >= stable - 1
     with pytest.raises(ConfigError, match="stable must be a whole number from 2"):
         Inference(stable=1)
 
@@ -187,9 +186,9 @@ def test_compaction_changes_nothing():
 
 def test_share_ends_the_batch_early():
     energy, x = an_energy(), torch.randn(200, F, dtype=torch.float64)
-    found = minimise(energy, energy.prepare(x), LabelSpace(L), steps=500, tolerance=1e-6, share=0.5)
-    assert 0.5 <= float(found.converged.double().mean()) < 1
-    assert f"{int(found.converged.sum())} of 200 rows converged" in found.status
+    solution = minimise(energy, energy.prepare(x), LabelSpace(L), steps=500, tolerance=1e-6, share=0.5)
+    assert 0.5 <= float(solution.converged.double().mean()) < 1
+    assert f"{int(solution.converged.sum())} of 200 rows converged" in solution.status
 
 
 class _Bowl(nn.Module):
@@ -225,18 +224,18 @@ def test_temperature_alone_gives_the_logistic_answer():
     energy = SumEnergy(None, [LocalEnergy(F, L)]).double()
     x = torch.randn(4, F, dtype=torch.float64)
     state = energy.prepare(x)
-    found = minimise(energy, state, LabelSpace(L), MirrorDescent(0.2, 0.5), temperature=0.7, steps=500)
-    torch.testing.assert_close(found.y, torch.sigmoid(-state.terms[0].detach() / 0.7), atol=1e-5, rtol=0)
+    solution = minimise(energy, state, LabelSpace(L), MirrorDescent(0.2, 0.5), temperature=0.7, steps=500)
+    torch.testing.assert_close(solution.y, torch.sigmoid(-state.terms[0].detach() / 0.7), atol=1e-5, rtol=0)
 
 
 def test_a_row_without_labels_says_so_and_holes_stay_empty():
     energy, x = an_energy(), torch.randn(3, F, dtype=torch.float64)
     mask = torch.ones(3, L, dtype=torch.float64)
     mask[1], mask[2, 0] = 0, 0
-    found = minimise(energy, energy.prepare(x, mask), LabelSpace(L), steps=20)
-    assert float(found.y[1].sum()) == 0
-    assert float(found.y[2, 0]) == 0
-    assert "1 rows have no output parts" in found.status
+    solution = minimise(energy, energy.prepare(x, mask), LabelSpace(L), steps=20)
+    assert float(solution.y[1].sum()) == 0
+    assert float(solution.y[2, 0]) == 0
+    assert "1 rows have no output parts" in solution.status
 
 
 @pytest.mark.parametrize("tolerance", [None, 1e-6])
@@ -248,11 +247,11 @@ def test_divergence_is_a_status(tolerance):
 
     energy = ModuleEnergy(Explosive())
     state = energy.prepare(torch.tensor([[1.0], [-1.0]]))
-    found = minimise(energy, state, LabelSpace(2), steps=40, tolerance=tolerance)
-    torch.testing.assert_close(found.energy, -found.y.sum(-1))  # of the answer it keeps: its last good iterate
-    assert 1.0 < found.y[0].sum() <= 1.5
-    assert found.y[1].sum() > 1.9
-    assert "1 rows became non-finite (first: row 0)" in found.status
+    solution = minimise(energy, state, LabelSpace(2), steps=40, tolerance=tolerance)
+    torch.testing.assert_close(solution.energy, -solution.y.sum(-1))  # of the answer it keeps: its last good iterate
+    assert 1.0 < solution.y[0].sum() <= 1.5
+    assert solution.y[1].sum() > 1.9
+    assert "1 rows became non-finite (first: row 0)" in solution.status
 
 
 @pytest.mark.parametrize(
@@ -300,9 +299,9 @@ def test_projected_adam_is_torchs_adam_with_a_clamp():
     seen.append((energy(state, y).detach(), y.detach().clone()))
     values, points = torch.stack([v for v, _ in seen]), torch.stack([p for _, p in seen])
     best = values.argmin(0)
-    found = minimise(energy, state, LabelSpace(L), ProjectedAdam(0.07), steps=12)
-    torch.testing.assert_close(found.energy, values.min(0).values[:, 0])
-    torch.testing.assert_close(found.y, torch.stack([points[best[row, 0], row, 0] for row in range(3)]))
+    solution = minimise(energy, state, LabelSpace(L), ProjectedAdam(0.07), steps=12)
+    torch.testing.assert_close(solution.energy, values.min(0).values[:, 0])
+    torch.testing.assert_close(solution.y, torch.stack([points[best[row, 0], row, 0] for row in range(3)]))
 
 
 @pytest.mark.parametrize("rule", [lambda: MirrorDescent(0), lambda: MirrorDescent(0.1, 1.0), lambda: AdamOnLogits(-1)])
@@ -318,39 +317,28 @@ def test_a_missing_compiler_is_a_logged_fallback(monkeypatch, caplog):
     monkeypatch.setattr(torch, "compile", no_compiler)
     compiled.cache_clear()
     energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
-    found = minimise(energy, energy.prepare(x), LabelSpace(L), gradient="compiled", steps=10)
+    solution = minimise(energy, energy.prepare(x), LabelSpace(L), gradient="compiled", steps=10)
     compiled.cache_clear()
     assert "no C++ compiler" in caplog.text
-    assert torch.equal(found.y, minimise(energy, energy.prepare(x), LabelSpace(L), steps=10).y)
+    assert torch.equal(solution.y, minimise(energy, energy.prepare(x), LabelSpace(L), steps=10).y)
 
 
 @pytest.mark.parametrize("as_value", [False, True])
 @pytest.mark.parametrize("gradient", ["closed-form", "autograd"])
-def test_the_whole_objectives_gradient(as_value, gradient):
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_whole_objectives_gradient(as_value, gradient, masked):
     """Energy or value, cost and entropy together, against autograd on the objective's own value."""
     energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
     truth = (torch.rand(4, L) < 0.5).double()
-    objective = InferenceObjective(energy, energy.prepare(x).detached(), LabelSpace(L), truth, 0.3, as_value, gradient)
+    mask = (torch.rand(4, L) < 0.7).double() if masked else None
+    objective = InferenceObjective(energy, energy.prepare(x, mask).detached(), LabelSpace(L), truth, 0.3, as_value, gradient)
     y = (0.1 + 0.8 * torch.rand(4, 2, L, dtype=torch.float64)).requires_grad_()
     (expected,) = torch.autograd.grad(objective.value(y).sum(), y)
     with torch.no_grad():
-        value, found = objective.value_and_gradient(y.detach())
+        value, slope = objective.value_and_gradient(y.detach())
         torch.testing.assert_close(value, objective.value(y))
-    torch.testing.assert_close(found, expected)
-
-
-def test_a_tilted_energy_subtracts_the_logits():
-    energy, x = an_energy(), torch.randn(4, F, dtype=torch.float64)
-    logits = torch.randn(4, L, dtype=torch.float64)
-    tilted = TiltedEnergy(energy)
-    state = tilted.prepare_with(energy.prepare(x), logits)
-    y = torch.rand(4, 2, L, dtype=torch.float64, requires_grad=True)
-    by_hand = energy(energy.prepare(x), y) - (y * logits.unsqueeze(1)).sum(-1)
-    value, gradient = tilted.value_and_gradient(state, y)
-    torch.testing.assert_close(value, by_hand)
-    torch.testing.assert_close(tilted(state, y), by_hand)
-    (expected,) = torch.autograd.grad(by_hand.sum(), y)
-    torch.testing.assert_close(gradient.expand_as(y), expected)
+        torch.testing.assert_close(objective.gradient_alone(y.detach()), slope)
+    torch.testing.assert_close(slope, expected)
 
 
 @pytest.mark.parametrize(
@@ -367,3 +355,16 @@ def test_three_steps_with_momentum_by_hand(rule, there, back):
         velocity = 0.9 * velocity - 0.3 * gradient.double()
         at = at + velocity if rule.keeps_logits else back(at + velocity)
         torch.testing.assert_close(y, back(at))
+
+
+def test_a_compiled_loop_takes_the_steps_of_the_plain_one(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda function: function)
+    compiled.cache_clear()
+    energy, x = an_energy(), torch.randn(6, F, dtype=torch.float64)
+    for settings in ({"steps": 7}, {"steps": 60, "tolerance": 1e-3}):
+        plain, fast = (
+            minimise(energy, energy.prepare(x), LabelSpace(L), gradient=gradient, **settings) for gradient in ("auto", "compiled")
+        )
+        assert torch.equal(plain.y, fast.y)
+        assert torch.equal(plain.steps, fast.steps)
+    compiled.cache_clear()

@@ -61,14 +61,14 @@ def test_the_answer_is_the_last_iterate_with_its_objective():
     energy, state = a_field(False)
     space = LabelSpace(L)
     how = Unrolled(MirrorDescent(0.4, 0.5), steps=7, temperature=0.5).resolve(torch.rand(B, L, dtype=torch.float64))
-    found = how.solve(energy, state, space)
-    torch.testing.assert_close(found.y, how.iterates(energy, state, space)[-1].detach())
-    objective = energy(state, found.y.unsqueeze(1)).squeeze(1) - 0.5 * space.entropy(found.y.unsqueeze(1)).squeeze(1)
-    torch.testing.assert_close(found.energy, objective.detach())
-    assert (found.steps == 7).all()
-    assert not found.y.requires_grad
+    solution = how.solve(energy, state, space)
+    torch.testing.assert_close(solution.y, how.iterates(energy, state, space)[-1].detach())
+    objective = energy(state, solution.y.unsqueeze(1)).squeeze(1) - 0.5 * space.entropy(solution.y.unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(solution.energy, objective.detach())
+    assert (solution.steps == 7).all()
+    assert not solution.y.requires_grad
     longer = Inference(MirrorDescent(0.4, 0.5), (how.start,), steps=7, temperature=0.5).solve(energy, state, space)
-    assert (longer.energy <= found.energy + 1e-4).all()  # the loop keeps its best iterate
+    assert (longer.energy <= solution.energy + 1e-4).all()  # the loop keeps its best iterate
 
 
 @pytest.mark.parametrize("make", [lambda: Unrolled(steps=0), lambda: Unrolled(start="there")])

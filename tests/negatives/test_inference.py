@@ -68,7 +68,7 @@ def test_an_adversary_by_another_rule_is_the_worst_point_on_its_way():
     """Against torch's own Adam on -CE(v, q), clamped, with the gradient of v alone."""
     space, at = situation("soft-f1")
     source = ValueTuples(adversarial=ProjectedAdam(0.2), adversarial_steps=7).build(space, L)
-    found = source.draw(at).y[:, 1]
+    adversarial = source.draw(at).y[:, 1]
     y = torch.nn.Parameter(torch.zeros(5, 1, L, dtype=torch.float64))
     optimizer, points, losses = torch.optim.Adam([y], lr=0.2), [], []
     for _ in range(7):
@@ -84,7 +84,7 @@ def test_an_adversary_by_another_rule_is_the_worst_point_on_its_way():
             y.clamp_(0, 1)
     worst = torch.stack(losses).argmax(0)
     assert worst.any()  # for some row the start is not the worst
-    torch.testing.assert_close(found, torch.stack(points)[worst, torch.arange(5)])
+    torch.testing.assert_close(adversarial, torch.stack(points)[worst, torch.arange(5)])
 
 
 def test_unrolled_gradient_is_the_finite_difference():
@@ -111,7 +111,12 @@ def test_unrolled_gradient_is_the_finite_difference():
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: ValueTuples(rate=0), lambda: UnrolledIterates(Unrolled(steps=3), keep=4), lambda: Unrolled(start="somewhere")],
+    [
+        lambda: ValueTuples(rate=0),
+        lambda: UnrolledIterates(Unrolled(steps=3), keep=4),
+        lambda: UnrolledIterates(keep=0),
+        lambda: Unrolled(start="somewhere"),
+    ],
 )
 def test_impossible_settings_are_refused(make):
     with pytest.raises(ConfigError):
@@ -146,14 +151,21 @@ def test_the_worst_point_stays_the_worst_when_the_loss_falls_and_rises_again():
     worst = torch.stack([loss(level) for level in levels]).argmax(0)
     again = loss(0.4) > loss(0.0)
     assert (again & (worst == 1)).any()  # some rows rise again to less than they had
-    found = ValueTuples(adversarial=Visits(1.0, 0.0, 0.4, 0.5), adversarial_steps=4).build(space, L).draw(at).y[:, 1]
-    torch.testing.assert_close(found, torch.tensor(levels, dtype=torch.float64)[worst].unsqueeze(1).expand(5, L))
+    adversarial = ValueTuples(adversarial=Visits(1.0, 0.0, 0.4, 0.5), adversarial_steps=4).build(space, L).draw(at).y[:, 1]
+    torch.testing.assert_close(adversarial, torch.tensor(levels, dtype=torch.float64)[worst].unsqueeze(1).expand(5, L))
 
 
 def test_unrolled_candidates_are_the_last_iterates():
     space, at = situation()
     how = Unrolled(MirrorDescent(0.4, 0.5), steps=4)
     y = UnrolledIterates(how, keep=2).build(space, L).draw(at).y
-    every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.prepared(), space)
+    every = how.resolve(space.relax(at.logits)).iterates(at.energy, at.state, space)
     torch.testing.assert_close(y, torch.stack(every[-2:], dim=1))
     assert not torch.allclose(every[0], every[-1])
+
+
+def test_of_unrolled_iterates_the_last_is_kept():
+    space, at = situation("log")
+    how = Unrolled(MirrorDescent(0.4, 0.5), steps=4)
+    y = UnrolledIterates(how).build(space, L).draw(at).y
+    torch.testing.assert_close(y, how.resolve(space.relax(at.logits)).iterates(at.energy, at.state, space)[-1].unsqueeze(1))

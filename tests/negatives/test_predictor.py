@@ -25,11 +25,11 @@ def test_point_and_rounded_point():
 
 
 def test_samples_carry_their_log_probability_and_the_truths():
-    found = drawn(PredictorSamples(7))
-    assert isinstance(found.y, LabelVectors)
-    assert found.y.shape == (1, 7, 4)
-    torch.testing.assert_close(found.log_noise, SPACE.log_prob(found.y.to_dense(), LOGITS))
-    torch.testing.assert_close(found.log_noise_truth, SPACE.log_prob(TRUTH.unsqueeze(1), LOGITS).squeeze(1))
+    candidates = drawn(PredictorSamples(7))
+    assert isinstance(candidates.y, LabelVectors)
+    assert candidates.y.shape == (1, 7, 4)
+    torch.testing.assert_close(candidates.log_noise, SPACE.log_prob(candidates.y.to_dense(), LOGITS))
+    torch.testing.assert_close(candidates.log_noise_truth, SPACE.log_prob(TRUTH.unsqueeze(1), LOGITS).squeeze(1))
 
 
 def test_perturbed_samples_include_the_point_itself():

@@ -50,19 +50,19 @@ def estimates(gradient, objective, draws, temperature=0.5):
     source = PredictorSamples(K, gradient, temperature).build(SPACE, L)
     drawn = source.draw(Situation(logits, truth))
     dense = drawn.y.to_dense(torch.float64) if isinstance(drawn.y, LabelVectors) else drawn.y
-    given = Scores(energy(truth), energy(dense), SPACE.cost(drawn.y, truth), drawn.log_noise_truth, drawn.log_noise)
-    loss = objective.loss(given)
+    of_samples = Scores(energy(truth), energy(dense), SPACE.cost(drawn.y, truth), drawn.log_noise_truth, drawn.log_noise)
+    loss = objective.loss(of_samples)
     if drawn.score is not None:
-        loss = loss + score_function(objective.loss, given, loss, drawn.score)
+        loss = loss + score_function(objective.loss, of_samples, loss, drawn.score)
     return torch.autograd.grad(loss.sum(), logits)[0]
 
 
 @pytest.mark.parametrize("objective", [CONTRASTIVE_DIVERGENCE, NCE], ids=lambda o: o.name)
 def test_the_score_function_is_unbiased(objective):
     torch.manual_seed(0)
-    found = estimates("score-function", objective, 200_000)
-    error = found.std(0) / len(found) ** 0.5
-    assert ((found.mean(0) - exact_gradient(objective)).abs() < 4 * error).all()
+    gradients = estimates("score-function", objective, 200_000)
+    error = gradients.std(0) / len(gradients) ** 0.5
+    assert ((gradients.mean(0) - exact_gradient(objective)).abs() < 4 * error).all()
 
 
 def test_the_baseline_lowers_the_variance():
@@ -70,29 +70,31 @@ def test_the_baseline_lowers_the_variance():
     logits = LOGITS.repeat(20_000, 1).requires_grad_()
     truth = TRUTH.repeat(20_000, 1)
     drawn = PredictorSamples(K, "score-function").build(SPACE, L).draw(Situation(logits, truth))
-    given = Scores(energy(truth), energy(drawn.y.to_dense(torch.float64)), SPACE.cost(drawn.y, truth))
-    loss = CONTRASTIVE_DIVERGENCE.loss(given)
+    of_samples = Scores(energy(truth), energy(drawn.y.to_dense(torch.float64)), SPACE.cost(drawn.y, truth))
+    loss = CONTRASTIVE_DIVERGENCE.loss(of_samples)
     plain = torch.autograd.grad((loss.detach() * drawn.score.sum(1)).sum(), logits, retain_graph=True)[0]
-    with_baseline = torch.autograd.grad(score_function(CONTRASTIVE_DIVERGENCE.loss, given, loss, drawn.score).sum(), logits)[0]
+    with_baseline = torch.autograd.grad(score_function(CONTRASTIVE_DIVERGENCE.loss, of_samples, loss, drawn.score).sum(), logits)[
+        0
+    ]
     assert (with_baseline.var(0) < 0.5 * plain.var(0)).all()
 
 
 @pytest.mark.parametrize("gradient", ["straight-through", "concrete"])
 def test_the_other_two_are_biased_but_point_the_right_way(gradient):
     torch.manual_seed(0)
-    found, exact = estimates(gradient, CONTRASTIVE_DIVERGENCE, 100_000), exact_gradient(CONTRASTIVE_DIVERGENCE)
-    assert torch.cosine_similarity(found.mean(0), exact, dim=0) > 0.7
-    noise = found.std(0) / len(found) ** 0.5
-    assert ((found.mean(0) - exact).abs() > 5 * noise).any()  # the score function stays within 4 of it, above
+    gradients, exact = estimates(gradient, CONTRASTIVE_DIVERGENCE, 100_000), exact_gradient(CONTRASTIVE_DIVERGENCE)
+    assert torch.cosine_similarity(gradients.mean(0), exact, dim=0) > 0.7
+    noise = gradients.std(0) / len(gradients) ** 0.5
+    assert ((gradients.mean(0) - exact).abs() > 5 * noise).any()  # the score function stays within 4 of it, above
 
 
 def test_straight_through_is_exact_for_a_loss_linear_in_y():
     logits = LOGITS.repeat(50, 1).requires_grad_()
     y = PredictorSamples(4, "straight-through").build(SPACE, L).draw(Situation(logits, TRUTH.repeat(50, 1))).y
     weights = torch.tensor([1.0, 2.0, -3.0], dtype=torch.float64)
-    found = torch.autograd.grad((y @ weights).mean(1).sum(), logits)[0]
+    slope = torch.autograd.grad((y @ weights).mean(1).sum(), logits)[0]
     p = torch.sigmoid(LOGITS)
-    torch.testing.assert_close(found, (weights * p * (1 - p)).expand(50, L))
+    torch.testing.assert_close(slope, (weights * p * (1 - p)).expand(50, L))
 
 
 @pytest.mark.parametrize("cost", ["hamming-sum", "hamming-mean"])
@@ -101,10 +103,10 @@ def test_straight_through_is_unbiased_for_a_cost_linear_in_y(cost):
     space, draws = LabelSpace(L, cost), 50
     logits = LOGITS.repeat(draws, 1).requires_grad_()
     y = PredictorSamples(4, "straight-through").build(space, L).draw(Situation(logits, TRUTH.repeat(draws, 1))).y
-    found = torch.autograd.grad(space.cost(y, TRUTH.repeat(draws, 1)).mean(1).sum(), logits)[0]
+    slope = torch.autograd.grad(space.cost(y, TRUTH.repeat(draws, 1)).mean(1).sum(), logits)[0]
     at = LOGITS.clone().requires_grad_()
     enumerated = (space.log_prob(CORNERS.unsqueeze(0), at).exp() * space.cost(CORNERS.unsqueeze(0), TRUTH)).sum()
-    torch.testing.assert_close(found, torch.autograd.grad(enumerated, at)[0].expand(draws, L))
+    torch.testing.assert_close(slope, torch.autograd.grad(enumerated, at)[0].expand(draws, L))
 
 
 def test_straight_through_values_are_exactly_binary_in_single_precision():
@@ -124,8 +126,8 @@ def test_straight_through_values_are_binary_and_concrete_ones_have_the_samples_s
 
 
 def test_the_score_functions_surrogate_is_worth_nothing():
-    given = scores(CORNERS[:2].unsqueeze(0), LOGITS.clone().requires_grad_())
-    extra = score_function(CONTRASTIVE_DIVERGENCE.loss, given, CONTRASTIVE_DIVERGENCE.loss(given), given.log_noise)
+    of_corners = scores(CORNERS[:2].unsqueeze(0), LOGITS.clone().requires_grad_())
+    extra = score_function(CONTRASTIVE_DIVERGENCE.loss, of_corners, CONTRASTIVE_DIVERGENCE.loss(of_corners), of_corners.log_noise)
     assert extra.tolist() == [0.0]
 
 

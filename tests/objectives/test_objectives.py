@@ -63,9 +63,9 @@ def test_nce_and_ranking_by_hand():
 
 
 def test_contrastive_divergence_by_hand():
-    given = scores()
-    augmented = torch.cat([-given.truth.unsqueeze(1), given.cost - given.negatives], dim=1)
-    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(given), -torch.log_softmax(augmented, 1)[:, 0])
+    batch = scores()
+    augmented = torch.cat([-batch.truth.unsqueeze(1), batch.cost - batch.negatives], dim=1)
+    torch.testing.assert_close(CONTRASTIVE_DIVERGENCE.loss(batch), -torch.log_softmax(augmented, 1)[:, 0])
 
 
 def test_contrastive_divergence_of_one_sample_is_a_soft_hinge_and_without_cost_the_ranking_loss():
@@ -128,3 +128,11 @@ def test_minimiser_estimates_the_declared_density(objective):
         scheduler.step()
     log_density = -energies.detach() + (log_noise if objective.density is Density.RELATIVE else 0)
     torch.testing.assert_close(torch.softmax(log_density, 0), target, atol=0.01, rtol=0)
+
+
+def test_the_rank_margin_by_hand():
+    """Neighbours in both orders of cost; those of one cost say nothing."""
+    cost = torch.tensor([[0.2, 0.6, 0.6, 0.1]])
+    energies = torch.tensor([[1.0, 1.3, 0.0, -0.2]])
+    pairs = max(0, (0.6 - 0.2) - (1.3 - 1.0)) + 0 + max(0, (0.6 - 0.1) - (0.0 + 0.2))
+    assert RANK_MARGIN.loss(scores(cost=cost, negatives=energies)).item() == pytest.approx(pairs / 3)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enstruct.spaces.label_vectors import LabelVectors, inner, project, sizes, stack
+from enstruct.spaces.label_vectors import LabelVectors, beside, inner, project, stack
 
 
 def random_binary(batch: int, samples: int, labels: int, seed: int, rate: float = 0.3) -> torch.Tensor:
@@ -22,7 +22,7 @@ def test_inner_project_sizes_equal_dense(batch, samples, labels, seed):
     assert torch.equal(y.to_dense(), dense)
     torch.testing.assert_close(inner(y, weights), inner(dense.double(), weights))
     torch.testing.assert_close(project(y, matrix), project(dense.double(), matrix))
-    assert torch.equal(sizes(y), sizes(dense).long())
+    assert torch.equal(y.sizes, dense.sum(-1).long())
 
 
 @settings(max_examples=25, deadline=None)
@@ -32,7 +32,8 @@ def test_stack_equals_concatenation(one, two, seed):
     joined = stack(LabelVectors.from_dense(a), LabelVectors.from_dense(b))
     assert isinstance(joined, LabelVectors)
     assert torch.equal(joined.to_dense(), torch.cat([a, b], 1))
-    assert torch.equal(stack(LabelVectors.from_dense(a), b), torch.cat([a, b], 1))
+    assert torch.equal(beside(a[:, 0], LabelVectors.from_dense(b)).to_dense(), torch.cat([a[:, :1], b], 1))
+    assert torch.equal(beside(a[:, 0], b), torch.cat([a[:, :1], b], 1))
 
 
 def test_gradients_of_sparse_operations_equal_dense():

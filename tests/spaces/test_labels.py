@@ -8,7 +8,7 @@ import torch
 
 from enstruct.errors import ConfigError
 from enstruct.spaces import LabelSpace, LabelVectors
-from enstruct.spaces.costs import COSTS, soft_f1
+from enstruct.spaces.costs import COSTS
 
 
 def every_vector(n: int) -> torch.Tensor:
@@ -84,7 +84,7 @@ def test_costs_by_hand_and_sparse_equals_dense(name):
 def test_soft_f1_of_relaxed_outputs_is_dvns():
     y, truth = torch.tensor([[[0.5, 0.2]]]), torch.tensor([[1.0, 0.0]])
     # 2 sum min / (sum min + sum max), with sum min + sum max = sum of both
-    torch.testing.assert_close(soft_f1(y, truth), torch.tensor([[2 * 0.5 / (0.5 + 0.0 + 1.0 + 0.2)]]))
+    torch.testing.assert_close(LabelSpace(2).cost(y, truth), torch.tensor([[1 - 2 * 0.5 / (0.5 + 0.0 + 1.0 + 0.2)]]))
 
 
 @pytest.mark.parametrize("name", [name for name in COSTS if name != "log"])  # which is clipped at the corners
@@ -92,8 +92,8 @@ def test_derivatives_at_corners_are_the_closed_forms(name):
     """Discrete samples lie there, and straight-through gradients are taken there."""
     space, y = LabelSpace(4, name), every_vector(4).repeat(2, 1, 1).requires_grad_()
     truth = torch.tensor([[1.0, 0, 0, 1], [0, 1, 1, 1]], dtype=torch.float64)
-    (found,) = torch.autograd.grad(space.cost(y, truth).sum(), y)
-    torch.testing.assert_close(found, space.cost_gradient(y.detach(), truth))
+    (slope,) = torch.autograd.grad(space.cost(y, truth).sum(), y)
+    torch.testing.assert_close(slope, space.cost_gradient(y.detach(), truth))
 
 
 def test_costs_respect_the_mask():
@@ -132,5 +132,5 @@ def test_the_entropy_of_logits_is_that_of_their_outputs_and_the_enumerated_one()
     every = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3)), dtype=torch.float64).expand(2, -1, -1)
     log_p = space.log_prob(every, logits.squeeze(1))
     y = space.relax(logits)
-    for found in (space.entropy(y), space.entropy(y, logits)):
-        torch.testing.assert_close(found.squeeze(1), -(log_p.exp() * log_p).sum(1))
+    for entropy in (space.entropy(y), space.entropy(y, logits)):
+        torch.testing.assert_close(entropy.squeeze(1), -(log_p.exp() * log_p).sum(1))

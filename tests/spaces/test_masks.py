@@ -57,13 +57,13 @@ def test_samples_have_the_marginals_and_the_enumerated_log_probabilities(logits,
 
 def test_the_iou_cost_is_the_counted_one():
     every, truth = every_mask(), every_mask()[[0, 37, 511]]
-    found = MaskSpace(2, "soft-iou").cost(every.unsqueeze(0).expand(3, -1, -1, -1, -1), truth)
+    costs = MaskSpace(2, "soft-iou").cost(every.unsqueeze(0).expand(3, -1, -1, -1, -1), truth)
     for row, t in enumerate(truth[..., 1].bool()):
         for number in (0, 1, 37, 200, 511):
             y = every[number, ..., 1].bool()
             union = int((y | t).sum())
             expected = 1 - int((y & t).sum()) / union if union else 0.0
-            assert found[row, number].item() == pytest.approx(expected)
+            assert costs[row, number].item() == pytest.approx(expected)
 
 
 def test_an_empty_mask_agrees_with_an_empty_one_and_nothing_is_nan():

@@ -107,11 +107,11 @@ def test_the_entropy_of_a_certain_tagger_has_a_slope():
 def test_projection_is_the_nearest_point_of_the_simplex():
     torch.manual_seed(0)
     space, y = TagSpace(K), 2 * torch.randn(1, 1, 50, K, dtype=torch.float64)
-    found = space.project(y)
+    projected = space.project(y)
     grid = torch.tensor([(a, b, 200 - a - b) for a in range(201) for b in range(201 - a)], dtype=torch.float64) / 200
     nearest = ((y[0, 0].unsqueeze(1) - grid) ** 2).sum(-1).min(1).values
-    assert space.contains(found)
-    assert (((found - y) ** 2).sum(-1)[0, 0] <= nearest + 1e-9).all()
+    assert space.contains(projected)
+    assert (((projected - y) ** 2).sum(-1)[0, 0] <= nearest + 1e-9).all()
     inside = torch.softmax(y, -1)
     assert torch.allclose(space.project(inside), inside)
 
@@ -133,3 +133,17 @@ def test_decisions_leave_holes_empty():
 def test_unknown_cost():
     with pytest.raises(ConfigError, match="hamming-sum"):
         TagSpace(K, "soft-f1")
+
+
+def test_a_class_that_is_ruled_out_costs_nothing_where_another_stands(logits, mask):
+    logits[:, :, 1] = -torch.inf
+    y = torch.eye(K, dtype=torch.float64)[torch.tensor([[0, 2, 2, 0], [2, 2, 0, 0]])].expand(len(MASKS), 2, T, K)
+    log_p = logits.log_softmax(-1)
+    for there in (None, mask):
+        by_hand = [
+            [sum(log_p[b, t, y[b, s, t].argmax()] for t in range(T) if there is None or MASKS[b][t]) for s in range(2)]
+            for b in range(len(MASKS))
+        ]
+        torch.testing.assert_close(TagSpace(K).log_prob(y, logits, there), torch.tensor(by_hand, dtype=torch.float64))
+    y = torch.eye(K, dtype=torch.float64)[torch.tensor([[[1, 0, 0, 0]]])]
+    assert TagSpace(K).log_prob(y, logits[:1]).isneginf().all()

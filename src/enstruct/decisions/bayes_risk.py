@@ -15,32 +15,30 @@ The decision maximises sum_j w_j gain(ŷ, y_j). For F1 the maximiser over *all* 
 
     G_k[i] = sum_j w_j y_ji 2 / (k + |y_j|)          value(k) = sum of those k;   value(0) = sum_j w_j [|y_j| = 0]
 
-For Hamming it is the weighted marginals at 1/2; for subset accuracy the heaviest distinct sample; for
-any other gain the best of the distinct samples.
+For Hamming it is the weighted marginals at 1/2; for subset accuracy the heaviest distinct sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.decisions.thresholds import indicator
+from enstruct.decisions.thresholds import fitting_rows, indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
 
 MOST_LABELS = 2000
 """Beyond so many it is not among the rules that are tried by themselves: its samples take longer than all else."""
 ALPHAS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
-FIT_ROWS = 1000
 
-Gain = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
-"""``gain(shared, size_a, size_b)``: broadcast counts of common and own labels -> gain."""
+Gain = Literal["f1", "hamming", "subset"]
+GAINS: dict[str, Gain] = {"hamming": "hamming", "subset-accuracy": "subset"}
+"""By metric; for any other one F1."""
 
 
 class Posterior(Protocol):
@@ -52,22 +50,19 @@ class Posterior(Protocol):
 
 @dataclass
 class BayesRisk:
-    """``gain`` is "f1", "hamming", "subset" or a callable on counts."""
-
     posterior: Posterior | None = None
     alpha: float = 1.0
-    gain: str | Gain = "f1"
+    gain: Gain = "f1"
     allow_empty: bool = True
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None, X: Any = None) -> BayesRisk:
         """Choose ``alpha`` of ``ALPHAS`` on validation rows (``p`` is not used: the samples speak)."""
         y, score = as_indicator(truth), get_metric(metric)
-        self.gain = {"hamming": "hamming", "subset-accuracy": "subset"}.get(metric, "f1")
+        self.gain = GAINS.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
-        if y.shape[0] > FIT_ROWS:
-            rows = np.linspace(0, y.shape[0] - 1, FIT_ROWS).astype(int)
-            y, X, weight = y[rows], X[rows], None if weight is None else np.asarray(weight)[rows]
-        chunks = list(self._posterior().weigh(X))
+        rows = fitting_rows(y.shape[0])
+        y, weight = y[rows], None if weight is None else np.asarray(weight)[rows]
+        chunks = list(self._posterior().weigh(X[rows]))
         qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
         self.alpha = ALPHAS[int(np.argmax(qualities))]
         return self
@@ -86,7 +81,7 @@ class BayesRisk:
 
 
 def minimum_risk(
-    samples: sparse.csr_matrix, log_weight: NDArray[Any], gain: str | Gain = "f1", allow_empty: bool = True
+    samples: sparse.csr_matrix, log_weight: NDArray[Any], gain: Gain = "f1", allow_empty: bool = True
 ) -> sparse.csr_matrix:
     """The best set of each row: ``samples`` CSR (rows * S, labels) in row-major order, ``log_weight`` (rows, S)."""
     rows, n_samples = log_weight.shape
@@ -98,7 +93,7 @@ def minimum_risk(
     elif gain == "hamming":
         chosen = np.einsum("rs,rst->rt", weight, y) > 0.5
     else:
-        chosen = _best_sample(y, weight, _exact_match if gain == "subset" else gain)  # type: ignore[arg-type]
+        chosen = _heaviest_sample(y, weight)
     row, place = np.nonzero(chosen & (columns >= 0))
     return indicator(row, columns[row, place], (rows, samples.shape[1]))
 
@@ -155,12 +150,9 @@ def _best_of_sizes(
     return chosen, value.max(1)
 
 
-def _best_sample(y: NDArray[np.float32], weight: NDArray[Any], gain: Gain) -> NDArray[np.bool_]:
+def _heaviest_sample(y: NDArray[np.float32], weight: NDArray[Any]) -> NDArray[np.bool_]:
     size = y.sum(2)
     shared = y @ y.transpose(0, 2, 1)  # (rows, S, S)
-    value = np.einsum("rij,rj->ri", gain(shared, size[:, :, None], size[:, None, :]), weight)
+    same = (shared == size[:, :, None]) & (shared == size[:, None, :])
+    value = np.einsum("rij,rj->ri", same.astype(float), weight)
     return np.asarray(y[np.arange(len(y)), value.argmax(1)] > 0.5)
-
-
-def _exact_match(shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray((shared == a) & (shared == b), dtype=float)

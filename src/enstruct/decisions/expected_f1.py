@@ -26,13 +26,12 @@ from scipy import sparse
 from scipy.special import expit, gammaln, logit
 
 from enstruct.data.rows import as_indicator
-from enstruct.decisions.thresholds import ranked_labels, take_labels
+from enstruct.decisions.thresholds import fitting_rows, ranked_labels, take_labels
 from enstruct.metrics import get_metric
 
 HEAD = 256
 TABLE = 2**15
 """Numbers in the table of a chunk of rows at most, about: it stays in a core's cache."""
-FIT_ROWS = 1000
 SHARPNESS = (0.6, 0.8, 1.0, 1.25)
 SHIFTS = (-0.5, 0.0, 0.5)
 
@@ -49,9 +48,8 @@ class ExpectedF1:
         """Sharpness and shift of the marginals p (rows, labels) by which decoding scores best against ``truth``."""
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
-        if len(p) > FIT_ROWS:  # two numbers need no more rows than this
-            rows = np.linspace(0, len(p) - 1, FIT_ROWS).astype(int)
-            p, y, weight = p[rows], y[rows], None if weight is None else np.asarray(weight)[rows]
+        rows = fitting_rows(len(p))
+        p, y, weight = p[rows], y[rows], None if weight is None else np.asarray(weight)[rows]
         best = -np.inf
         for sharpness in SHARPNESS:
             for shift in SHIFTS:

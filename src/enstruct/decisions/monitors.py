@@ -5,7 +5,7 @@ the order in which ties are settled:
 
     f1          example-F1, mean of that at 0.5 and that at the best threshold: rises longest; the learning rate follows it
     threshold   the metric at its best threshold
-    decoded     for example-F1: its expected-F1 decoding, on at most ``FIT_ROWS`` rows
+    decoded     for example-F1: its expected-F1 decoding, on at most ``thresholds.FIT_ROWS`` rows
 
 With ``monitor="fixed"``, as the published systems have it, the one score is the metric at 0.5. Otherwise no one of them is right
 everywhere: networks stopped at the best threshold score are too young on some data, those stopped by "f1" overfitted on others
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.data.rows import Rows, as_indicator
+from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences
 from enstruct.decisions.choose import FAVOURITE, cross_validate
-from enstruct.decisions.expected_f1 import FIT_ROWS, decode
+from enstruct.decisions.expected_f1 import decode
 from enstruct.decisions.masks import greedy as best_class
 from enstruct.decisions.tag_sequences import greedy
-from enstruct.decisions.thresholds import at_threshold, best_threshold_score, sets_of_size
+from enstruct.decisions.thresholds import at_threshold, best_threshold_score, fitting_rows, sets_of_size
 from enstruct.metrics import example_f1, get_metric
 from enstruct.metrics.masks import get_mask_metric
 from enstruct.metrics.tags import get_tag_metric
@@ -58,17 +58,17 @@ class LabelSetMonitor:
         scores = {"f1": (half + tuned) / 2}
         if self.metric != "example-f1":
             return scores | {"threshold": best_threshold_score(p, rows.Y, self.metric, rows.weight)}
-        some = np.linspace(0, len(rows) - 1, min(len(rows), FIT_ROWS)).astype(int)
-        y = as_indicator(rows.Y)[some]
-        decoded = example_f1(y, decode(p[some], bool((y.sum(1) == 0).any())), None if rows.weight is None else rows.weight[some])
+        sample = fitting_rows(len(rows))
+        part = rows.take(sample)
+        decoded = example_f1(part.Y, decode(p[sample], bool((part.Y.sum(1) == 0).any())), part.weight)
         return scores | {"threshold": tuned, "decoded": decoded}
 
     def choose(self, candidates: Sequence[NDArray[Any]], rows: Rows) -> int:
         """Which of several marginals (rows, labels) the decision makes most of; the first of equals."""
         if self.single or len(candidates) == 1:
             return 0
-        found = [cross_validate(self._rules(), p, rows.Y, self.metric, weight=rows.weight) for p in candidates]
-        return int(np.argmax([max(compared.scores.values()) for compared in found]))
+        comparisons = [cross_validate(self._rules(), p, rows.Y, self.metric, weight=rows.weight) for p in candidates]
+        return int(np.argmax([max(compared.scores.values()) for compared in comparisons]))
 
     def _rules(self) -> tuple[str, ...]:
         """The rules that stand for the decision: under "auto" its two usual winners; "bayes-risk" needs the energy's samples."""

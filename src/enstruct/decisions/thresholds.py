@@ -22,6 +22,14 @@ from enstruct.metrics import Metric, get_metric
 GRID = np.concatenate([np.arange(0.01, 0.10, 0.01), np.arange(0.10, 0.91, 0.02), [0.95]])
 
 
+FIT_ROWS = 1000
+
+
+def fitting_rows(n: int) -> NDArray[np.intp]:
+    """At most ``FIT_ROWS`` of n rows, evenly spaced: rules of one or two numbers need no more."""
+    return np.linspace(0, n - 1, min(n, FIT_ROWS)).astype(np.intp)
+
+
 def at_threshold(p: NDArray[Any], threshold: Any) -> sparse.csr_matrix:
     """Compared in double precision, as when the threshold was fitted: 0.01 in single precision is below 0.01."""
     return as_indicator(p >= np.asarray(threshold, dtype=np.float64))

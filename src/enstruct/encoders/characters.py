@@ -10,14 +10,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+EMBEDDING = 16
+
 
 class CharacterCNN(nn.Module):
     """spellings (spellings, characters) -> (spellings, width); character 0 is padding."""
 
-    def __init__(self, n_characters: int, width: int, embedding: int = 16) -> None:
+    def __init__(self, n_characters: int, width: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(n_characters, embedding, padding_idx=0)
-        self.convolution = nn.Conv1d(embedding, width, kernel_size=3, padding=1)
+        self.embedding = nn.Embedding(n_characters, EMBEDDING, padding_idx=0)
+        self.convolution = nn.Conv1d(EMBEDDING, width, kernel_size=3, padding=1)
 
     def forward(self, spellings: Tensor) -> Tensor:
         there = (spellings > 0).unsqueeze(1)  # (spellings, 1, characters)

@@ -79,11 +79,11 @@ def twice_differentiable(module: nn.Module) -> Iterator[None]:
 class SparseLinear(nn.Module):
     """``x @ weight + bias`` for a torch CSR batch; weight (inputs, outputs), so that its rows are gathered."""
 
-    def __init__(self, in_features: int, out_features: int, double_backward: bool = False) -> None:
+    def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(in_features, out_features))
         self.bias = nn.Parameter(torch.zeros(out_features))
-        self.double_backward = double_backward
+        self.double_backward = False
         # the weight is stored transposed, so torch's fan_out is the number of inputs
         nn.init.kaiming_uniform_(self.weight, mode="fan_out", nonlinearity="relu")
 

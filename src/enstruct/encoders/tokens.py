@@ -18,6 +18,9 @@ from torch import Tensor, nn
 from enstruct.encoders.characters import CharacterCNN
 from enstruct.randomness import drawn_like
 
+UNKNOWN = 0.02
+"""Chance that training sees a word of D as unknown, so that D[0] learns what an unknown word is."""
+
 
 class TokenBatch(NamedTuple):
     """``columns`` (batch, time, columns) whole numbers; ``there`` (batch, time) which tokens exist; ``spellings`` (spellings,
@@ -38,7 +41,6 @@ class TokenEmbedding(nn.Module):
     n_words, width : rows and width of what training adds.
     categories : the number of values of each further column.
     characters : width of the character network's output, 0 for none; ``n_characters`` of its alphabet.
-    unknown : chance that training sees a word of D as unknown, so that D[0] learns what an unknown word is.
     """
 
     def __init__(
@@ -49,7 +51,6 @@ class TokenEmbedding(nn.Module):
         categories: tuple[int, ...] = (),
         characters: int = 0,
         n_characters: int = 0,
-        unknown: float = 0.02,
     ) -> None:
         super().__init__()
         self.register_buffer("pretrained", pretrained)
@@ -61,7 +62,7 @@ class TokenEmbedding(nn.Module):
         widths = [min(16, max(2, n // 2)) for n in categories]
         self.categories = nn.ModuleList(nn.Embedding(n, own) for n, own in zip(categories, widths, strict=True))
         self.characters = CharacterCNN(n_characters, characters) if characters else None
-        self.unknown = unknown
+        self.unknown = UNKNOWN
         self.out_features = width + sum(widths) + characters
 
     def forward(self, x: TokenBatch) -> Tensor:

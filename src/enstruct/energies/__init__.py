@@ -1,6 +1,5 @@
 """E(x, y), lower is better: ``state = energy.prepare(x)``, then ``energy(state, y) -> (batch, samples)``."""
 
-from enstruct.energies.base import Energy as Energy
 from enstruct.energies.base import ModuleEnergy as ModuleEnergy
 from enstruct.energies.base import State as State
 from enstruct.energies.base import SumEnergy as SumEnergy

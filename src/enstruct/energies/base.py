@@ -6,7 +6,6 @@
 An energy whose terms all know their gradient in y also offers
 
     energy.value_and_gradient(state, y) -> (batch, samples), (batch, samples, labels)
-    energy.gradient(state, y) -> (batch, samples, labels)
 
 by closed form (``has_closed_form``): no graph, and differentiable once more by ordinary autograd.
 
@@ -16,7 +15,7 @@ by closed form (``has_closed_form``): no graph, and differentiable once more by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -45,14 +44,6 @@ class State(NamedTuple):
         return self._replace(terms=tuple(None if prepared is None else prepared.detach() for prepared in self.terms))
 
 
-class Energy(Protocol):
-    """The protocol every consumer relies on; :class:`SumEnergy` and :class:`ModuleEnergy` offer it."""
-
-    def prepare(self, x: Tensor, mask: Tensor | None = None) -> State: ...
-
-    def __call__(self, state: State, y: Labels) -> Tensor: ...
-
-
 class Term(nn.Module):
     """One summand. ``prepare(features, mask)`` keeps what it needs (None if nothing), rows first; ``forward`` scores y.
 
@@ -71,10 +62,6 @@ class Term(nn.Module):
     def value_and_gradient(self, prepared: Any, y: Tensor) -> tuple[Tensor, Tensor]:
         """Energy (batch, samples) and its gradient in dense y; the gradient may broadcast over samples."""
         raise NotImplementedError  # terms with ``has_closed_form``
-
-    def gradient(self, prepared: Any, y: Tensor) -> Tensor:
-        """The gradient alone, where that is cheaper."""
-        return self.value_and_gradient(prepared, y)[1]
 
 
 class SumEnergy(nn.Module):
@@ -124,12 +111,6 @@ class SumEnergy(nn.Module):
         values, gradients = zip(*pairs, strict=True)
         return _total(values), _total(gradients) if state.mask is None else _total(gradients) * state.mask.unsqueeze(1)
 
-    def gradient(self, state: State, y: Tensor) -> Tensor:
-        """The gradient in y alone."""
-        y = cast(Tensor, masked(y, state.mask))
-        total = _total([term.gradient(prepared, y) for term, prepared in self._with_prepared(state)])
-        return total if state.mask is None else total * state.mask.unsqueeze(1)
-
     def forward(self, state: State, y: Labels) -> Tensor:
         y = masked(y, state.mask)
         return _total([term(prepared, y) for term, prepared in self._with_prepared(state)])  # (batch, samples)
@@ -141,7 +122,7 @@ def _total(tensors: Sequence[Tensor]) -> Tensor:
 
 
 class ModuleEnergy(nn.Module):
-    """A user's own ``module(x, y) -> (batch, samples)`` behind the protocol; y arrives dense.
+    """A user's own ``module(x, y) -> (batch, samples)`` as such an energy; y arrives dense.
 
     Padding and places without a truth are zero in y, all classes of them; x is as it is there. ConfigError for another shape.
     """

@@ -33,7 +33,6 @@ class ChainEnergy(Term):
         self.end = nn.Parameter(torch.zeros(n_tags)) if ends else None
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        """(batch, time) the place of the t-th tag, -1 beyond the last; None if every place has one."""
         return tag_places(mask)
 
     def forward(self, prepared: Tensor | None, y: Tensor) -> Tensor:

@@ -67,12 +67,11 @@ class Measurements(nn.Module):
         """(batch, samples) and (batch, samples, labels)."""
         first = project(y, self.matrix) + offset  # (batch, samples, units)
         last = self._last(first)
-        return self._value(last), self._gradient(first, last)
-
-    def gradient(self, y: Tensor, offset: Tensor) -> Tensor:
-        """(batch, samples, labels), without the value."""
-        first = project(y, self.matrix) + offset
-        return self._gradient(first, self._last(first))
+        slope = SLOPES[self.nonlinearity]
+        back = slope(last) * self._signed(self.weights)
+        if self.second is not None:
+            back = back @ self._signed(self.second).T * slope(first)
+        return self._value(last), back @ self.matrix.T
 
     def _last(self, first: Tensor) -> Tensor:
         """What the outermost g is applied to."""
@@ -82,13 +81,6 @@ class Measurements(nn.Module):
 
     def _value(self, last: Tensor) -> Tensor:
         return ACTIVATIONS[self.nonlinearity](last) @ self._signed(self.weights)  # (batch, samples)
-
-    def _gradient(self, first: Tensor, last: Tensor) -> Tensor:
-        slope = SLOPES[self.nonlinearity]
-        back = slope(last) * self._signed(self.weights)
-        if self.second is not None:
-            back = back @ self._signed(self.second).T * slope(first)
-        return back @ self.matrix.T
 
     def _signed(self, parameter: Tensor) -> Tensor:
         return F.softplus(parameter) if self.convex else parameter
@@ -101,17 +93,14 @@ class _MeasuredEnergy(Term):
         super().__init__()
         self.measurements = Measurements(n_labels, units, nonlinearity, layers, convex)
 
-    def _offset(self, prepared: Any) -> Tensor:
-        raise NotImplementedError
+    def _offset(self, prepared: Any) -> Any:
+        return prepared
 
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         return self.measurements(y, self._offset(prepared))
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         return self.measurements.value_and_gradient(y, self._offset(prepared))
-
-    def gradient(self, prepared: Tensor | None, y: Tensor) -> Tensor:
-        return self.measurements.gradient(y, self._offset(prepared))
 
 
 class GlobalEnergy(_MeasuredEnergy):
@@ -150,6 +139,3 @@ class ConditionalEnergy(_MeasuredEnergy):
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.from_features(features).unsqueeze(1)  # (batch, 1, units)
-
-    def _offset(self, prepared: Tensor) -> Tensor:
-        return prepared

@@ -36,10 +36,6 @@ class TiltedEnergy(nn.Module):
         value, gradient = self.energy.value_and_gradient(below, y)
         return value - inner(y, logits), gradient - logits.unsqueeze(1)
 
-    def gradient(self, state: State, y: Tensor) -> Tensor:
-        below, logits = _split(state)
-        return cast(Tensor, self.energy.gradient(below, y)) - logits.unsqueeze(1)
-
 
 def _split(state: State) -> tuple[State, Tensor]:
     return state._replace(terms=state.terms[:-1]), cast(Tensor, state.terms[-1])

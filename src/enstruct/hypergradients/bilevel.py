@@ -3,13 +3,7 @@
     min_phi  L_prim(theta*(phi), phi)      theta*(phi) = argmin_theta L_aux(theta, phi)
 
 theta are the predictor's parameters, phi the energy's. L_prim ("outer") is the energy's objective, L_aux ("inner") what the
-predictor minimises. A coupling says who moves when on a batch, and how  d L_prim / d phi  is taken:
-
-| coupling | gradient |
-|---|---|
-| ``Alternating`` | ∂phi L_prim                                                   (theta does not react) |
-| ``Unrolled(k)`` | ∂phi L_prim + (d theta_k / d phi)' ∂theta L_prim              theta_k: k gradient steps ahead |
-| ``Implicit(solver)`` | ∂phi L_prim - [∂phi ∂theta L_aux]' [∂²theta L_aux]⁻¹ ∂theta L_prim |
+predictor minimises. A coupling says who moves when on a batch, and how  d L_prim / d phi  is taken; one file each.
 
 Source: Shankar & Piratla, Implicit Training of Energy Model for Structured Prediction, eq. 4; derivation in docs/bilevel.md.
 """
@@ -92,9 +86,12 @@ def explicit(problem: Bilevel, theta: Parameters) -> tuple[Tensor, Gradients, Pa
     """(L_prim, ∂phi L_prim, ∂theta L_prim) at ``theta``; the graph stays, since the inner loss may share it."""
     outer = problem.outer(theta)
     gradients = torch.autograd.grad(outer, (*problem.phi, *theta), retain_graph=bool(theta), allow_unused=True)
-    by_theta = gradients[len(problem.phi) :]
-    zeros = (torch.zeros_like(p) if g is None else g for p, g in zip(theta, by_theta, strict=True))
-    return outer, gradients[: len(problem.phi)], tuple(zeros)
+    return outer, gradients[: len(problem.phi)], filled(gradients[len(problem.phi) :], theta)
+
+
+def filled(gradients: Gradients, by: Parameters) -> Parameters:
+    """Gradients with zeros where there is no path."""
+    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, gradients, strict=True))
 
 
 def added(first: Gradients, second: Gradients, scale: float = 1.0) -> Gradients:

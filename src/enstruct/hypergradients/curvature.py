@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from enstruct.errors import SecondDerivativeError
-from enstruct.hypergradients.bilevel import Bilevel, Gradients, Parameters
+from enstruct.hypergradients.bilevel import Bilevel, Gradients, Parameters, filled
 from enstruct.randomness import replayed, states
 
 Kind = Literal["exact", "finite-difference"]
@@ -52,6 +52,23 @@ def second_derivative_errors() -> Iterator[None]:
         ) from error
 
 
+def slopes_at(problem: Bilevel, theta: Parameters) -> Parameters:
+    """∂theta L_aux, with a graph for second derivatives. SecondDerivativeError."""
+    with second_derivative_errors():
+        gradients = torch.autograd.grad(problem.inner(theta), theta, create_graph=True, allow_unused=True)
+    return filled(gradients, theta)
+
+
+def product(of: Parameters, by: Parameters, weights: Parameters, retain_graph: bool = False) -> Gradients:
+    """sum_i weights_i' d of_i / d by, None where there is no path. SecondDerivativeError."""
+    pairs = [(part, weight) for part, weight in zip(of, weights, strict=True) if part.requires_grad]
+    if not pairs:  # as the gradient of a linear loss
+        return (None,) * len(by)
+    parts, weights = zip(*pairs, strict=True)
+    with second_derivative_errors():
+        return torch.autograd.grad(parts, by, weights, retain_graph=retain_graph, allow_unused=True)
+
+
 def flat(parts: Parameters) -> Tensor:
     return torch.cat([part.reshape(-1) for part in parts])
 
@@ -64,28 +81,19 @@ def unflat(v: Tensor, like: Parameters) -> Parameters:
 class ExactCurvature:
     def __init__(self, problem: Bilevel, damping: float = 0.0) -> None:
         self.problem, self.damping = problem, damping
-        with second_derivative_errors():
-            self.slopes = filled(torch.autograd.grad, problem.inner(problem.theta), problem.theta, create_graph=True)
+        self.slopes = slopes_at(problem, problem.theta)
         self.residual = float(flat(self.slopes).detach().norm())
 
     def product(self, v: Tensor) -> Tensor:
-        theta = self.problem.theta
-        with second_derivative_errors():
-            parts = filled(torch.autograd.grad, *self._dotted(v, theta), retain_graph=True)
-        result = flat(parts)
+        result = flat(filled(self._dotted(v, self.problem.theta), self.problem.theta))
         return result.add_(v, alpha=self.damping) if self.damping else result
 
     def mixed(self, v: Tensor) -> Gradients:
-        slopes, phi, parts = self._dotted(v, self.problem.phi)
-        if not slopes:
-            return (None,) * len(phi)
-        with second_derivative_errors():
-            return torch.autograd.grad(slopes, phi, parts, retain_graph=True, allow_unused=True)
+        return self._dotted(v, self.problem.phi)
 
-    def _dotted(self, v: Tensor, by: Parameters) -> tuple[Parameters, Parameters, Parameters]:
-        """Slopes that have a graph, what to differentiate by, and the parts of v that weigh them."""
-        pairs = [(s, part) for s, part in zip(self.slopes, unflat(v, self.problem.theta), strict=True) if s.requires_grad]
-        return tuple(s for s, _ in pairs), by, tuple(part for _, part in pairs)
+    def _dotted(self, v: Tensor, by: Parameters) -> Gradients:
+        """The slopes' derivative by ``by``, weighed with v; None where there is no path."""
+        return product(self.slopes, by, unflat(v, self.problem.theta), retain_graph=True)
 
 
 class FiniteDifferences:
@@ -115,16 +123,8 @@ class FiniteDifferences:
         theta = tuple(p.requires_grad_() for p in unflat(at.clone(), self.problem.theta))
         with replayed(self.random_state, at.device):
             inner = self.problem.inner(theta)
-        return filled(torch.autograd.grad, inner, theta if by is self.problem.theta else by, retain_graph=True)
+        by = theta if by is self.problem.theta else by
+        return filled(torch.autograd.grad(inner, by, retain_graph=True, allow_unused=True), by)
 
 
-def filled(grad: Callable[..., Gradients], of: Any, by: Parameters, *weights: Any, **how: Any) -> Parameters:
-    """Gradients with zeros where there is no path."""
-    if isinstance(of, tuple) and not of:  # a linear loss: its gradient has no graph
-        return tuple(torch.zeros_like(p) for p in by)
-    found = grad(of, by, *weights, allow_unused=True, **how)
-    return tuple(torch.zeros_like(p) if g is None else g for p, g in zip(by, found, strict=True))
-
-
-def make_curvature(kind: Kind, problem: Bilevel, damping: float) -> Curvature:
-    return (ExactCurvature if kind == "exact" else FiniteDifferences)(problem, damping)
+CURVATURES: dict[str, Callable[[Bilevel, float], Curvature]] = {"exact": ExactCurvature, "finite-difference": FiniteDifferences}

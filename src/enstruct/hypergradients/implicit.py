@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients.bilevel import Bilevel, Coupling, Hypergradient, Player, added, check_reaction, explicit, norm, ratio
-from enstruct.hypergradients.curvature import Kind, flat, make_curvature
+from enstruct.hypergradients.curvature import CURVATURES, Kind, flat
 from enstruct.hypergradients.linear_solvers import Neumann, Solved, Solver
 
 log = logging.getLogger("enstruct")
@@ -38,8 +38,8 @@ class Implicit(Coupling):
         super().__post_init__()
         if not hasattr(self.solver, "solve"):
             raise ConfigError(f"Implicit takes a linear solver such as Neumann(), not {self.solver!r}.")
-        if self.hvp not in ("exact", "finite-difference"):
-            raise unknown_name("kind of Hessian-vector product", self.hvp, ("exact", "finite-difference"))
+        if self.hvp not in CURVATURES:
+            raise unknown_name("kind of Hessian-vector product", self.hvp, CURVATURES)
         if not self.damping >= 0:
             raise ConfigError(f"damping must not be negative, not {self.damping}.")
 
@@ -47,7 +47,7 @@ class Implicit(Coupling):
         outer, plain, by_theta = explicit(problem, problem.theta)
         if not problem.theta:
             return Hypergradient(plain, outer)
-        curvature = make_curvature(self.hvp, problem, self.damping)
+        curvature = CURVATURES[self.hvp](problem, self.damping)
         if norm(by_theta) == 0:  # no candidate is felt, as behind an inactive hinge
             return Hypergradient(plain, outer, self._report(curvature.residual, 0.0))
         solved = self.solver.solve(curvature, flat(by_theta), problem.memory)

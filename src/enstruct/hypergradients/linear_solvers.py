@@ -62,11 +62,11 @@ def at_least(name: str, value: float, least: float, solver: str) -> None:
         raise ConfigError(f"{solver} needs {name} >= {least}, not {value}.")
 
 
-def spectral_radius(curvature: Curvature, like: Tensor, steps: int = POWER_STEPS) -> float:
-    """The largest |eigenvalue| of H + damping I by power iteration from a random vector: a lower bound, rising with ``steps``."""
+def spectral_radius(curvature: Curvature, like: Tensor) -> float:
+    """The largest |eigenvalue| of H + damping I by power iteration from a random vector: a lower bound."""
     v = torch.randn(like.shape, **drawn_like(like))
     size = 0.0
-    for _ in range(steps):
+    for _ in range(POWER_STEPS):
         v = curvature.product(v / v.norm())
         size = float(v.norm())
         if size == 0:

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import torch
-
 from enstruct.errors import ConfigError
 from enstruct.hypergradients.bilevel import (
     Bilevel,
     Coupling,
-    Gradients,
     Hypergradient,
     Parameters,
     Player,
@@ -27,7 +24,7 @@ from enstruct.hypergradients.bilevel import (
     norm,
     ratio,
 )
-from enstruct.hypergradients.curvature import filled, second_derivative_errors
+from enstruct.hypergradients.curvature import product, slopes_at
 
 
 @dataclass(frozen=True)
@@ -51,25 +48,16 @@ class Unrolled(Coupling):
         outer, plain, by_theta = explicit(problem, there)
         if not ahead:
             return Hypergradient(plain, outer)
-        with second_derivative_errors():
-            reaction = self._reaction(ahead, problem.phi, by_theta)
+        reaction = product(ahead, problem.phi, by_theta)  # (d theta_k / d phi)' ∂theta L_prim
         check_reaction(reaction, "a smaller rate, fewer steps")
         report = {"implicit_ratio": ratio(reaction, plain), "inner_residual": residual}
         return Hypergradient(added(plain, reaction), outer, report)
-
-    @staticmethod
-    def _reaction(ahead: Parameters, phi: Parameters, by_theta: Parameters) -> Gradients:
-        """(d theta_k / d phi)' ∂theta L_prim."""
-        moved = [(p, weight) for p, weight in zip(ahead, by_theta, strict=True) if p.requires_grad]
-        points, weights = [p for p, _ in moved], [weight for _, weight in moved]
-        return torch.autograd.grad(points, phi, weights, allow_unused=True)
 
     def _look_ahead(self, problem: Bilevel) -> tuple[Parameters, float]:
         """theta_k with its graph, and ||∂theta L_aux|| where it started."""
         theta, residual = problem.theta, 0.0
         for step in range(self.steps if theta else 0):
-            with second_derivative_errors():
-                slopes = filled(torch.autograd.grad, problem.inner(theta), theta, create_graph=True)
+            slopes = slopes_at(problem, theta)
             residual = residual if step else norm(slopes)
             theta = tuple(p - self.rate * slope for p, slope in zip(theta, slopes, strict=True))
         return theta, residual

@@ -21,7 +21,7 @@ from enstruct.energies.base import State, SumEnergy
 from enstruct.energies.chain import ChainEnergy, spread, squeezed, tag_places
 from enstruct.energies.local import LocalEnergy
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.inference.minimise import DirectSolver, Solution, answered
+from enstruct.inference.minimise import Solution, Solver, answered
 from enstruct.spaces.base import RelaxedSpace
 
 Answer = Literal["viterbi", "marginals"]
@@ -39,7 +39,7 @@ class Potentials(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chain(DirectSolver):
+class Chain(Solver):
     """A solver as data: the most probable sequence, or each token's marginals. Only for energies of terms local and chain."""
 
     answer: Answer = "marginals"
@@ -50,7 +50,7 @@ class Chain(DirectSolver):
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
-        """Of E(x, y) - Δ(y, truth). ConfigError for other energies, or a cost that is not linear in y."""
+        """ConfigError for other energies, or a cost that is not linear in y."""
         potentials = chain_potentials(energy, state)
         if truth is not None:
             potentials = potentials._replace(unary=potentials.unary - _linear_cost(space, truth, state.mask))

@@ -27,7 +27,7 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.pairwise import PairwiseEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import DirectSolver, Solution, answered
+from enstruct.inference.minimise import Solution, Solver, answered
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.validation import number, one_of, optional, whole
 
@@ -36,11 +36,13 @@ SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
 MOST_LABELS = 16
 """Above this, 2^L label sets are too many to enumerate."""
 MOST_CELLS = 2**24
+SETTLED = 1e-6
+"""Marginals and messages that change less have settled."""
 LINEAR_COSTS = ("hamming-sum", "hamming-mean", "squared")
 
 
 @dataclass(frozen=True)
-class Exact(DirectSolver):
+class Exact(Solver):
     """A solver as data. ``solver=None``: enumeration up to 16 labels, the integer program above."""
 
     solver: SolverName | None = None
@@ -56,7 +58,7 @@ class Exact(DirectSolver):
 
     @torch.no_grad()
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
-        """Minimise E(x, y) - Δ(y, truth). ConfigError for too many labels, or an energy or a cost the solver cannot read."""
+        """ConfigError for too many labels, or an energy or a cost the solver cannot read."""
         n_labels = space.centre(1, 1, torch.zeros(()), ()).shape[-1]
         solver = self.solver or ("enumeration" if n_labels <= MOST_LABELS else "integer-program")
         if solver == "enumeration":
@@ -176,21 +178,19 @@ class _Program:
         return np.asarray(y.round() if self.integrality.any() else y)
 
 
-def mean_field(unary: Tensor, pairs: Tensor, sweeps: int, tolerance: float = 1e-6) -> tuple[Tensor, bool]:
+def mean_field(unary: Tensor, pairs: Tensor, sweeps: int) -> tuple[Tensor, bool]:
     """(batch, labels) marginals by coordinate ascent from the unaries' own; whether they settled."""
     q = torch.sigmoid(-unary)
     for _ in range(sweeps):
         before = q.clone()
         for label in range(q.shape[1]):
             q[:, label] = torch.sigmoid(-(unary[:, label] + q @ pairs[label]))
-        if float((q - before).abs().max()) < tolerance:
+        if float((q - before).abs().max()) < SETTLED:
             return q, True
     return q, False
 
 
-def belief_propagation(
-    unary: Tensor, pairs: Tensor, iterations: int, damping: float, tolerance: float = 1e-6
-) -> tuple[Tensor, bool]:
+def belief_propagation(unary: Tensor, pairs: Tensor, iterations: int, damping: float) -> tuple[Tensor, bool]:
     """(batch, labels) marginals by damped loopy sum-product; exact where the pairs form a forest.
 
     Messages are log-odds m[b, i, j] of label i towards label j:
@@ -203,6 +203,6 @@ def belief_propagation(
         fresh = (F.softplus(cavity - pairs) - F.softplus(cavity)) * linked
         change = float((fresh - messages).abs().max())
         messages = damping * messages + (1 - damping) * fresh
-        if change < tolerance:
+        if change < SETTLED:
             return torch.sigmoid(-unary + messages.sum(1)), True
     return torch.sigmoid(-unary + messages.sum(1)), False

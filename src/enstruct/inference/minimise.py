@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -46,24 +46,21 @@ class Solution:
     status: str
 
 
-class Solver(Protocol):
+class Solver:
     """Anything that answers by the energy, as data: :class:`Inference`, or :class:`~enstruct.inference.exact.Exact`."""
 
     @property
-    def needs_predictor(self) -> bool: ...
-
-    def resolve(self, predicted: Tensor) -> Solver: ...
-
-    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution: ...
-
-
-class DirectSolver:
-    """A solver that takes no steps from a start."""
-
-    needs_predictor: ClassVar[bool] = False
+    def needs_predictor(self) -> bool:
+        """Whether a predictor's output is among the points that it starts from."""
+        return False
 
     def resolve(self, predicted: Tensor) -> Self:
+        """With a predictor's relaxed output in the place of the start "predictor"."""
         return self
+
+    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
+        """Minimise E(x, y) - Δ(y, truth); without ``truth`` there is no cost. ConfigError for what the solver cannot do."""
+        raise NotImplementedError  # every solver defines it
 
 
 def answered(
@@ -93,15 +90,19 @@ def check_start(name: str, start: Any) -> None:
         one_of("start of inference", STARTS)(name, start)
 
 
+def is_predictor(start: Start) -> bool:
+    """Whether a predictor's output is to take the place of this start."""
+    return isinstance(start, str) and start == "predictor"
+
+
 @dataclass(frozen=True)
-class Inference:
+class Inference(Solver):
     """How to minimise, as data: the arguments of :func:`minimise` that are not the problem.
 
-    A row has converged once its objective changes by at most ``tolerance`` of itself, and ``stable`` (2 or more) iterates in
-    succession have decided as the one before, as which the start counts too; None: that is not asked. ``share``: of the rows,
-    when a batch ends.
-    ``as_value`` minimises -sigma(-E), the form regression energies are trained in. The start "predictor" stands for a
-    predictor's output, which :meth:`resolve` fills in.
+    tolerance, stable, share : when rows have converged, and when a batch ends, as above; None: that is not asked. ``stable`` is
+        2 or more, and the start counts as an iterate.
+    as_value : minimises -sigma(-E), the form regression energies are trained in.
+    starts : of :data:`STARTS`, or tensors; "predictor" stands for a predictor's output, which :meth:`resolve` fills in.
     """
 
     rule: Rule = field(default_factory=MirrorDescent)
@@ -128,17 +129,14 @@ class Inference:
         optional(whole(2, MOST_STEPS))("stable", self.stable)
         switch()("compact", self.compact)
 
-    def resolve(self, predicted: Tensor) -> Inference:
-        """With "predictor" among the starts replaced by a predictor's relaxed output."""
-        starts = tuple(predicted.detach() if isinstance(s, str) and s == "predictor" else s for s in self.starts)
-        return replace(self, starts=starts)
-
     @property
     def needs_predictor(self) -> bool:
-        return any(isinstance(start, str) and start == "predictor" for start in self.starts)
+        return any(map(is_predictor, self.starts))
+
+    def resolve(self, predicted: Tensor) -> Self:
+        return replace(self, starts=tuple(predicted.detach() if is_predictor(start) else start for start in self.starts))
 
     def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
-        """:func:`minimise` with these settings."""
         return minimise(energy, state, space, truth=truth, settings=self)
 
     @property

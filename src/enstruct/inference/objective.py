@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -25,7 +25,6 @@ from enstruct.spaces.base import RelaxedSpace
 
 log = logging.getLogger("enstruct")
 
-F = TypeVar("F", bound=Callable[..., Any])
 Gradient = Literal["auto", "closed-form", "autograd", "compiled"]
 GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 
@@ -65,18 +64,22 @@ class InferenceObjective:
 
     def value_and_gradient(self, y: Tensor, logits: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(batch, starts) and the shape of y."""
-        value, gradient = self._choose(by_closed_form, by_autograd)(self.energy, self.state, y)
-        if self.as_value:
-            goodness = torch.sigmoid(-value)
-            value, gradient = -goodness, like_outputs(goodness * (1 - goodness), y) * gradient
+        value, gradient = self._of_energy(y)
         return self._less_cost_and_entropy(value, y, logits), self._slope_less_cost_and_entropy(gradient, y, logits)
 
     def gradient_alone(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
-        """The shape of y; without the value, which most energies give more cheaply."""
+        """The shape of y."""
+        return self._slope_less_cost_and_entropy(self._of_energy(y)[1], y, logits)
+
+    def _of_energy(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """E or -sigma(-E), and its gradient."""
+        closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"
+        plain = by_closed_form if closed else by_autograd
+        value, gradient = (compiled(plain) if self.gradient == "compiled" else plain)(self.energy, self.state, y)
         if self.as_value:
-            return self.value_and_gradient(y, logits)[1]
-        gradient = self._choose(closed_gradient, autograd_gradient)(self.energy, self.state, y)
-        return self._slope_less_cost_and_entropy(gradient, y, logits)
+            goodness = torch.sigmoid(-value)
+            return -goodness, like_outputs(goodness * (1 - goodness), y) * gradient
+        return value, gradient
 
     def _slope_less_cost_and_entropy(self, gradient: Tensor, y: Tensor, logits: Tensor | None) -> Tensor:
         if self.truth is not None:
@@ -90,11 +93,6 @@ class InferenceObjective:
         mask = self.state.mask
         return tensor if mask is None else tensor.masked_fill(mask.unsqueeze(1) == 0, 0.0)
 
-    def _choose(self, by_closed_form: F, by_autograd: F) -> F:
-        closed = getattr(self.energy, "has_closed_form", False) and self.gradient != "autograd"
-        plain = by_closed_form if closed else by_autograd
-        return cast(F, compiled(plain)) if self.gradient == "compiled" else plain
-
 
 def like_outputs(values: Tensor, y: Tensor) -> Tensor:
     """A value for each candidate (batch, starts), to multiply the candidates y (batch, starts, ...) with."""
@@ -104,14 +102,6 @@ def like_outputs(values: Tensor, y: Tensor) -> Tensor:
 def by_closed_form(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:
     value, gradient = energy.value_and_gradient(state, y)
     return value, gradient.expand_as(y)
-
-
-def closed_gradient(energy: Any, state: State, y: Tensor) -> Tensor:
-    return cast(Tensor, energy.gradient(state, y)).expand_as(y)
-
-
-def autograd_gradient(energy: Any, state: State, y: Tensor) -> Tensor:
-    return by_autograd(energy, state, y)[1]
 
 
 def by_autograd(energy: Any, state: State, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
+from enstruct.validation import positive
 
 Memory = tuple[Tensor, ...]
 
@@ -41,44 +42,43 @@ def kept_logits(rule: Rule, memory: Memory) -> Tensor | None:
     return memory[0] if rule.keeps_logits else None
 
 
-def _check(rate: float, momentum: float = 0.0) -> None:
-    if not rate > 0 or not 0 <= momentum < 1:
-        raise ConfigError(f"An inference rule needs rate > 0 and momentum in [0, 1), not {rate} and {momentum}.")
+@dataclass(frozen=True)
+class _Descent:
+    rate: float = 0.1
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0 or not 0 <= self.momentum < 1:
+            raise ConfigError(f"An inference rule needs rate > 0 and momentum in [0, 1), not {self.rate} and {self.momentum}.")
+
+    def _velocity(self, velocity: Tensor, gradient: Tensor) -> Tensor:
+        return torch.add(self.momentum * velocity, gradient, alpha=-self.rate)
 
 
 @dataclass(frozen=True)
-class MirrorDescent:
+class MirrorDescent(_Descent):
     keeps_logits: ClassVar[bool] = True
-    rate: float = 0.1
     momentum: float = 0.95
-
-    def __post_init__(self) -> None:
-        _check(self.rate, self.momentum)
 
     def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
         return space.unrelax(y), torch.zeros_like(y)
 
     def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
         logits, velocity = memory
-        velocity = torch.add(self.momentum * velocity, gradient, alpha=-self.rate)
+        velocity = self._velocity(velocity, gradient)
         logits = logits + velocity
         return (logits, velocity), space.relax(logits)
 
 
 @dataclass(frozen=True)
-class ProjectedGradient:
+class ProjectedGradient(_Descent):
     keeps_logits: ClassVar[bool] = False
-    rate: float = 0.1
-    momentum: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check(self.rate, self.momentum)
 
     def start(self, y: Tensor, space: RelaxedSpace) -> Memory:
         return (torch.zeros_like(y),)
 
     def step(self, memory: Memory, y: Tensor, gradient: Tensor, space: RelaxedSpace) -> tuple[Memory, Tensor]:
-        velocity = torch.add(self.momentum * memory[0], gradient, alpha=-self.rate)
+        velocity = self._velocity(memory[0], gradient)
         return (velocity,), space.project(y + velocity)
 
 
@@ -92,7 +92,7 @@ class _Adam:
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
-        _check(self.rate)
+        positive("rate", self.rate)
 
     def _moments(self, y: Tensor) -> Memory:
         count = torch.zeros(y.shape[0], *[1] * (y.dim() - 1), dtype=y.dtype, device=y.device)

@@ -4,29 +4,29 @@
 
 SPEN end-to-end (Belanger et al. 2017) unrolls mirror descent. With rate 1, no momentum and temperature 1 a step of it is
 z <- -dE/dy, the parallel mean-field update: ``MEAN_FIELD`` is SPEN's deep mean field predictor (A.3), five of them
-from one half. No values are computed on the way, which makes it the cheap way to refine a predictor's answer by a few
-steps. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
+from one half. No iterate is compared with another on the way, which makes it the cheap way to refine a predictor's answer
+by a few steps. The gradient of the energy in y enters each step; where the energy has it by closed form, one ordinary
 backward pass trains through the whole of inference, otherwise autograd keeps the graph of each gradient.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.base import State
 from enstruct.errors import ConfigError
-from enstruct.inference.minimise import Solution, Start, check_start, check_steps, start_point
+from enstruct.inference.minimise import Solution, Solver, Start, check_start, check_steps, is_predictor, start_point
 from enstruct.inference.objective import Gradient, InferenceObjective
 from enstruct.inference.rules import MirrorDescent, Rule, kept_logits
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class Unrolled:
+class Unrolled(Solver):
     """``start`` is one of :data:`~enstruct.inference.minimise.STARTS` or a tensor (batch, ...) inside the space."""
 
     rule: Rule = field(default_factory=MirrorDescent)
@@ -42,10 +42,9 @@ class Unrolled:
 
     @property
     def needs_predictor(self) -> bool:
-        return isinstance(self.start, str) and self.start == "predictor"
+        return is_predictor(self.start)
 
-    def resolve(self, predicted: Tensor) -> Unrolled:
-        """With a predictor's relaxed output in the place of "predictor"."""
+    def resolve(self, predicted: Tensor) -> Self:
         return replace(self, start=predicted.detach()) if self.needs_predictor else self
 
     def iterates(self, energy: Any, state: State, space: RelaxedSpace) -> list[Tensor]:

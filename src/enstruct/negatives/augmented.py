@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from enstruct.energies.build import Borrowed
 from enstruct.errors import ConfigError, unknown_name
-from enstruct.negatives.base import Candidates, NegativeSource, Situation
+from enstruct.negatives.base import Candidates, Negatives, NegativeSource, Situation
 from enstruct.randomness import redirected
 from enstruct.spaces.base import RelaxedSpace
 
@@ -32,12 +32,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class CostAugmentedNet:
+class CostAugmentedNet(Negatives):
     kind: Kind = "stacked"
     supervised_weight: float = 0.0
     with_predictor: bool = False
-    has_noise = False
-    differentiable = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -45,7 +43,7 @@ class CostAugmentedNet:
 
     def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
         with redirected():
-            return AugmentedNet(space, self, self._network(n_outputs, predictor))
+            return AugmentedNet(self, space, self._network(n_outputs, predictor))
 
     def _network(self, n_outputs: int, predictor: nn.Module | None) -> nn.Module:
         if self.kind == "stacked":
@@ -62,9 +60,11 @@ class CostAugmentedNet:
 class AugmentedNet(NegativeSource):
     """The running net; the training loop gives it an optimiser and minimises ``loss``."""
 
-    def __init__(self, space: RelaxedSpace, settings: CostAugmentedNet, network: nn.Module) -> None:
-        super().__init__()
-        self.space, self.settings, self.network = space, settings, network
+    settings: CostAugmentedNet
+
+    def __init__(self, settings: CostAugmentedNet, space: RelaxedSpace, network: nn.Module) -> None:
+        super().__init__(settings, space)
+        self.network = network
 
     def logits(self, at: Situation) -> Tensor:
         """(batch, outputs), differentiable in the net's parameters."""

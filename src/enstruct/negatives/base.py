@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from enstruct.energies.base import State
 from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
@@ -14,21 +13,16 @@ from enstruct.weak_supervision.rewards import Judged
 
 
 class Situation(NamedTuple):
-    """One batch as a source sees it. ``state`` is the energy's, already prepared; ``logits`` are the predictor's; ``reward``
-    what is known of rows without a truth."""
+    """One batch as a source sees it. ``state`` (a :class:`~enstruct.energies.base.State`) is the energy's, already prepared, for
+    sources that read the energy; ``logits`` are the predictor's; ``reward`` what is known of rows without a truth."""
 
     logits: Tensor
     truth: Tensor
     mask: Tensor | None = None
     x: Tensor | None = None
     energy: Any = None
-    state: State | None = None
+    state: Any = None
     reward: Judged | None = None
-
-    def prepared(self) -> State:
-        if self.state is None:
-            raise RuntimeError("this source reads the energy; the situation has none")
-        return self.state
 
 
 class Candidates(NamedTuple):
@@ -51,50 +45,34 @@ class Candidates(NamedTuple):
         return self.y
 
 
-class NegativeSource(nn.Module):
-    """A running source. Most learn nothing; see :class:`~enstruct.negatives.augmented.AugmentedNet` for one that does."""
-
-    def draw(self, at: Situation) -> Candidates:
-        raise NotImplementedError  # every source defines it
-
-
-class Drawing:
-    """A source as data that learns nothing: it says itself how candidates are drawn for outputs of a space."""
-
-    has_noise = False
-
-    @property
-    def differentiable(self) -> bool:
-        return False
-
-    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
-        raise NotImplementedError  # every such source defines it
-
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
-        return _Drawn(self, space)
-
-
-class _Drawn(NegativeSource):
-    def __init__(self, source: Drawing, space: RelaxedSpace) -> None:
-        super().__init__()
-        self.source, self.space = source, space
-
-    def draw(self, at: Situation) -> Candidates:
-        return self.source.draw(at, self.space)
-
-
-class Negatives(Protocol):
-    """A source as data. ``predictor`` is the network whose outputs it may build on (None in the drop-in loss).
+class Negatives:
+    """A source as data: it says itself how candidates are drawn for outputs of a space.
 
     A source may have ``dropout``: whether layers of dropout stay on in a predictor that does not learn meanwhile. The drop-in
     loss, which has no hand in the predictor, lets it be.
     """
 
-    @property
-    def has_noise(self) -> bool: ...
+    has_noise = False
 
     @property
     def differentiable(self) -> bool:
         """Whether the candidates carry a gradient to the predictor's logits, where these have one."""
+        return False
 
-    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource: ...
+    def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        raise NotImplementedError  # every source that learns nothing defines it
+
+    def build(self, space: RelaxedSpace, n_outputs: int, predictor: nn.Module | None = None) -> NegativeSource:
+        """The running source. ``predictor``: the network whose outputs it may build on (None in the drop-in loss)."""
+        return NegativeSource(self, space)
+
+
+class NegativeSource(nn.Module):
+    """A running source. Most learn nothing; see :class:`~enstruct.negatives.augmented.AugmentedNet` for one that does."""
+
+    def __init__(self, settings: Negatives, space: RelaxedSpace) -> None:
+        super().__init__()
+        self.settings, self.space = settings, space
+
+    def draw(self, at: Situation) -> Candidates:
+        return self.settings.draw(at, self.space)

@@ -23,13 +23,13 @@ from enstruct.inference.minimise import Inference, Solver, minimise
 from enstruct.inference.objective import InferenceObjective, like_outputs
 from enstruct.inference.rules import Rule
 from enstruct.inference.unrolled import Unrolled
-from enstruct.negatives.base import Candidates, Drawing, Situation
+from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.randomness import drawn_like
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class InferencePoint(Drawing):
+class InferencePoint(Negatives):
     """``augmented`` subtracts the cost. ``inference`` may be an exact solver; starts may name "predictor".
 
     ``dropout``: of a predictor that gives starts, as of :class:`~enstruct.negatives.predictor.PredictorSamples`; for others
@@ -43,11 +43,11 @@ class InferencePoint(Drawing):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         solver = self.inference.resolve(space.relax(at.logits))
         truth = at.truth if self.augmented else None
-        return Candidates(solver.solve(at.energy, at.prepared().detached(), space, truth).y.unsqueeze(1))
+        return Candidates(solver.solve(at.energy, at.state.detached(), space, truth).y.unsqueeze(1))
 
 
 @dataclass(frozen=True)
-class ValueTuples(Drawing):
+class ValueTuples(Negatives):
     """``adversarial_steps`` of size ``rate`` from the truth or the blank output, a coin a row. Inference climbs v = sigma(-E).
 
     ``adversarial``: so many steps by another rule instead, from the blank output; the worst point on the way is taken, as in
@@ -65,9 +65,9 @@ class ValueTuples(Drawing):
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         settings = self.inference.resolve(space.relax(at.logits))
-        lowest = minimise(at.energy, at.prepared(), space, settings=settings).y
-        objective = InferenceObjective(at.energy, at.prepared().detached(), space)
-        blank = space.blank(len(at.truth), 1, at.truth, at.prepared().parts)
+        lowest = minimise(at.energy, at.state, space, settings=settings).y
+        objective = InferenceObjective(at.energy, at.state.detached(), space)
+        blank = space.blank(len(at.truth), 1, at.truth, at.state.parts)
         if self.adversarial is None:
             adversarial = self._climbed(objective, blank, at)
         else:
@@ -109,7 +109,7 @@ def _judged(objective: InferenceObjective, y: Tensor, at: Situation) -> tuple[Te
 
 
 @dataclass(frozen=True)
-class UnrolledIterates(Drawing):
+class UnrolledIterates(Negatives):
     """The last ``keep`` iterates of unrolled inference; ``detached``: as they are, without the way they came."""
 
     inference: Unrolled = field(default_factory=lambda: Unrolled(temperature=1.0))
@@ -123,19 +123,19 @@ class UnrolledIterates(Drawing):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         inference = self.inference.resolve(space.relax(at.logits))
         with torch.enable_grad():
-            iterates = inference.iterates(at.energy, at.prepared(), space)
+            iterates = inference.iterates(at.energy, at.state, space)
         y = torch.stack(iterates[-self.keep :], dim=1)
         return Candidates(y.detach() if self.detached else y)
 
 
 @dataclass(frozen=True)
-class SearchPair(Drawing):
+class SearchPair(Negatives):
     inference: Solver = field(default_factory=lambda: Inference(steps=10, starts=("predictor",)))
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         if at.reward is None:
             raise ConfigError("Search-guided training needs a reward: pass fit(..., reward=...).")
         solver = self.inference.resolve(space.relax(at.logits))
-        answer = solver.solve(at.energy, at.prepared().detached(), space).y
+        answer = solver.solve(at.energy, at.state.detached(), space).y
         better = at.reward.completed(at.truth, answer, at.mask)
         return Candidates(torch.stack([better, answer], dim=1))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from enstruct.inference.chain import chain_potentials, log_partition
-from enstruct.negatives.base import Candidates, Drawing, Situation
+from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.spaces.base import RelaxedSpace
 
 
 @dataclass(frozen=True)
-class Partition(Drawing):
+class Partition(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
-        free = -log_partition(chain_potentials(at.energy, at.prepared()))
+        free = -log_partition(chain_potentials(at.energy, at.state))
         return Candidates(None, energies=free.unsqueeze(1))

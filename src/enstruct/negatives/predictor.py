@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from enstruct.errors import ConfigError
-from enstruct.negatives.base import Candidates, Drawing, Situation
+from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.negatives.sample_gradients import SampleGradient, check_sample_gradient, straight_through
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
@@ -20,7 +20,7 @@ from enstruct.validation import check_whole
 
 
 @dataclass(frozen=True)
-class PredictorPoint(Drawing):
+class PredictorPoint(Negatives):
     """ȳ = F(x), SEAL Algorithm 1's singleton; ``rounded`` updates the energy on the hard decision instead."""
 
     rounded: bool = False
@@ -35,7 +35,7 @@ class PredictorPoint(Drawing):
 
 
 @dataclass(frozen=True)
-class PredictorSamples(Drawing):
+class PredictorSamples(Negatives):
     """y_k ~ P(y | F(x)), k = 1..``n``: discrete, exact, with log-probabilities.
 
     ``gradient``: how they pass a gradient to the logits (:mod:`enstruct.negatives.sample_gradients`); None passes none.
@@ -85,7 +85,7 @@ class PredictorSamples(Drawing):
 
 
 @dataclass(frozen=True)
-class PerturbedSamples(Drawing):
+class PerturbedSamples(Negatives):
     """sigma(logits + ``std`` noise), ``n`` - 1 of them, and the unperturbed output (SEAL regression-s).
 
     The noise is the space's: N(0, 1), independent where parts of an output vary independently, in patches for masks.

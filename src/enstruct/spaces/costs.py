@@ -16,20 +16,15 @@ import torch
 from torch import Tensor
 
 from enstruct.spaces.base import Cost
-from enstruct.spaces.label_vectors import Labels, LabelVectors, dense, inner, sizes
+from enstruct.spaces.label_vectors import Labels, LabelVectors, dense, inner
 
 EPS = 1e-6
 
 
-def soft_f1(y: Labels, truth: Tensor) -> Tensor:
-    """(batch, samples) F1 of relaxed label vectors. Two empty vectors agree: 1."""
-    shared = inner(y, truth) if isinstance(y, LabelVectors) else (y * truth.unsqueeze(1)).sum(-1)
-    total = sizes(y) + truth.sum(-1, keepdim=True)
-    return torch.where(total > 0, 2 * shared / total.clamp(min=1e-12), torch.ones_like(shared))
-
-
 def _soft_f1_cost(y: Labels, t: Tensor) -> Tensor:
-    return 1 - soft_f1(y, t.squeeze(1))
+    shared = inner(y, t.squeeze(1)) if isinstance(y, LabelVectors) else (y * t).sum(-1)
+    total = (y.sizes if isinstance(y, LabelVectors) else y.sum(-1)) + t.sum(-1)
+    return 1 - torch.where(total > 0, 2 * shared / total.clamp(min=1e-12), torch.ones_like(shared))
 
 
 def _soft_f1_gradient(y: Tensor, t: Tensor) -> Tensor:

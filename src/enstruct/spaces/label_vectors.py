@@ -109,11 +109,6 @@ def project(y: Labels, matrix: Tensor) -> Tensor:
     return torch.matmul(y, matrix)
 
 
-def sizes(y: Labels) -> Tensor:
-    """(batch, samples) number of (relaxed) active labels."""
-    return y.sizes if isinstance(y, LabelVectors) else y.sum(-1)
-
-
 def dense(y: Labels, dtype: torch.dtype = torch.float32) -> Tensor:
     return y.to_dense(dtype) if isinstance(y, LabelVectors) else y
 
@@ -125,7 +120,7 @@ def beside(truth: Tensor, y: Labels) -> Labels:
 
 
 def stack(first: LabelVectors, second: LabelVectors) -> LabelVectors:
-    """Join along the sample axis, without a sort: every vector's labels stay in their order, and where it begins follows from the sizes."""
+    """Join along the sample axis without a sort: labels stay in their order, and where a vector begins follows from the sizes."""
     sizes = torch.cat([first.sizes, second.sizes], dim=1)
     offsets = F.pad(sizes.reshape(-1).cumsum(0), (1, 0))
     begins = offsets[:-1].reshape(sizes.shape).split([first.samples, second.samples], dim=1)
