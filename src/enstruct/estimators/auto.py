@@ -36,11 +36,11 @@ from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
 from enstruct.estimators.constants import ConstantLabels
-from enstruct.estimators.features import validated, weighs_counts
+from enstruct.estimators.features import validated
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
-from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, weighs_counts
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic

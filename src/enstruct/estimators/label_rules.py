@@ -52,8 +52,8 @@ class LabelRules:
     def named(self, name: str | None, posterior: Callable[[], EnergyPosterior | None]) -> Any:
         """The rule of that name, by default the one in force. ConfigError for one that was not fitted."""
         name = self.decision if name is None else name
-        one_of("decision rule", RULES)("decision", name)
-        if name not in self.rules:
+        if not isinstance(name, str) or name not in self.rules:
+            one_of("decision rule", RULES)("decision", name)
             needs = "validation rows"
             if name == "bayes-risk":
                 needs += (

@@ -56,15 +56,15 @@ def _is_size(value: Any) -> bool:
 
 
 _callbacks = satisfying(
-    lambda given: _is_list(given) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in given),
+    lambda value: _is_list(value) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in value),
     "a list of callbacks",
 )
 COMPLETE_CALLBACKS = satisfying(
-    lambda given: all(hasattr(each, moment) for each in given for moment in MOMENTS),
+    lambda value: all(hasattr(each, moment) for each in value for moment in MOMENTS),
     f"callbacks with {', '.join(MOMENTS)} where networks are trained (derive them from enstruct.training.callbacks.Callback)",
 )
 _passes = satisfying(
-    lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
+    lambda value: (is_whole(value) and value > 0) or (isinstance(value, str) and value == "auto"),
     "'auto' or a positive whole number",
 )
 are_classes = satisfying(
@@ -191,9 +191,7 @@ def _is_value(value: Any) -> bool:
     return is_whole(value) and abs(value) <= 2**31
 
 
-def check_parameters(estimator: Any, table: Table, names: Sequence[str] | None = None) -> None:
-    """ConfigError for the first parameter (of ``names``) that is not what the table says; those of subclasses are theirs."""
-    parameters = estimator.get_params(deep=False)
-    for name in parameters if names is None else names:
-        if name in table:
-            table[name](name, parameters[name])
+def check_parameters(estimator: Any, table: Table) -> None:
+    """ConfigError for the first parameter that is not what the table says; those of subclasses are theirs."""
+    for name, check in table.items():
+        check(name, getattr(estimator, name))

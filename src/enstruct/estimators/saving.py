@@ -58,8 +58,9 @@ class SavedEstimator(BaseEstimator):
         Raises SaveError, ModelFileError; ConfigError for settings that the networks were not made with.
         """
         check_is_fitted(self, "predictor_")
-        self._check_built("save")
-        if self._method().has_energy != (self.energy_ is not None):
+        method = self._method()
+        self._check_built(method, "save")
+        if method.has_energy != (self.energy_ is not None):
             raise ConfigError(
                 "save: the networks were made by another method than the estimator has now: set it back, or fit anew."
             )
@@ -88,14 +89,13 @@ class SavedEstimator(BaseEstimator):
         """What the estimator itself has to keep: parts of the header, and tensors."""
         raise NotImplementedError  # every estimator defines it
 
-    def _check_built(self, who: str) -> None:
+    def _check_built(self, method: Method, who: str) -> None:
         """ConfigError for settings that the networks at hand were not made with, and for what could not be loaded."""
-        method = self._method()
         if method.solver is not None:
             if method.solver not in SOLVED:
                 raise ConfigError(f"What the solver {method.solver!r} fitted cannot be saved: it is not one of enstruct's.")
             return  # it makes what it needs of the data
-        asked = self._built_with()
+        asked = self._built_with(method)
         made = getattr(self, "built_with_", asked)  # a solver's fit has none
         if changed := [name for name, value in asked.items() if made.get(name) != value]:
             raise ConfigError(
@@ -103,10 +103,10 @@ class SavedEstimator(BaseEstimator):
                 "fit?): set it back, or fit anew."
             )
 
-    def _built_with(self) -> dict[str, Any]:
+    def _built_with(self, method: Method) -> dict[str, Any]:
         """The settings that networks are made of."""
         own = {} if self.encoder is not None else {name: getattr(self, name) for name in self._of_networks}
-        energy = EnergySpec(**self._method().energy) if self.energy_network is None else self.energy_network
+        energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         return {**own, "energy_network": energy}
 
     def _method(self) -> Method:
@@ -144,11 +144,11 @@ class SavedEstimator(BaseEstimator):
         except DAMAGES as error:
             raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model.history_, model.updates_, model.notes_ = header["history"], header["updates"], header["notes"]
-        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with()
+        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with(model._method())
         return model
 
-    def _check_parameters(self) -> None:
-        """ConfigError for a parameter that cannot be meant, whatever the data."""
+    def _check_parameters(self) -> Method:
+        """The method's row. ConfigError for a parameter that cannot be meant, whatever the data."""
         raise NotImplementedError  # every estimator defines it
 
     def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:

@@ -6,22 +6,18 @@ one machine, and no judgement of how much memory there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any, TypeVar
+from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from enstruct.errors import ConfigError
 
-Module = TypeVar("Module", bound=nn.Module)
 MOST_BYTES = 2**31
 """Of a network's weights, which training takes four times and more, and of one array that a batch passes through."""
 BYTES = 4
 """Of a number in single precision."""
-MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
+OF_ENERGY = "the energy (energy_network=: units=, rank=, window=) or the features' width"
 
 
 def check_bytes(what: str, numbers: int, smaller: str) -> None:
@@ -32,24 +28,16 @@ def check_bytes(what: str, numbers: int, smaller: str) -> None:
         )
 
 
-def bounded(make: Callable[[], Module], smaller: str) -> Module:
-    """What ``make`` makes. ConfigError, before any memory is taken, where its weights come to more than ``MOST_BYTES``."""
-    with torch.device("meta"), _Counted(smaller):  # without numbers, so that no random ones are drawn either
-        make()
-    return make()
+def check_networks(build: Callable[[], tuple[nn.Module, nn.Module | None]], smaller: str) -> None:
+    """ConfigError where the weights of the predictor or of the energy that ``build`` makes come to more than ``MOST_BYTES``.
 
-
-class _Counted(TorchFunctionMode):
-    """Adds up what torch is asked for, so that no network's formula has to be known here."""
-
-    def __init__(self, smaller: str) -> None:
-        super().__init__()
-        self._smaller, self._numbers = smaller, 0
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        named = kwargs or {}
-        if func in MAKERS:
-            size = named.get("size", args[0] if args and isinstance(args[0], Sequence) else args)
-            self._numbers += prod(map(int, size))
-            check_bytes("The weights of the network", self._numbers, self._smaller)
-        return func(*args, **named)
+    They are made without memory and without random numbers, and those that are there already do not count.
+    """
+    try:
+        with torch.device("meta"):
+            networks = build()
+    except (RuntimeError, TypeError, OverflowError):  # sizes beyond torch's own whole numbers
+        return check_bytes("The weights of the network", MOST_BYTES, f"{smaller}, {OF_ENERGY}")
+    for network, parameters in zip(networks, (smaller, OF_ENERGY), strict=True):
+        weights = () if network is None else network.parameters()
+        check_bytes("The weights of the network", sum(weight.numel() for weight in weights if weight.is_meta), parameters)

@@ -214,6 +214,5 @@ def get_method(method: str | Method, table: Mapping[str, Method] = METHODS) -> M
     """The row called ``method`` of the table; a :class:`Method` passes through. ConfigError names the nearest row."""
     if isinstance(method, Method):
         return method
-    if not (isinstance(method, str) and method in table):
-        one_of("method", table)("method", method)
+    one_of("method", table)("method", method)
     return table[method]
