@@ -9,8 +9,8 @@ from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequence
 from enstruct.encoders import MLP
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
-from enstruct.estimators import sizes
-from enstruct.estimators.sizes import BYTES, MOST_BYTES, check_bytes, check_networks
+from enstruct.estimators import networks
+from enstruct.estimators.networks import BYTES, MOST_BYTES, check_bytes, check_networks
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(30, 4)), (RNG.random((30, 3)) < 0.5).astype(int)
@@ -68,24 +68,24 @@ def test_the_limit_itself_is_allowed():
 def test_weights_are_added_up_before_they_are_made(monkeypatch):
     made = []
 
-    def networks():
+    def pair():
         made.append(torch.nn.Linear(9, 10))
         return made[-1], torch.nn.Linear(9, 5)
 
-    monkeypatch.setattr(sizes, "MOST_BYTES", 100 * BYTES)
-    check_networks(networks, "width=")
+    monkeypatch.setattr(networks, "MOST_BYTES", 100 * BYTES)
+    check_networks(pair, "width=")
     assert [network.weight.device.type for network in made] == ["meta"]
-    monkeypatch.setattr(sizes, "MOST_BYTES", 99 * BYTES)
+    monkeypatch.setattr(networks, "MOST_BYTES", 99 * BYTES)
     with pytest.raises(ConfigError, match="width="):
-        check_networks(networks, "width=")
+        check_networks(pair, "width=")
     with pytest.raises(ConfigError, match="width="):
         check_networks(lambda: (torch.nn.Linear(10**12, 10**12), None), "width=")
     with pytest.raises(ConfigError, match="energy_network="):
-        check_networks(lambda: networks()[::-1], "width=")
+        check_networks(lambda: pair()[::-1], "width=")
 
 
 def test_weights_that_are_there_already_do_not_count(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_BYTES", 99 * BYTES)
+    monkeypatch.setattr(networks, "MOST_BYTES", 99 * BYTES)
     own = torch.nn.Linear(9, 10)
     check_networks(lambda: (own, None), "width=")
 
@@ -103,7 +103,7 @@ def test_counting_draws_no_random_numbers():
 
 
 def test_a_network_of_ones_own_is_not_counted(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_BYTES", 2000 * BYTES)
+    monkeypatch.setattr(networks, "MOST_BYTES", 2000 * BYTES)
     own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_epochs=1)
     assert own.fit(*ROWS).predict(ROWS[0]).shape == (30, 3)
     with pytest.raises(ConfigError, match="hidden="):

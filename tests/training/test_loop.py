@@ -11,7 +11,7 @@ from tests.configured import configured
 
 from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators import EnergyMultiLabelClassifier, multilabel
 from enstruct.methods import METHODS
 from enstruct.randomness import repeatable
 from enstruct.training.batches import batches

@@ -35,8 +35,8 @@ from enstruct.errors import ConfigError, ConstantLabelWarning, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
-from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.features import validated
+from enstruct.estimators.label_data import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of

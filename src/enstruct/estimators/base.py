@@ -20,11 +20,10 @@ from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError
-from enstruct.estimators.networks import Pair
+from enstruct.estimators.networks import Pair, check_bytes
 from enstruct.estimators.parameters import COMPLETE_CALLBACKS, Table, check_parameters
 from enstruct.estimators.renamed import check_not_renamed
 from enstruct.estimators.saving import SavedEstimator
-from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method, Stage
 from enstruct.methods.columns import is_solver

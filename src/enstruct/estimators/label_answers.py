@@ -17,8 +17,8 @@ from enstruct.decisions.choose import RULES
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.estimators.label_data import LabelData
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.networks import check_bytes
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.sizes import check_bytes
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import row_blocks
 from enstruct.training.predict import Networks

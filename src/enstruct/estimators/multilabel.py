@@ -19,10 +19,9 @@ from enstruct.encoders import SparseLinear
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
-from enstruct.estimators.constants import ConstantLabels
 from enstruct.estimators.features import Features, validated
 from enstruct.estimators.label_answers import LabelAnswers
-from enstruct.estimators.label_data import LabelData, example_row
+from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before, check_same_labels, check_width, example_row
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
@@ -33,7 +32,6 @@ from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfLabelSets
-from enstruct.estimators.warm_start import as_before, check_same_labels, check_width
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.randomness import seeded

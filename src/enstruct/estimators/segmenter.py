@@ -21,8 +21,19 @@ from enstruct.decisions.monitors import mask_monitor
 from enstruct.encoders import FCN, UNet
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
-from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_images, resize
-from enstruct.estimators.image_rows import CORNERS, SHARES, Pictures, crops, image_rows, pictures
+from enstruct.estimators.image_format import (
+    CORNERS,
+    SHARES,
+    Grid,
+    ImageFormat,
+    MaskFormat,
+    Pictures,
+    as_images,
+    crops,
+    image_rows,
+    pictures,
+    resize,
+)
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.networks import Pair, check_places, make_networks, own_encoder
 from enstruct.estimators.parameters import PIXELS

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from enstruct.data.rows import Rows
 from enstruct.data.sentences import TagSequences, offsets_of
 from enstruct.data.tag_schemes import (
     AS_BIOES,
@@ -24,6 +25,8 @@ from enstruct.data.tag_schemes import (
     tags_of_scheme,
 )
 from enstruct.errors import ConfigError, DataError, shown, unknown_name
+from enstruct.estimators.label_rows import proportional, row_weights
+from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
 
 log = logging.getLogger("enstruct")
 Tags = Sequence[Sequence[str | None]]
@@ -168,3 +171,30 @@ def spans_around_holes(tags: Sequence[str | None]) -> list[Span]:
 def without_holes(tags: Tags) -> list[list[str]]:
     """The tags of each sentence that are there."""
     return [[tag for tag in row if tag is not None] for row in tags]
+
+
+Sentence = Sequence[Token]
+
+
+class Tagged(NamedTuple):
+    """A sentence with a tag for each token, None in holes, and its weight."""
+
+    tokens: Sentence
+    tags: Sequence[str | None]
+    weight: float = 1.0
+
+
+def tagged(sentences: Any, tags: Any, sample_weight: Any = None) -> list[Tagged]:
+    """Those that have a tag, and a weight above 0. DataError for pairs that do not go together."""
+    check_pairs(sentences, tags)
+    weight = np.ones(len(sentences)) if sample_weight is None else row_weights(sample_weight, sentences)
+    pairs = map(Tagged, sentences, tags, weight.tolist())
+    return [pair for pair in pairs if pair.weight > 0 and any(tag is not None for tag in pair.tags)]
+
+
+def tagged_rows(pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat, unit: float | None = None) -> Rows:
+    """In numbers, weights over ``unit``, by default their mean. DataError for tags that the format does not know."""
+    numbers = tags.encode([pair.tags for pair in pairs])
+    holes = [(row < 0).tolist() for row in numbers.split()]
+    weight = proportional([pair.weight for pair in pairs], unit)
+    return Rows(tokens.encode([pair.tokens for pair in pairs], holes), numbers, weight)

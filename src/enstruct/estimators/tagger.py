@@ -31,10 +31,8 @@ from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfTagger
 from enstruct.estimators.tag_answers import TagAnswers
-from enstruct.estimators.tag_format import TagFormat, spans_around_holes, without_holes
-from enstruct.estimators.tagged_rows import Sentence, Tagged, tagged, tagged_rows
-from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tokens
-from enstruct.estimators.token_tables import check_tables, cluster_table, vector_table
+from enstruct.estimators.tag_format import Sentence, TagFormat, Tagged, spans_around_holes, tagged, tagged_rows, without_holes
+from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
 from enstruct.methods import PREDICTOR_ALONE, Method

@@ -9,15 +9,18 @@ last    the spelling's number, whose characters the character network reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.sentences import Sentences, offsets_of
-from enstruct.errors import DataError, shown
+from enstruct.errors import ConfigError, DataError, shown
 from enstruct.validation import check_series
 
 CASES = ("", "lower", "upper", "title", "mixed", "none")
@@ -187,3 +190,33 @@ def _hole_places(holes: Sequence[Sequence[bool]] | None, lengths: Sequence[int])
         if len(given) != length:
             raise DataError(f"The holes of sentence {i} are {len(given)}, its tokens {length}.")
     return np.array([hole for given in holes for hole in given], dtype=bool)
+
+
+def vector_table(given: Path | str | WordVectors | None) -> tuple[dict[str, int], torch.Tensor | None]:
+    """Word -> row, and (words + 1, width): row 0 is that of ``<unk>``, or zeros; of a word that occurs twice the first counts.
+
+    Nothing of None.
+    """
+    if given is None:
+        return {}, None
+    vectors = given if isinstance(given, WordVectors) else read_vectors(given)
+    unknown = vectors.vectors[vectors.words.index("<unk>")] if "<unk>" in vectors.words else np.zeros(vectors.vectors.shape[1])
+    table = torch.from_numpy(np.concatenate([unknown[None].astype(np.float32), vectors.vectors]))
+    return {word: row for row, word in reversed(list(enumerate(vectors.words, 1)))}, table
+
+
+def cluster_table(given: Path | str | Mapping[str, str] | None) -> dict[str, str]:
+    """Word -> bits; nothing of None."""
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else read_clusters(given)
+
+
+def check_tables(tokens: TokenFormat | None, embeddings: object, clusters: object) -> None:
+    """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
+    for name, given, table in (("embeddings", embeddings, "vectors"), ("clusters", clusters, "clusters")):
+        if given is None and tokens is not None and getattr(tokens, table):
+            raise ConfigError(
+                f"This tagger has learnt with {name}=, which its file does not keep: set_params({name}=...) to fit it anew, "
+                "warm_start=True to go on, or clone() it to do without."
+            )
