@@ -35,12 +35,18 @@ MOST_CLASSES = 64
 
 @dataclass(frozen=True)
 class ImageFormat:
-    """``mean`` and ``std`` (channels,) of the training images, ``most`` their largest value; ``size`` to resize to, or None."""
+    """``mean`` and ``std`` of each channel of the training images, ``most`` their largest value; ``size`` to resize to."""
 
-    mean: NDArray[np.float32]
-    std: NDArray[np.float32]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
     size: tuple[int, int] | None
     most: float = np.inf
+
+    def __post_init__(self) -> None:
+        if len(self.mean) != len(self.std) or not self.mean or not all(std > 0 for std in self.std):
+            raise ValueError(f"{len(self.mean)} means and {len(self.std)} deviations of channels, which must be positive")
+        if self.size is not None and not all(0 < side < 2**31 for side in self.size):
+            raise ValueError(f"images of the size {self.size}")
 
     @classmethod
     def fit(cls, images: Sequence[Grid], size: tuple[int, int] | None) -> ImageFormat:
@@ -48,7 +54,7 @@ class ImageFormat:
         channels = {image.shape[2] for image in images}
         if len(channels) > 1:
             raise DataError(f"Images must have the same number of channels; these have {sorted(channels)}.")
-        plain = cls(np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32), size)
+        plain = cls((0.0,), (1.0,), size)
         total, squares, count, most = 0.0, 0.0, 0, 0.0
         for image in images:  # in double precision: sums of many pixels leave float32 behind
             pixels = plain._resized(image).reshape(-1, image.shape[2]).astype(np.float64)
@@ -56,7 +62,8 @@ class ImageFormat:
             most = max(most, float(pixels.max()))
         mean = np.asarray(total / count)
         std = np.sqrt(np.maximum(squares / count - mean**2, 0))
-        return cls(mean.astype(np.float32), np.where(std > 1e-6, std, 1).astype(np.float32), size, most)
+        means, stds = (values.astype(np.float32).tolist() for values in (mean, np.where(std > 1e-6, std, 1)))
+        return cls(tuple(means), tuple(stds), size, most)
 
     @property
     def channels(self) -> int:
@@ -76,12 +83,13 @@ class ImageFormat:
                     f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
                     f"{self.most:g}: give both in one type and scale."
                 )
-        ready = [(self._resized(image) - self.mean) / self.std for image in images]
+        mean, std = np.array(self.mean, dtype=np.float32), np.array(self.std, dtype=np.float32)
+        ready = [(self._resized(image) - mean) / std for image in images]
         sizes = {image.shape[:2] for image in ready}
         if len(sizes) > 1:
-            some = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
+            examples = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
             raise DataError(
-                f"The images have {len(sizes)} different sizes ({some}), and must be of one here: "
+                f"The images have {len(sizes)} different sizes ({examples}), and must be of one here: "
                 "EnergySegmenter(size=(height, width)) resizes them."
             )
         return np.stack(ready)
@@ -107,34 +115,38 @@ class MaskFormat:
     ignore: int | None = None
     binarise: int | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len({*self.classes} - {self.ignore}) < len(self.classes):
+            raise ValueError(f"the classes {self.classes} are not two or more different values")
+
     @classmethod
     def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
         """From training and validation masks. DataError for one class only, or greys nobody has explained; ConfigError for values
         that no mask holds."""
-        values = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
-        for name, value in (values | {"ignore": ignore, "binarise": binarise}).items():
+        named = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
+        for name, value in (named | {"ignore": ignore, "binarise": binarise}).items():
             if value is not None:
                 check_whole(LEAST, **{name: value})
         if binarise is not None:
             if classes is not None:
                 raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
             return cls((0, 1), ignore, binarise)
-        found = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
+        values = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
         if classes is not None:
             if len(set(classes)) < 2 or len(set(classes)) < len(classes) or ignore in classes:
                 raise ConfigError(
                     f"classes= must be at least two different values, without the ignored one, not {list(classes)}."
                 )
             return cls(tuple(int(c) for c in classes), ignore)
-        if len(found) > 2 and (len(found) > MOST_CLASSES or found[-1] >= MOST_CLASSES):
-            some = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
+        if len(values) > 2 and (len(values) > MOST_CLASSES or values[-1] >= MOST_CLASSES):
+            examples = ", ".join(map(str, values[:6])) + (", ..." if len(values) > 6 else "")
             raise DataError(
-                f"The masks hold {len(found)} values ({some}). If these are grey edges, pass binarise=128; if each is a class, "
-                f"pass classes=[...]; if {found[-1]} marks unknown pixels, pass ignore={found[-1]}."
+                f"The masks hold {len(values)} values ({examples}). If these are grey edges, pass binarise=128; if each is a "
+                f"class, pass classes=[...]; if {values[-1]} marks unknown pixels, pass ignore={values[-1]}."
             )
-        if len(found) < 2:
-            raise DataError(f"Every mask is {found[0] if found else 'unknown'} everywhere: there is nothing to learn.")
-        return cls(tuple(found), ignore)
+        if len(values) < 2:
+            raise DataError(f"Every mask is {values[0] if values else 'unknown'} everywhere: there is nothing to learn.")
+        return cls(tuple(values), ignore)
 
     def check_training(self, masks: Sequence[Grid]) -> None:
         """DataError unless two classes occur in these masks; a word about every class of several that does not."""
@@ -274,23 +286,23 @@ def pictures(images: Any, masks: Any, sample_weight: Any = None) -> Pictures:
     """Those that have a weight above 0. DataError for images and masks that do not go together."""
     grids = as_images(images)
     weight = np.ones(len(grids)) if sample_weight is None else row_weights(sample_weight, grids)
-    given = Pictures(grids, as_masks(masks, grids), weight)
-    return given if (weight > 0).all() else given.take(np.flatnonzero(weight > 0).tolist())
+    labelled = Pictures(grids, as_masks(masks, grids), weight)
+    return labelled if (weight > 0).all() else labelled.take(np.flatnonzero(weight > 0).tolist())
 
 
 def image_rows(
-    given: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any, unit: float | None = None
+    labelled: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any, unit: float | None = None
 ) -> Rows:
     """Whole images, or their crops at these shares of the room; ``None``: every crop there is.
 
     Weights count relative to ``unit``; without one, to their mean.
     """
-    pixels = images.encode(given.images)
-    numbers = masks.encode(given.masks, pixels.shape[1:3])
+    pixels = images.encode(labelled.images)
+    numbers = masks.encode(labelled.masks, pixels.shape[1:3])
     known = numbers >= 0
     X = Images.whole(pixels, known=None if known.all() else known)
     Y = Masks.whole(numbers, n_classes=len(masks.classes))
-    weight = proportional(given.weight, unit)
+    weight = proportional(labelled.weight, unit)
     if crop is None:
         return Rows(X, Y, weight)
     size, offsets = crops(X.size, crop, shares)

@@ -21,6 +21,7 @@ from enstruct.estimators.features import Features, in_single_precision, seen_col
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import positive_weights
 from enstruct.estimators.persistence import Weights
+from enstruct.estimators.saved_header import OfLabelSets
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,16 @@ class LabelData:
 
     def record(self) -> dict[str, Any]:
         """For a model's header."""
-        return {"labels": self.labels.to_json(), "input": {"n_features": self.n_features, "names": list(self.names)}}
+        return {"labels": self.labels.record(), "input": {"n_features": self.n_features, "names": list(self.names)}}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The numbers of a model's folder."""
         return {"varying": self.constants.varying, "constants": self.constants.values, **self.features.arrays()}
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_record(cls, record: OfLabelSets, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The inverse of :meth:`record` and :meth:`arrays`. ValueError for what does not go together."""
-        labels, n_features = LabelFormat.from_json(record["labels"]), record["input"]["n_features"]
-        names = tuple(record["input"]["names"])
+        labels, n_features, names = LabelFormat.from_record(record.labels), record.input.n_features, tuple(record.input.names)
         if names and len(names) != n_features:
             raise ValueError(f"{len(names)} names of {n_features} features")
         constants, features = ConstantLabels(arrays["varying"], arrays["constants"]), Features.from_arrays(arrays)
@@ -72,13 +72,13 @@ class LabelData:
         return cls(labels, constants, features, n_features, names)
 
 
-def example_row(record: Mapping[str, Any], weights: Weights) -> Any:
+def example_row(record: OfLabelSets, weights: Weights) -> Any:
     """A row such as the networks of a folder take; ModelFileError for scalers of another number of features."""
-    n_features = record["input"]["n_features"]
+    n_features = record.input.n_features
     scaled = [name.removeprefix("scaler/") for name in weights.shapes if name.startswith("scaler/")]
     weights.check("scaler/", dict.fromkeys(scaled, (n_features,)))
     shape = (1, weights.shapes.get("columns", (n_features,))[0])
-    return sparse.csr_matrix(shape, dtype=np.float32) if record["input"]["sparse"] else np.zeros(shape, dtype=np.float32)
+    return sparse.csr_matrix(shape, dtype=np.float32) if record.input.sparse else np.zeros(shape, dtype=np.float32)
 
 
 @dataclass
@@ -111,9 +111,9 @@ class ConstantLabels:
                 "there is nothing to learn."
             )
         if constant.any():
-            some = np.flatnonzero(constant)[:5].tolist()
+            first = np.flatnonzero(constant)[:5].tolist()
             warnings.warn(
-                f"{int(constant.sum())} of {len(counts)} labels never vary in the training rows (first: {some}); "
+                f"{int(constant.sum())} of {len(counts)} labels never vary in the training rows (first: {first}); "
                 "their constant is predicted.",
                 ConstantLabelWarning,
                 stacklevel=3,

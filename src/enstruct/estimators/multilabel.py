@@ -391,8 +391,8 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}
         return {**record, "rules": LabelRules(self.rules_).record()}, tensors
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        self.n_features_in_ = header["input"]["n_features"]
+    def _restore(self, header: OfLabelSets, weights: Weights) -> None:
+        self.n_features_in_ = header.input.n_features
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
         tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
@@ -401,4 +401,4 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         if data.names:
             self.feature_names_in_ = np.array(data.names, dtype=object)
         self._learn(data.labels, data.constants, data.features)
-        self._decide_by(LabelRules.from_record(header["rules"], header["decision"], header["decision_scores"], n_varying))
+        self._decide_by(LabelRules.from_record(header.rules, header.decision, header.decision_scores, n_varying))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from msgspec import Struct
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -19,6 +18,7 @@ from enstruct.baselines import SOLVED
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import persistence, saved_values
+from enstruct.estimators.saved_header import Common
 from enstruct.methods import Method
 from enstruct.randomness import redirected, seeded
 
@@ -43,7 +43,7 @@ class SavedEstimator(BaseEstimator):
     notes_: dict[str, Any]
     n_features_in_: int
     built_with_: dict[str, Any]
-    _header: ClassVar[type[Struct]]
+    _header: ClassVar[type[Common]]
     _of_networks: ClassVar[tuple[str, ...]] = ()
     """Parameters that networks are made of, beside the energy's."""
 
@@ -125,16 +125,17 @@ class SavedEstimator(BaseEstimator):
 
     @classmethod
     def _loaded(cls, folder: Path, custom: dict[str, Any]) -> Self:
-        header = persistence.read_header(folder)
-        parameters = persistence.parameters_for(cls, header, cls._header, folder, custom)
+        header, parameters = persistence.header_of(cls, cls._header, folder)
+        if missing := [name for name in header.custom if name not in custom]:
+            raise ModelFileError(f"{folder} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
         try:
             model = cls(**{**parameters, **custom})
-            model._check_parameters()
+            method = model._check_parameters()
         except (ConfigError, TypeError) as error:
             raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model._device()
-        weights = persistence.Weights(folder, header.get("weights"))
-        model.decision_, model.decision_scores_ = header["decision"], header["decision_scores"]
+        weights = persistence.Weights(folder, header.weights)
+        model.decision_, model.decision_scores_ = header.decision, header.decision_scores
         try:
             model._restore(header, weights)
             if model.decision_ not in model.rules_:
@@ -143,15 +144,15 @@ class SavedEstimator(BaseEstimator):
             raise
         except DAMAGES as error:
             raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
-        model.history_, model.updates_, model.notes_ = header["history"], header["updates"], header["notes"]
-        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with(model._method())
+        model.history_, model.updates_, model.notes_ = header.history, header.updates, header.notes
+        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with(method)
         return model
 
     def _check_parameters(self) -> Method:
         """The method's row. ConfigError for a parameter that cannot be meant, whatever the data."""
         raise NotImplementedError  # every estimator defines it
 
-    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
+    def _restore(self, header: Any, weights: persistence.Weights) -> None:
         """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
         raise NotImplementedError  # every estimator knows what it has saved
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Self, cast
 
@@ -345,24 +346,11 @@ class EnergySegmenter(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        images, masks = self.images_, self.masks_
-        record = {
-            "images": {"mean": images.mean, "std": images.std, "size": images.size, "most": images.most},
-            "masks": {"classes": masks.classes, "ignore": masks.ignore, "binarise": masks.binarise},
-            "threshold": self.threshold_,
-        }
-        return record, {}
+        return {"images": asdict(self.images_), "masks": asdict(self.masks_), "threshold": self.threshold_}, {}
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        images, masks = header["images"], header["masks"]
-        mean, std = (np.array(images[name], dtype=np.float32) for name in ("mean", "std"))
-        if len(mean) != len(std):
-            raise ValueError(f"{len(mean)} means and {len(std)} deviations of channels")
-        self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]), images["most"])
-        self.masks_ = MaskFormat(tuple(masks["classes"]), masks["ignore"], masks["binarise"])
-        if len(set(self.masks_.classes) - {self.masks_.ignore}) < len(self.masks_.classes):
-            raise ValueError("its classes are not different values")
-        self.classes_, self.threshold_ = np.array(self.masks_.classes), header["threshold"]
+    def _restore(self, header: OfSegmenter, weights: Weights) -> None:
+        self.images_, self.masks_, self.threshold_ = header.images, header.masks, header.threshold
+        self.classes_ = np.array(self.masks_.classes)
         self._load_networks(weights, lambda: self._build(self._method()))
 
 

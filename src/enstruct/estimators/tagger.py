@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Self, cast
 
@@ -215,7 +216,7 @@ class EnergySequenceTagger(EnergyEstimator):
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
-        weak.check(method, pairs, self.tags_.given is not None)
+        weak.check(method, pairs, self.tags_.user_scheme is not None)
         rows = tagged_rows(pairs, self.tokens_, self.tags_)
         validation = tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
@@ -356,7 +357,7 @@ class EnergySequenceTagger(EnergyEstimator):
         ConfigError if the tags do not spell out spans.
         """
         self._networks()
-        if self.tags_.given is None:
+        if self.tags_.user_scheme is None:
             raise ConfigError(f"These tags are plain, they do not spell out spans ({', '.join(SCHEMES)}): use predict.")
         return [spans_around_holes(tags) for tags in self.predict(X, **keywords)]
 
@@ -376,15 +377,12 @@ class EnergySequenceTagger(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        tags = {"tags": list(self.tags_.tags), "given": self.tags_.given}
-        return {"tokens": self.tokens_.to_json(), "tags": tags, "metric": self.metric_}, {}
+        return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, {}
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        self.tokens_ = TokenFormat.from_json(header["tokens"])
-        self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
-        self.tags_.check()
-        self.classes_, self.metric_ = np.array(self.tags_.tags), header["metric"]
-        if self.metric_ == "span-f1" and self.tags_.given is None:
+    def _restore(self, header: OfTagger, weights: Weights) -> None:
+        self.tokens_, self.tags_ = TokenFormat.from_record(header.tokens), header.tags
+        self.classes_, self.metric_ = np.array(self.tags_.tags), header.metric
+        if self.metric_ == "span-f1" and self.tags_.user_scheme is None:
             raise ValueError("its metric is that of spans, and its tags spell out none")
         table = weights.shapes.get(TABLE)
         if (0 if table is None else table[0]) <= max(self.tokens_.vectors.values(), default=-1):

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
@@ -40,13 +40,13 @@ predictor would count it twice."""
 NEW_LOCAL_ENERGY = (*PREDICTOR_ALONE, Stage(predictor=False, energy=True, clamped=("features",)))
 
 LONG_INFERENCE = replace(SPEN_INFERENCE, steps=30)
-CHAIN = {"terms": ("local", "chain"), "features": "copied"}
-GAME = {
+CHAIN: dict[str, Any] = {"terms": ("local", "chain"), "features": "copied"}
+GAME: dict[str, Any] = {
     "energy": CHAIN,
     "stages": GENTLE_GAME,
     "predictor_loss": PredictorLoss(energy_weight=1.0),
 }
-VALUE = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
+VALUE: dict[str, Any] = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
 
 REACTION = Implicit(Neumann(2), hvp="finite-difference")
 """Products by differences, as the paper takes them: torch's fast LSTM kernels have a first derivative only."""
@@ -55,9 +55,9 @@ LONGER = (*PREDICTOR_ALONE, replace(PREDICTOR_ALONE[0], predictor_rate=GENTLE))
 SUM, MEAN = "hamming-sum", "hamming-mean"
 
 
-def _row(name: str, like: str | None = None, **changes: object) -> Method:
+def _row(name: str, like: str | None = None, **changes: Any) -> Method:
     """The row for label sets of that name, or the one that it is ``like``, with what differs."""
-    return replace(METHODS[like or name], name=name, **changes)  # type: ignore[arg-type]
+    return replace(METHODS[like or name], name=name, **changes)
 
 
 def _guided(name: str, negatives: Negatives) -> Method:

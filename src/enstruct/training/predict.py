@@ -99,8 +99,8 @@ def predict_by_inference(
     """The shape of :func:`probabilities`: relaxed minimisers of E(x, .); the last arguments are :func:`problem`'s."""
     parts = []
     for index in in_order(X):
-        given = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
-        parts.append(given.solve(how).y.cpu().numpy())
+        batch = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
+        parts.append(batch.solve(how).y.cpu().numpy())
     return assemble(X, parts)
 
 
