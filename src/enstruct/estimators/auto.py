@@ -41,7 +41,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
-from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, weighs_counts
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
@@ -319,7 +319,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         settings = self.settings if isinstance(self.settings, Mapping) else {}
         named = self.methods if isinstance(self.methods, (list, tuple)) else ()
-        counts = [weighs_counts(settings.get("standardize", "auto"), name) for name in named or TRAINED]
+        counts = [str(scaling_of(settings.get("standardize", "auto"), name)) == "tfidf" for name in named or TRAINED]
         tags.input_tags.positive_only = any(counts)
         tags.classifier_tags.poor_score = all(counts)
         tags.classifier_tags.multi_label = True
@@ -360,7 +360,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """A saved model, with its parameters but ``callbacks``, and the members that answer. Raises ModelFileError."""
+        """A saved model, with its parameters but ``member_callbacks``, and the members that answer. Raises ModelFileError."""
         return persistence.steadily(path, cls._loaded)
 
     @classmethod

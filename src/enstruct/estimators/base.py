@@ -262,6 +262,11 @@ class EnergyEstimator(SavedEstimator):
         self.history_ = [*self.history_, record]
         self.n_iter_ = len(self.history_)
 
+    def _decide_best(self, scores: dict[str, float]) -> None:
+        """Put the rule that scores best on validation rows in force, unless one is asked for."""
+        self.decision_scores_ = scores
+        self.decision_ = max(scores, key=scores.__getitem__) if self.decision == "auto" else self.decision
+
     def _weight_unit(self, weight: Any) -> float:
         """The mean weight of the first call of ``partial_fit``, so that the weights of all its calls can be compared."""
         if not hasattr(self, "weight_unit_"):

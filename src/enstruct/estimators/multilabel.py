@@ -39,11 +39,10 @@ from enstruct.tasks import LABELS
 from enstruct.validation import both_or_neither, check_whole, is_whole, optional, seed
 
 
-def weighs_counts(standardize: Any, method: Any) -> bool:
-    """Whether an estimator with these parameters takes numbers from 0 on alone, whatever these are: tags are read early."""
-    row = method if isinstance(method, Method) else METHODS.get(method) if isinstance(method, str) else None
-    scaling = row.scaling if isinstance(standardize, str) and standardize == "auto" and row is not None else standardize
-    return isinstance(scaling, str) and scaling == "tfidf"
+def scaling_of(standardize: Any, method: Any) -> Any:
+    """What ``standardize="auto"`` stands for with this method, or its name, whatever the two are: tags are read early."""
+    row = METHODS.get(method) if isinstance(method, str) else method
+    return getattr(row, "scaling", "auto") if isinstance(standardize, str) and standardize == "auto" else standardize
 
 
 class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
@@ -166,7 +165,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = weighs_counts(self.standardize, self.method)
+        tags.input_tags.positive_only = str(scaling_of(self.standardize, self.method)) == "tfidf"
         tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
         tags.classifier_tags.multi_label = True
         return tags
@@ -193,10 +192,9 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         start = seed_of(self.random_state)
         train, validation = (rows, None) if validates else hold_out(rows, self.early_stopping, self.validation_fraction, start)
         if validates:
-            X_val = validated(self, X_val, reset=False)
-            validation = with_weight(label_rows(X_val, y_val, None, labels, self.class_weight))
+            validation = with_weight(label_rows(validated(self, X_val, reset=False), y_val, None, labels, self.class_weight))
         check_decision(self.decision, self.hierarchy, labels, validation, method.validation_epochs)
-        features = Features.fit(train.X, self._scaling(method), choose=self._makes_networks())
+        features = Features.fit(train.X, scaling_of(self.standardize, method), choose=self._makes_networks())
         if goes_on:
             check_same_labels(self.data_, labels, constants)
             features = as_before(features, self.data_.features, train.X)
@@ -229,7 +227,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         X = validated(self, X, reset=new)
         if new:
             labels = LabelFormat.infer(y, classes)
-            features = Features.fit(X, self._scaling(method), choose=False)  # later calls may bring what this one lacks
+            features = Features.fit(X, scaling_of(self.standardize, method), choose=False)  # later calls may bring more
             self._learn(labels, ConstantLabels.none(labels.n_labels), features)
             self._decide_by(LabelRules())
             self.history_ = []
@@ -254,9 +252,6 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
             lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows)),
             positive_weight=self.data_.positive_weight(self.class_weight, Y),
         )
-
-    def _scaling(self, method: Method) -> Any:
-        return method.scaling if self.standardize == "auto" else self.standardize
 
     def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
         names = tuple(getattr(self, "feature_names_in_", ()))

@@ -51,6 +51,11 @@ def _listed(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+def _instance(kind: type | tuple[type, ...], wanted: str) -> Check:
+    """Of a class, ``wanted`` in words."""
+    return satisfying(lambda value: isinstance(value, kind), wanted)
+
+
 def _is_size(value: Any) -> bool:
     return _is_list(value) and len(value) == 2 and all(is_whole(side) and side > 0 for side in value)
 
@@ -70,14 +75,11 @@ _passes = satisfying(
 are_classes = satisfying(
     lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
 )
-_encoder = satisfying(callable, "a module, or a function that makes one")
 
 SHARED: Table = {
     "dropout": validation.dropout,
-    "encoder": optional(_encoder),
-    "energy_network": optional(
-        satisfying(lambda value: isinstance(value, (EnergySpec, nn.Module)), "an EnergySpec or a module (an instance)")
-    ),
+    "encoder": optional(satisfying(callable, "a module, or a function that makes one")),
+    "energy_network": optional(_instance((EnergySpec, nn.Module), "an EnergySpec or a module (an instance)")),
     "learning_rate": validation.positive,
     "weight_decay": validation.not_negative,
     "clip": optional(validation.positive_or_infinite),
@@ -116,11 +118,9 @@ LABEL_SETS: Table = {
     "learn_constant": switch(),
     "early_stopping": switch("auto"),
     "standardize": switch("auto", "tfidf"),
-    "class_weight": optional(
-        word_or("balanced", satisfying(lambda value: isinstance(value, dict), "None, 'balanced' or a dict"))
-    ),
+    "class_weight": optional(word_or("balanced", _instance(dict, "None, 'balanced' or a dict"))),
     "bayes_risk_samples": whole(1, MOST_SAMPLES),
-    "hierarchy": optional(satisfying(lambda value: isinstance(value, Hierarchy), "a Hierarchy (enstruct.data.hierarchy)")),
+    "hierarchy": optional(_instance(Hierarchy, "a Hierarchy (enstruct.data.hierarchy)")),
 }
 
 TAG_SEQUENCES: Table = {
@@ -137,7 +137,7 @@ TAG_SEQUENCES: Table = {
     "characters": whole(0),
     "hidden": whole(1),
     "layers": whole(1, MOST_LAYERS),
-    "energy_network": optional(satisfying(lambda value: isinstance(value, EnergySpec), "an EnergySpec or None")),
+    "energy_network": optional(_instance(EnergySpec, "an EnergySpec or None")),
     "initial": optional(
         satisfying(
             lambda value: hasattr(value, "predictor_") and hasattr(value, "tags_"),
@@ -179,7 +179,7 @@ AUTOMATIC: Table = {
     "members": whole(1),
     "minutes": validation.positive_or_infinite,
     "metric": LABEL_SETS["metric"],
-    "settings": optional(satisfying(lambda value: isinstance(value, Mapping), "a dict of parameters of members")),
+    "settings": optional(_instance(Mapping, "a dict of parameters of members")),
     "folds": whole(2),
     "random_state": validation.seed,
     "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),

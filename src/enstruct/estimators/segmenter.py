@@ -267,9 +267,7 @@ class EnergySegmenter(EnergyEstimator):
         metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
         masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
-        self.decision_scores_ = {rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()}
-        best = max(self.decision_scores_, key=self.decision_scores_.__getitem__)
-        self.decision_ = best if self.decision == "auto" else self.decision
+        self._decide_best({rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()})
 
     # -- answers ----------------------------------------------------------------------------------
 

@@ -312,9 +312,7 @@ class EnergySequenceTagger(EnergyEstimator):
             return
         truth, score, answers = self.tags_.names(validation.Y), get_tag_metric(self.metric_), self._answers()
         predicted = {rule: self.tags_.names(answers.decided(validation.X, rule)) for rule in answers.rules}
-        self.decision_scores_ = {rule: score(truth, tags) for rule, tags in predicted.items()}
-        best = max(answers.rules, key=self.decision_scores_.__getitem__)
-        self.decision_ = best if self.decision == "auto" else self.decision
+        self._decide_best({rule: score(truth, tags) for rule, tags in predicted.items()})
 
     # -- answers ----------------------------------------------------------------------------------
 
