@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.thresholds import sets_of_size
-from enstruct.errors import ConfigError, ConstantLabelWarning, ModelFileError
+from enstruct.errors import ConfigError, ConstantLabelWarning
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
@@ -45,7 +45,6 @@ from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, scaling_o
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
-from enstruct.estimators.saving import DAMAGES
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
@@ -366,18 +365,14 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def _loaded(cls, folder: Path) -> Self:
         header, parameters = persistence.header_of(cls, OfAutomatic, folder, persistence.AUTOMATIC)
-        try:
+        with persistence.fitting_parts(folder):
             model = cls(**parameters)
             check_automatic(model)
             model._restore(header, [Member.load(folder / f"member-{i}") for i in range(len(header.members))])
-        except ModelFileError:
-            raise
-        except DAMAGES as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         return model
 
     def _restore(self, header: OfAutomatic, models: list[Member]) -> None:
-        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
+        """The attributes of a fitted estimator from a checked header; any error for what does not fit together."""
         self.members_ = list(zip(header.members, models, strict=True))
         self.labels_, self.methods_ = LabelFormat.from_record(header.labels), tuple(header.methods)
         self.classes_, self.n_features_in_ = self.labels_.classes, header.input.n_features

@@ -120,9 +120,7 @@ def to_json(header: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{type(value)} is not JSON")
 
@@ -192,6 +190,17 @@ def header_of(cls: type, kind: type[Header], path: Path, name: str = HEADER) -> 
         raise ModelFileError(f"{path} holds a {plain['estimator']}, not a {cls.__name__}.")
     header = typed_header(plain, kind, path)
     return header, {name: decode_parameter(name, value) for name, value in plain["parameters"].items()}
+
+
+@contextmanager
+def fitting_parts(folder: Path) -> Iterator[None]:
+    """A ModelFileError for what a block raises whose files are well formed, and their parts do not fit together."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
 
 
 class Weights:

@@ -24,8 +24,6 @@ from enstruct.randomness import redirected, seeded
 
 CODE = ("encoder", "energy_network", "method")
 """Parameters that may be somebody's code, which no model folder holds."""
-DAMAGES = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError)
-"""What files raise that are well formed and whose parts do not fit together."""
 
 
 class SavedEstimator(BaseEstimator):
@@ -128,22 +126,16 @@ class SavedEstimator(BaseEstimator):
         header, parameters = persistence.header_of(cls, cls._header, folder)
         if missing := [name for name in header.custom if name not in custom]:
             raise ModelFileError(f"{folder} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
-        try:
+        with persistence.fitting_parts(folder):
             model = cls(**{**parameters, **custom})
             method = model._check_parameters()
-        except (ConfigError, TypeError) as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model._device()
         weights = persistence.Weights(folder, header.weights)
         model.decision_, model.decision_scores_ = header.decision, header.decision_scores
-        try:
+        with persistence.fitting_parts(folder):
             model._restore(header, weights)
             if model.decision_ not in model.rules_:
                 raise ValueError(f"the decision {model.decision_!r} is none of its rules")
-        except ModelFileError:
-            raise
-        except DAMAGES as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
         model.history_, model.updates_, model.notes_ = header.history, header.updates, header.notes
         model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with(method)
         return model
@@ -153,7 +145,7 @@ class SavedEstimator(BaseEstimator):
         raise NotImplementedError  # every estimator defines it
 
     def _restore(self, header: Any, weights: persistence.Weights) -> None:
-        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
+        """The attributes of a fitted estimator from a checked header; any error for what does not fit together."""
         raise NotImplementedError  # every estimator knows what it has saved
 
     def _load_networks(

@@ -274,11 +274,9 @@ class LearnedLoss:
     ) -> Tensor:
         """(batch,) the predictor's loss, differentiable in the energy's parameters too: L_aux of bilevel training."""
         recipe = self.method.predictor_loss
-        loss = (
-            recipe.supervised_weight * self._supervised(batch, logits)
-            if recipe.supervised_weight
-            else logits.new_zeros(len(logits))
-        )
+        loss, weight = logits.new_zeros(len(logits)), recipe.supervised_weight
+        if weight:
+            loss = weight * self._supervised(batch, logits)
         if recipe.expectation_weight and isinstance(batch.supervision, Expected):
             loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
         if energy_weight <= 0 or state is None:
