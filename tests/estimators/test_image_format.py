@@ -186,3 +186,18 @@ def test_shares_are_as_exact_as_by_double_precision(dtype):
     most = np.iinfo(dtype).max
     every = np.arange(np.iinfo(dtype).min, most + 1).astype(dtype).reshape(1, -1, 1)
     np.testing.assert_array_equal(image_format._shares(every), (every / most).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "size"),
+    [((), (), None), ((0.0,), (1.0, 1.0), None), ((0.0,), (0.0,), None), ((0.0,), (1.0,), (0, 8)), ((0.0,), (1.0,), (8, 2**31))],
+)
+def test_statistics_that_no_images_give_are_refused(mean, std, size):
+    with pytest.raises(ValueError, match=r"which must be positive|of the size"):
+        ImageFormat(mean, std, size)
+
+
+@pytest.mark.parametrize(("classes", "ignore"), [((), None), ((1,), None), ((1, 1), None), ((0, 255), 255)])
+def test_classes_that_no_masks_give_are_refused(classes, ignore):
+    with pytest.raises(ValueError, match="not two or more different values"):
+        MaskFormat(classes, ignore)

@@ -95,8 +95,9 @@ class EnergyEstimator(SavedEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` the columns of the method's row too, as ``method__energy_weight``."""
         params: dict[str, Any] = super().get_params(deep=False)
-        if deep and (isinstance(self.method, Method) or (isinstance(self.method, str) and self.method in self._task.methods)):
-            params |= {f"{COLUMN}{name}": value for name, value in self._task.method(self.method).columns.items()}
+        row = self._task.methods.get(self.method) if isinstance(self.method, str) else self.method
+        if deep and isinstance(row, Method):
+            params |= {f"{COLUMN}{name}": value for name, value in row.columns.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:

@@ -1,4 +1,4 @@
-"""Sizes that would fill the memory are refused before any of it is allocated."""
+"""Networks: sizes that would fill the memory are refused before any of it is allocated."""
 
 import numpy as np
 import pytest
