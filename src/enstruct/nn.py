@@ -38,7 +38,7 @@ from enstruct.encoders.conv import channels_last
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError, DataError, DivergenceError, EnstructWarning
 from enstruct.methods import TOGETHER, Method
-from enstruct.methods.columns import COLUMNS, OF_COUPLING
+from enstruct.methods.columns import COLUMNS, FORMER, OF_COUPLING
 from enstruct.tasks import TASKS, Task
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
@@ -164,9 +164,9 @@ class EnergyLoss(nn.Module):
         are NaN or inf. Places without a truth may hold either, as attention leaves it at padding, and -inf may rule out classes
         of tags and masks.
         """
-        for name, given in {"logits": logits, "y": y, "features": features}.items():
-            if not isinstance(given, Tensor):
-                raise DataError(f"{name} must be a tensor, not {type(given).__name__}.")
+        for name, value in {"logits": logits, "y": y, "features": features}.items():
+            if not isinstance(value, Tensor):
+                raise DataError(f"{name} must be a tensor, not {type(value).__name__}.")
         if self._kind.places == 2:
             logits, features = channels_last(logits), channels_last(features)
         self._check(logits, y, features)
@@ -286,15 +286,15 @@ class EnergyLoss(nn.Module):
         best = logits.detach().amax(-1) if self._kind.places else logits.detach()  # not every class of a place is ruled out
         if not _finite(best):
             ruled_out = "-inf for every class of a place" if self._kind.places else "-inf"
-            held = "NaN" if bool(best.isnan().any()) else "inf" if bool(best.isposinf().any()) else ruled_out
+            odd = "NaN" if bool(best.isnan().any()) else "inf" if bool(best.isposinf().any()) else ruled_out
             raise DivergenceError(
-                f"The logits hold {held}: those given to the loss must be finite. The network has diverged (try a smaller "
+                f"The logits hold {odd}: those given to the loss must be finite. The network has diverged (try a smaller "
                 "learning rate for it, or clipping), was given such numbers, or overflows a low precision."
             )
         if not _finite(features):
-            held = "NaN" if bool(features.isnan().any()) else "inf"
+            odd = "NaN" if bool(features.isnan().any()) else "inf"
             raise DataError(
-                f"The features hold {held}: those given to the loss must be finite. Look at what the network was given (impute "
+                f"The features hold {odd}: those given to the loss must be finite. Look at what the network was given (impute "
                 "what is missing), then at its weights, and at its precision."
             )
 
@@ -344,9 +344,7 @@ def _refuse(renamed: dict[str, Any]) -> None:
     for name in renamed:
         if name in RENAMED:
             raise ConfigError(f"{name}= of EnergyLoss is called {RENAMED[name]}= since enstruct 0.2.")
-        column = {"clip": "energy_clip", "hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"}.get(
-            name, name
-        )
+        column = {"clip": "energy_clip", **FORMER}.get(name, name)
         if column in COLUMNS:
             raise ConfigError(
                 f"{name}= is the column {column} of the method since enstruct 0.2: method=METHODS[...].with_({column}=...)."

@@ -7,7 +7,7 @@ import torch
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
 from enstruct.errors import DataError
-from enstruct.estimators.image_rows import SHARES, crops
+from enstruct.estimators.image_format import SHARES, crops
 from enstruct.training.batches import assemble, batches, in_order, shuffled, to_batch
 
 

@@ -171,7 +171,7 @@ def test_any_whole_number_may_be_ignored():
     assert MaskFormat.fit([mask], (0, 1, -1), np.int64(65535), None).encode([mask]).tolist() == [[[0, 1, 2, -1]]]
 
 
-@pytest.mark.parametrize("form", [ImageFormat(np.zeros(1, np.float32), np.ones(1, np.float32), None, 1.0), None])
+@pytest.mark.parametrize("form", [ImageFormat((0.0,), (1.0,), None, 1.0), None])
 def test_large_images_are_refused_before_they_are_converted(monkeypatch, form):
     giant = as_images([np.zeros((1000, 1000), dtype=np.uint8)])
     converted, shares = [], image_format._shares
@@ -186,3 +186,18 @@ def test_shares_are_as_exact_as_by_double_precision(dtype):
     most = np.iinfo(dtype).max
     every = np.arange(np.iinfo(dtype).min, most + 1).astype(dtype).reshape(1, -1, 1)
     np.testing.assert_array_equal(image_format._shares(every), (every / most).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "size"),
+    [((), (), None), ((0.0,), (1.0, 1.0), None), ((0.0,), (0.0,), None), ((0.0,), (1.0,), (0, 8)), ((0.0,), (1.0,), (8, 2**31))],
+)
+def test_statistics_that_no_images_give_are_refused(mean, std, size):
+    with pytest.raises(ValueError, match=r"which must be positive|of the size"):
+        ImageFormat(mean, std, size)
+
+
+@pytest.mark.parametrize(("classes", "ignore"), [((), None), ((1,), None), ((1, 1), None), ((0, 255), 255)])
+def test_classes_that_no_masks_give_are_refused(classes, ignore):
+    with pytest.raises(ValueError, match="not two or more different values"):
+        MaskFormat(classes, ignore)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from enstruct.errors import DataError
-from enstruct.estimators.image_format import ImageFormat, MaskFormat
-from enstruct.estimators.image_rows import SHARES, crops, image_rows, pictures
+from enstruct.estimators.image_format import SHARES, ImageFormat, MaskFormat, crops, image_rows, pictures
 from enstruct.estimators.label_rows import proportional, row_weights
-from enstruct.estimators.tag_format import TagFormat
-from enstruct.estimators.tagged_rows import tagged, tagged_rows
+from enstruct.estimators.tag_format import TagFormat, tagged, tagged_rows
 from enstruct.estimators.token_format import TokenFormat
 
 RNG = np.random.default_rng(0)

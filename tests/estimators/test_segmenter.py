@@ -9,8 +9,8 @@ from enstruct import EnergySegmenter
 from enstruct.data.synthetic import ellipses
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators.image_rows import SHARES
-from enstruct.estimators.image_rows import pictures as pictures_of
+from enstruct.estimators.image_format import SHARES
+from enstruct.estimators.image_format import pictures as pictures_of
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch

@@ -55,3 +55,11 @@ def test_the_truth_in_another_scheme_is_read_in_one_s_own():
     made = TagFormat.fit([convert(WHOLE, "IOB2")], "IOB2")
     assert made.as_given([WHOLE, ["S-LOC", None]]) == [["B-PER", "I-PER", "I-PER", "O", "B-LOC"], ["B-LOC"]]
     assert TagFormat.fit([["N", "V"]]).as_given([["N", None, "V"]]) == [["N", "V"]]
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme"), [((), None), (("N", "N"), None), (("O", "B-PER"), "IOB2"), (("B-PER", "O"), "BIOES")]
+)
+def test_tags_that_no_fit_gives_are_refused(tags, scheme):
+    with pytest.raises(ValueError, match="the tags are not"):
+        TagFormat(tags, scheme)

@@ -11,7 +11,7 @@ from tests.configured import configured
 
 from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators import EnergyMultiLabelClassifier, multilabel
 from enstruct.methods import METHODS
 from enstruct.randomness import repeatable
 from enstruct.training.batches import batches
@@ -95,7 +95,7 @@ def test_the_best_epoch_of_every_score_is_kept_and_the_judge_chooses(blocks, mon
             seen.append([p.detach().clone() for p in (*loop.game.predictor.parameters(), *loop.game.loss.network.parameters())])
             assert len(loop.progress.snapshots) <= 2
 
-    monkeypatch.setattr(EnergyMultiLabelClassifier, "_monitor", lambda self: judge)
+    monkeypatch.setattr(multilabel, "LabelSetMonitor", lambda *args: judge)
     model = fit(blocks, max_epochs=20, n_iter_no_change=3, callbacks=[Watch()])
     assert len(seen) == 7  # three epochs after the later peak
     assert len(judge.candidates) == 2

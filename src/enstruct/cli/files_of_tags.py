@@ -86,7 +86,7 @@ class TagFiles(TaskFiles):
             yield rule, model.predict(data.sentences, decision=rule)
 
     def metrics(self, model: Any) -> Mapping[str, Metric]:
-        spans = model.tags_.given is not None
+        spans = model.tags_.user_scheme is not None
         return {name: metric for name, metric in self.task.metrics.items() if spans or name == "accuracy"}
 
     def remark(self, model: Any, truth: Any) -> str:

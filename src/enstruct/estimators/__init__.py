@@ -24,6 +24,6 @@ def __getattr__(name: str) -> object:
     """One of the faces. AttributeError for other names."""
     if name not in _HOME:
         raise AttributeError(f"module 'enstruct.estimators' has no attribute {name!r}")
-    found: object = getattr(import_module(f"enstruct.estimators.{_HOME[name]}"), name)
-    globals()[name] = found
-    return found
+    member: object = getattr(import_module(f"enstruct.estimators.{_HOME[name]}"), name)
+    globals()[name] = member
+    return member

@@ -29,22 +29,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.decisions.choose import check_one_rule, make_rule
+from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.thresholds import sets_of_size
-from enstruct.errors import ConfigError, ConstantLabelWarning, ModelFileError
+from enstruct.errors import ConfigError, ConstantLabelWarning
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
-from enstruct.estimators.constants import ConstantLabels
-from enstruct.estimators.features import validated, weighs_counts
+from enstruct.estimators.features import validated
+from enstruct.estimators.label_data import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
+from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
-from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
-from enstruct.estimators.saving import DAMAGES
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
@@ -157,8 +157,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             least = 1 if self._single else 2  # one half of a fold chooses rules for the other
             parts = parts_of(merge_duplicates(rows), self.folds, seed, least)  # no copy of a training row is in the fold held out
         else:
-            held = label_rows(validated(self, X_val, reset=False), y_val, None, self.labels_)
-            parts = [lambda: (rows, held)]
+            validation = label_rows(validated(self, X_val, reset=False), y_val, None, self.labels_)
+            parts = [lambda: (rows, validation)]
         self.methods_ = tuple(self.methods) if self.methods is not None else default_methods(rows.X)
         self._choose(self._fit_members(parts, seed, weighed=sample_weight is not None))
         over = (time.monotonic() - self._deadline) / 60
@@ -178,7 +178,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         took: dict[str, float] = {}
         for number in range(self.members):
             fold = number % len(parts)
-            train, held = parts[fold]()
+            train, validation = parts[fold]()
             for position, name in enumerate(self.methods_):
                 repeats = METHODS[name].solver is not None and number >= len(parts)
                 if repeats or (number and time.monotonic() + took[name] > self._deadline):
@@ -189,10 +189,12 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 model = self._member(self._row(name, held_out), (seed + number) % 2**32, share, pace(len(train)))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConstantLabelWarning)
-                    model.fit_as(self.labels_, train, held)
+                    model.fit_as(self.labels_, train, validation)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
-                held_out.add(name, fold, model.predict_proba(held.X), held if weighed else replace(held, weight=None))
+                held_out.add(
+                    name, fold, model.predict_proba(validation.X), validation if weighed else replace(validation, weight=None)
+                )
                 log.info("member %s %d: %.1f s", name, number, took[name])
         self.n_iter_ = sum(model.n_iter_ for _, model in self.members_)
         players = ("predictor", "energy")
@@ -219,16 +221,16 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return member.set_params(**{**defaults, **(self.settings or {}), "method": method})
 
     def _choose(self, held_out: HeldOut) -> None:
-        found = Candidates(held_out, self.methods_)
-        self.groups_, self.chosen_ = found.groups, found.best()
-        self.candidates_ = {name: comparison.scores for name, comparison in found.compared.items()}
-        self.rules_ = found.rules(self.chosen_, held_out.rules)
-        best = {name: comparison.best() for name, comparison in found.compared.items()}
+        compared = Candidates(held_out, self.methods_)
+        self.groups_, self.chosen_ = compared.groups, compared.best()
+        self.candidates_ = {name: comparison.scores for name, comparison in compared.compared.items()}
+        self.rules_ = compared.rules(self.chosen_, held_out.rules)
+        best = {name: comparison.best() for name, comparison in compared.compared.items()}
         self.candidate_rules_ = {
-            name: self.rules_[rule] if name == self.chosen_ else found.rules(name, [rule])[rule] for name, rule in best.items()
+            name: self.rules_[rule] if name == self.chosen_ else compared.rules(name, [rule])[rule] for name, rule in best.items()
         }
-        self.decision_, self.decision_scores_ = found.compared[self.chosen_].best(), self.candidates_[self.chosen_]
-        self.classes_, self.judged_rows_ = self.labels_.classes, found.Y.shape[0]
+        self.decision_, self.decision_scores_ = compared.compared[self.chosen_].best(), self.candidates_[self.chosen_]
+        self.classes_, self.judged_rows_ = self.labels_.classes, compared.Y.shape[0]
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -236,8 +238,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """Mean marginals (rows, labels) of the chosen candidate, or of another of ``groups_``."""
         name, X = self._known(candidate), validated(self, X, reset=False)
         out = np.empty((X.shape[0], self.labels_.n_labels))
-        for some in row_blocks(*out.shape):
-            out[some] = self._means(X[some], [name])[0]
+        for block in row_blocks(*out.shape):
+            out[block] = self._means(X[block], [name])[0]
         return out
 
     def _known(self, candidate: str | None) -> str:
@@ -255,10 +257,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def _decided(self, X: Any, candidates: Sequence[str], decide: Decide) -> list[sparse.csr_matrix]:
         """Label sets (rows, labels) for each of what ``decide`` makes of the candidates' marginals, some rows at a time."""
         X = validated(self, X, reset=False)
-        parts = [decide(self._means(X[some], candidates)) for some in row_blocks(X.shape[0], self.labels_.n_labels)]
+        parts = [decide(self._means(X[block], candidates)) for block in row_blocks(X.shape[0], self.labels_.n_labels)]
         hierarchy = None if self._single else self.members_[0][1].hierarchy
-        found = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
-        return found if hierarchy is None else [hierarchy.close(chosen) for chosen in found]
+        label_sets = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
+        return label_sets if hierarchy is None else [hierarchy.close(chosen) for chosen in label_sets]
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, candidate: str | None = None) -> Any:
         """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule, ``top_k`` takes the k most probable.
@@ -275,17 +277,17 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         All answers are held at once. Raises as ``predict`` does.
         """
         check_is_fitted(self, "chosen_")
-        found = self._decided(X, [self.chosen_], lambda means: [self._by(rule, means[0]) for rule in self.rules_.values()])
-        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.rules_, found, strict=True)}
+        label_sets = self._decided(X, [self.chosen_], lambda means: [self._by(rule, means[0]) for rule in self.rules_.values()])
+        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.rules_, label_sets, strict=True)}
 
     def predict_by_candidate(self, X: Any) -> dict[str, Any]:
         """Candidate -> label sets of the rows as ``predict(X, candidate=)`` gives them, likewise."""
         check_is_fitted(self, "chosen_")
         rules = [self.candidate_rules_[name] for name in self.groups_]
-        found = self._decided(
+        label_sets = self._decided(
             X, list(self.groups_), lambda means: [self._by(rule, p) for rule, p in zip(rules, means, strict=True)]
         )
-        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.groups_, found, strict=True)}
+        return {name: self.labels_.decode(chosen) for name, chosen in zip(self.groups_, label_sets, strict=True)}
 
     def _predicted(self, X: Any, decision: str | None, top_k: int | None, candidate: str | None) -> sparse.csr_matrix:
         name = self._known(candidate)
@@ -316,7 +318,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         settings = self.settings if isinstance(self.settings, Mapping) else {}
         named = self.methods if isinstance(self.methods, (list, tuple)) else ()
-        counts = [weighs_counts(settings.get("standardize", "auto"), name) for name in named or TRAINED]
+        counts = [str(scaling_of(settings.get("standardize", "auto"), name)) == "tfidf" for name in named or TRAINED]
         tags.input_tags.positive_only = any(counts)
         tags.classifier_tags.poor_score = all(counts)
         tags.classifier_tags.multi_label = True
@@ -334,7 +336,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "parameters": {
                 k: saved_values.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "member_callbacks"
             },
-            "labels": self.labels_.to_json(),
+            "labels": self.labels_.record(),
             "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
             "methods": list(self.methods_),
             "members": [name for name, _ in kept],
@@ -342,7 +344,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             "judged_rows": self.judged_rows_,
             "candidates": self.candidates_,
             "decision": self.decision_,
-            "rules": {name: saved_values.encode_rule(rule) for name, rule in self.rules_.items()},
+            "rules": LabelRules(self.rules_).record(),
             "updates": self.updates_,
             "epochs": self.n_iter_,
             "notes": notes if notes is not None else getattr(self, "notes_", {}),
@@ -357,42 +359,34 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """A saved model, with its parameters but ``callbacks``, and the members that answer. Raises ModelFileError."""
+        """A saved model, with its parameters but ``member_callbacks``, and the members that answer. Raises ModelFileError."""
         return persistence.steadily(path, cls._loaded)
 
     @classmethod
     def _loaded(cls, folder: Path) -> Self:
-        header = persistence.read_header(folder, persistence.AUTOMATIC)
-        parameters = persistence.parameters_for(cls, header, OfAutomatic, folder, {})
-        try:
+        header, parameters = persistence.header_of(cls, OfAutomatic, folder, persistence.AUTOMATIC)
+        with persistence.fitting_parts(folder):
             model = cls(**parameters)
             check_automatic(model)
-            model._restore(header, [Member.load(folder / f"member-{i}") for i in range(len(header["members"]))])
-        except ModelFileError:
-            raise
-        except DAMAGES as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
+            model._restore(header, [Member.load(folder / f"member-{i}") for i in range(len(header.members))])
         return model
 
-    def _restore(self, header: dict[str, Any], models: list[Member]) -> None:
-        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
-        self.members_ = list(zip(header["members"], models, strict=True))
-        self.labels_, self.methods_ = LabelFormat.from_json(header["labels"]), tuple(header["methods"])
-        self.classes_, self.n_features_in_ = self.labels_.classes, header["input"]["n_features"]
-        names = header["input"]["names"]
+    def _restore(self, header: OfAutomatic, models: list[Member]) -> None:
+        """The attributes of a fitted estimator from a checked header; any error for what does not fit together."""
+        self.members_ = list(zip(header.members, models, strict=True))
+        self.labels_, self.methods_ = LabelFormat.from_record(header.labels), tuple(header.methods)
+        self.classes_, self.n_features_in_ = self.labels_.classes, header.input.n_features
+        names = header.input.names
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
         sizes = {(len(names) or self.n_features_in_, self.n_features_in_, self.labels_.n_labels)}
         sizes |= {(model.n_features_in_, model.n_features_in_, model.data_.labels.n_labels) for model in models}
         if len(sizes) > 1:
             raise ValueError("its members have other features or labels than it has itself")
-        self.chosen_, self.candidates_ = header["chosen"], header["candidates"]
+        self.chosen_, self.candidates_ = header.chosen, header.candidates
         self.groups_ = {self.chosen_: list(range(len(models)))}
-        self.decision_, self.decision_scores_ = header["decision"], self.candidates_[self.chosen_]
-        rules = header["rules"]
-        self.rules_ = {name: saved_values.decode_rule(make_rule(name), content) for name, content in rules.items()}
+        self.decision_, self.decision_scores_ = header.decision, self.candidates_[self.chosen_]
+        self.rules_ = LabelRules.from_record(header.rules, self.decision_, self.decision_scores_, self.labels_.n_labels).rules
         self.candidate_rules_ = {self.chosen_: self.rules_[self.decision_]}
-        if "per-label" in rules:
-            np.broadcast_to(self.rules_["per-label"].thresholds, self.labels_.n_labels)  # ValueError for others
-        self.judged_rows_ = header["judged_rows"]
-        self.updates_, self.n_iter_, self.notes_ = header["updates"], header["epochs"], header["notes"]
+        self.judged_rows_ = header.judged_rows
+        self.updates_, self.n_iter_, self.notes_ = header.updates, header.epochs, header.notes

@@ -20,11 +20,10 @@ from enstruct.data.rows import Rows
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError
-from enstruct.estimators.networks import energy_spec
+from enstruct.estimators.networks import Pair, check_bytes
 from enstruct.estimators.parameters import COMPLETE_CALLBACKS, Table, check_parameters
 from enstruct.estimators.renamed import check_not_renamed
 from enstruct.estimators.saving import SavedEstimator
-from enstruct.estimators.sizes import check_bytes
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method, Stage
 from enstruct.methods.columns import is_solver
@@ -41,7 +40,6 @@ from enstruct.training.settings import Settings
 from enstruct.validation import one_of, optional, switch
 
 log = logging.getLogger("enstruct")
-Pair = tuple[nn.Module, nn.Module | None]
 COLUMN = "method__"
 """Before the name of a column of the method in ``get_params`` and ``set_params``."""
 
@@ -63,12 +61,14 @@ def has_passes(estimator: Any) -> bool:
 class Training(NamedTuple):
     """What networks are trained on, and how.
 
+    method : the row, looked up once a fit.
     build : makes (predictor, energy or None), newly initialised.
     first_stage : the stages before it count as done.
     refresh : whether an energy takes the predictor's features before a stage; not where it goes on with its own.
     positive_weight : (labels,) of active labels in the supervised loss.
     """
 
+    method: Method
     rows: Rows
     validation: Rows | None
     monitor: Monitor
@@ -87,16 +87,17 @@ class EnergyEstimator(SavedEstimator):
 
     # -- parameters -------------------------------------------------------------------------------
 
-    def _store(self, given: dict[str, Any]) -> None:
+    def _store(self, parameters: dict[str, Any]) -> None:
         """Keep the parameters of ``__init__`` as they are, the one thing that scikit-learn lets it do."""
         for name in self._get_param_names():
-            setattr(self, name, given[name])
+            setattr(self, name, parameters[name])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` the columns of the method's row too, as ``method__energy_weight``."""
         params: dict[str, Any] = super().get_params(deep=False)
-        if deep and (isinstance(self.method, Method) or (isinstance(self.method, str) and self.method in self._task.methods)):
-            params |= {f"{COLUMN}{name}": value for name, value in self._task.method(self.method).columns.items()}
+        row = self._task.methods.get(self.method) if isinstance(self.method, str) else self.method
+        if deep and isinstance(row, Method):
+            params |= {f"{COLUMN}{name}": value for name, value in row.columns.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -112,10 +113,12 @@ class EnergyEstimator(SavedEstimator):
         super().set_params(**plain)
         return self
 
-    def _check_parameters(self) -> None:
-        """ConfigError for a parameter that cannot be meant, whatever the data."""
+    def _check_parameters(self) -> Method:
+        """The method's row. ConfigError for a parameter that cannot be meant, whatever the data."""
         check_parameters(self, self._parameters)
-        one_of("cost", self._task.costs)("cost", self._method().cost)
+        method = self._method()
+        one_of("cost", self._task.costs)("cost", method.cost)
+        return method
 
     def _method(self) -> Method:
         return self._task.method(self.method)
@@ -132,7 +135,6 @@ class EnergyEstimator(SavedEstimator):
             batch_size=batch_size,
             max_epochs=budget.max_epochs(n_rows, batch_size) if isinstance(epochs, str) else int(epochs),
             patience=patience,
-            plateau=max(1, patience // 3),
             tol=self.tol,
         )
 
@@ -156,16 +158,16 @@ class EnergyEstimator(SavedEstimator):
 
     # -- training ---------------------------------------------------------------------------------
 
-    def _goes_on(self) -> bool:
+    def _goes_on(self, method: Method) -> bool:
         """Whether ``fit`` trains the networks at hand further; solvers fit anew."""
-        return bool(self.warm_start) and hasattr(self, "predictor_") and self._method().solver is None
+        return bool(self.warm_start) and hasattr(self, "predictor_") and method.solver is None
 
     def _train(self, training: Training) -> Game | None:
         """Fit ``predictor_`` and ``energy_``, and record ``history_``, ``n_iter_`` and ``updates_``.
 
         Returns the game that was played, for further passes; None where a solver fitted the predictor.
         """
-        method, rows = self._method(), training.rows
+        method, rows = training.method, training.rows
         if method.solver is not None:
             with seeded(training.seed), redirected():
                 predictor = method.solver(
@@ -176,13 +178,13 @@ class EnergyEstimator(SavedEstimator):
             return None
         optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
         with seeded(training.seed):
-            if self._goes_on():
-                self._check_built("warm_start=True")
-                self._check_same_networks(rows, "warm_start=True")
+            if self._goes_on(method):
+                self._check_built(method, "warm_start=True")
+                self._check_same_networks(method, rows, "warm_start=True")
                 self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
             else:
                 self._make_networks(training)
-            game = self._game(rows, training.positive_weight)
+            game = self._game(training)
             loop = Loop(
                 game,
                 rows,
@@ -198,26 +200,27 @@ class EnergyEstimator(SavedEstimator):
         return game
 
     def _make_networks(self, training: Training) -> None:
-        (self.predictor_, self.energy_), self.built_with_ = training.build(), self._built_with()
+        (self.predictor_, self.energy_), self.built_with_ = training.build(), self._built_with(training.method)
 
-    def _game(self, rows: Rows, positive_weight: Any) -> Game:
+    def _game(self, training: Training) -> Game:
         """A game of the networks at hand."""
-        method, device, n_outputs = self._method(), self._device(), rows.Y.shape[1]
+        method, device, n_outputs = training.method, self._device(), training.rows.Y.shape[1]
         if not any(True for _ in self.predictor_.parameters()):
             raise ConfigError("The predictor at hand has nothing that a network's training could change (trees?): fit anew.")
         self.predictor_.to(device)
         if self.energy_ is not None:
             self.energy_.to(device)
-        weight = () if positive_weight is None else (torch.as_tensor(positive_weight, dtype=torch.float32, device=device),)
-        space = self._task.space(n_outputs, method.cost, *weight)
-        settings = self._settings(rows_an_epoch(rows.X))
+        weight = training.positive_weight
+        weights = () if weight is None else (torch.as_tensor(weight, dtype=torch.float32, device=device),)
+        space = self._task.space(n_outputs, method.cost, *weights)
+        settings = self._settings(rows_an_epoch(training.rows.X))
         return Game(self.predictor_, LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_))
 
     def _take_from_predictor(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""
         if self.energy_ is None:
             return
-        spec = energy_spec(self._method(), self.energy_network)
+        spec = self.built_with_["energy_network"]
         if stage.transplant:
             transplant(self.energy_, self.predictor_)
         elif stage.energy and (not stage.predictor or "features" in stage.clamped) and isinstance(spec, EnergySpec):
@@ -227,7 +230,7 @@ class EnergyEstimator(SavedEstimator):
         """The method's ``validation_epochs``: passes of the predictor alone over the validation rows; the energy stays."""
         with seeded(seed):
             loop = Loop(game, validation, None, monitor, device=self._device())
-            for number in range(self._method().validation_epochs):
+            for number in range(game.method.validation_epochs):
                 losses = loop.run_epoch(Stage(predictor=True, energy=False))
                 log.info("pass %d over the validation rows %s", number + 1, losses)
         self.updates_ = dict(game.updates)
@@ -236,19 +239,19 @@ class EnergyEstimator(SavedEstimator):
 
     def _train_one_pass(self, training: Training, new: bool) -> None:
         """``partial_fit``: one pass over the rows by the method's first stage; ``new``: on networks yet to be made."""
-        method, device = self._method(), self._device()
+        method, device = training.method, self._device()
         going_on = hasattr(self, "partial_game_")
         with seeded(0 if going_on else training.seed):
             if going_on:
                 set_states(self.generator_states_, device)
             if new and not going_on:
                 self._make_networks(training)
-                self.partial_game_ = self._game(training.rows, training.positive_weight)
+                self.partial_game_ = self._game(training)
             elif not going_on or not self.partial_game_.has(
                 method, self._settings(rows_an_epoch(training.rows.X))
             ):  # or set_params since
-                self._check_same_networks(training.rows, "partial_fit")
-                self.partial_game_ = self._game(training.rows, training.positive_weight)
+                self._check_same_networks(method, training.rows, "partial_fit")
+                self.partial_game_ = self._game(training)
                 updates = getattr(self, "updates_", {})
                 self.partial_game_.predictor_updates = updates.get("predictor", 0)  # the energy's weight has risen already
                 self.partial_game_.loss.updates = updates.get("energy", 0)
@@ -259,6 +262,11 @@ class EnergyEstimator(SavedEstimator):
         record = {"epoch": len(self.history_) + 1, **{f"{player}_loss": loss for player, loss in losses.items()}}
         self.history_ = [*self.history_, record]
         self.n_iter_ = len(self.history_)
+
+    def _decide_best(self, scores: dict[str, float]) -> None:
+        """Put the rule that scores best on validation rows in force, unless one is asked for."""
+        self.decision_scores_ = scores
+        self.decision_ = max(scores, key=scores.__getitem__) if self.decision == "auto" else self.decision
 
     def _weight_unit(self, weight: Any) -> float:
         """The mean weight of the first call of ``partial_fit``, so that the weights of all its calls can be compared."""
@@ -271,20 +279,18 @@ class EnergyEstimator(SavedEstimator):
         for name in ("partial_game_", "weight_unit_"):
             self.__dict__.pop(name, None)
 
-    def _check_batch(self, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
+    def _check_batch(self, method: Method, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
         """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
         its features, and as many candidates as the caller has asked for."""
         cells = min(int(self.batch_size), n_rows) * places
         check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
-        method = self._method()
         own = getattr(self._task.methods.get(method.name, method).negatives, "n", 1)
         asked = getattr(method.negatives, "n", 1)
         candidates = cells * n_outputs * (1 if asked == own else asked)
         check_bytes("The candidates of a batch", candidates, f"batch_size=, n_samples=, {smaller}")
 
-    def _check_same_networks(self, rows: Rows, who: str) -> None:
+    def _check_same_networks(self, method: Method, rows: Rows, who: str) -> None:
         """``who`` goes on with the networks at hand, so they must fit the data and the method."""
-        method = self._method()
         try:
             n_outputs = probabilities(self.predictor_, rows.X[:1], self._device(), relax=None).shape[-1]
         except (RuntimeError, IndexError):  # torch's own words for other shapes
@@ -300,9 +306,10 @@ class EnergyEstimator(SavedEstimator):
 
     def _networks(self) -> Networks:
         check_is_fitted(self, "predictor_")
-        method, head = self._method(), getattr(self.predictor_, "head", None)  # what a solver has fitted may have none
+        method, device = self._method(), self._device()
+        head = getattr(self.predictor_, "head", None)  # what a solver has fitted may have none
         space = self._task.space(len(self.classes_) if head is None else head.out_features, method.cost)
-        return Networks(self.predictor_, self.energy_, method, space, self._device())
+        return Networks(self.predictor_, self.energy_, method, space, device)
 
     @property
     def density_(self) -> Density:

@@ -65,8 +65,8 @@ class HeldOut:
     def score(self, member: int) -> float:
         """Of one member alone on its fold, by its best rule."""
         rows = self.rows[self.folds[member]]
-        found = self.compare(self.marginals[member], as_indicator(rows.Y), rows.weight)
-        return max(found.scores.values())
+        comparison = self.compare(self.marginals[member], as_indicator(rows.Y), rows.weight)
+        return max(comparison.scores.values())
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -85,11 +85,11 @@ class HeldOut:
 
     def mean(self, members: Sequence[int], folds: Sequence[int]) -> NDArray[np.float64]:
         """Mean marginals of the rows of some folds, by those members that were not trained on them."""
-        found = []
+        means = []
         for fold in folds:
             blind = [i for i in members if self.folds[i] == fold]
-            found.append(mean_of_methods([self.names[i] for i in blind], [self.marginals[i] for i in blind]))
-        return np.concatenate(found)
+            means.append(mean_of_methods([self.names[i] for i in blind], [self.marginals[i] for i in blind]))
+        return np.concatenate(means)
 
 
 class Candidates:
@@ -98,9 +98,9 @@ class Candidates:
     ``groups``: candidate -> its members. ``compared``: candidate -> scores of its rules. ``Y``: the labels of those rows.
     """
 
-    def __init__(self, held: HeldOut, methods: Sequence[str]) -> None:
-        self._held, self._folds = held, held.common_folds(methods)
-        rows = [held.rows[fold] for fold in self._folds]
+    def __init__(self, held_out: HeldOut, methods: Sequence[str]) -> None:
+        self._held_out, self._folds = held_out, held_out.common_folds(methods)
+        rows = [held_out.rows[fold] for fold in self._folds]
         self.Y = sparse.vstack([as_indicator(part.Y) for part in rows], format="csr")
         weighed = any(part.weight is not None for part in rows)
         weights = (np.ones(len(part)) if part.weight is None else part.weight for part in rows)
@@ -108,18 +108,18 @@ class Candidates:
         self.groups: dict[str, list[int]] = {}
         self.compared: dict[str, Comparison] = {}
         for name in methods:
-            self._compare(name, held.of(name))
+            self._compare(name, held_out.of(name))
         for name, members in self._averages(methods).items():
             self._compare(name, members)
 
     def _compare(self, name: str, members: list[int]) -> None:
         self.groups[name] = members
-        self.compared[name] = self._held.compare(self._held.mean(members, self._folds), self.Y, self.weight)
+        self.compared[name] = self._held_out.compare(self._held_out.mean(members, self._folds), self.Y, self.weight)
 
     def _averages(self, methods: Sequence[str]) -> dict[str, list[int]]:
         """Models of one solver are so alike that averages have the better one of them alone."""
         solved = [name for name in methods if METHODS[name].solver is not None]
-        networks = [i for i, name in enumerate(self._held.names) if name not in solved]
+        networks = [i for i, name in enumerate(self._held_out.names) if name not in solved]
         averages = {NETWORKS: networks} if len(methods) - len(solved) > 1 else {}
         kinds: dict[Any, list[str]] = {}
         for name in solved:
@@ -139,5 +139,5 @@ class Candidates:
 
     def rules(self, candidate: str, names: Sequence[str]) -> dict[str, Any]:
         """Decision rules fitted for a candidate."""
-        p = self._held.mean(self.groups[candidate], self._folds)
-        return {name: fit_rule(make_rule(name), p, self.Y, self._held.metric, None, self.weight) for name in names}
+        p = self._held_out.mean(self.groups[candidate], self._folds)
+        return {name: fit_rule(make_rule(name), p, self.Y, self._held_out.metric, None, self.weight) for name in names}

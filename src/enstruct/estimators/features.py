@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from enstruct.errors import ConfigError, DataError
-from enstruct.methods import METHODS, Method
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
@@ -132,13 +131,6 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
     if isinstance(standardize, str) and np.isin(X, (0, 1)).all():
         return None
     return StandardScaler().fit(X)
-
-
-def weighs_counts(standardize: Any, method: Any) -> bool:
-    """Whether an estimator with these parameters takes numbers from 0 on alone, whatever these are: tags are read early."""
-    row = method if isinstance(method, Method) else METHODS.get(method) if isinstance(method, str) else None
-    scaling = row.scaling if isinstance(standardize, str) and standardize == "auto" and row is not None else standardize
-    return isinstance(scaling, str) and scaling == "tfidf"
 
 
 def seen_columns(X: Any) -> NDArray[np.intp] | None:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from enstruct.data.images import Images, Masks
+from enstruct.data.rows import Rows
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.label_rows import proportional, row_weights
 from enstruct.validation import check_series, check_whole
 
 log = logging.getLogger("enstruct")
@@ -32,12 +35,18 @@ MOST_CLASSES = 64
 
 @dataclass(frozen=True)
 class ImageFormat:
-    """``mean`` and ``std`` (channels,) of the training images, ``most`` their largest value; ``size`` to resize to, or None."""
+    """``mean`` and ``std`` of each channel of the training images, ``most`` their largest value; ``size`` to resize to."""
 
-    mean: NDArray[np.float32]
-    std: NDArray[np.float32]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
     size: tuple[int, int] | None
     most: float = np.inf
+
+    def __post_init__(self) -> None:
+        if len(self.mean) != len(self.std) or not self.mean or not all(std > 0 for std in self.std):
+            raise ValueError(f"{len(self.mean)} means and {len(self.std)} deviations of channels, which must be positive")
+        if self.size is not None and not all(0 < side < 2**31 for side in self.size):
+            raise ValueError(f"images of the size {self.size}")
 
     @classmethod
     def fit(cls, images: Sequence[Grid], size: tuple[int, int] | None) -> ImageFormat:
@@ -45,7 +54,7 @@ class ImageFormat:
         channels = {image.shape[2] for image in images}
         if len(channels) > 1:
             raise DataError(f"Images must have the same number of channels; these have {sorted(channels)}.")
-        plain = cls(np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32), size)
+        plain = cls((0.0,), (1.0,), size)
         total, squares, count, most = 0.0, 0.0, 0, 0.0
         for image in images:  # in double precision: sums of many pixels leave float32 behind
             pixels = plain._resized(image).reshape(-1, image.shape[2]).astype(np.float64)
@@ -53,7 +62,8 @@ class ImageFormat:
             most = max(most, float(pixels.max()))
         mean = np.asarray(total / count)
         std = np.sqrt(np.maximum(squares / count - mean**2, 0))
-        return cls(mean.astype(np.float32), np.where(std > 1e-6, std, 1).astype(np.float32), size, most)
+        means, stds = (values.astype(np.float32).tolist() for values in (mean, np.where(std > 1e-6, std, 1)))
+        return cls(tuple(means), tuple(stds), size, most)
 
     @property
     def channels(self) -> int:
@@ -73,12 +83,13 @@ class ImageFormat:
                     f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
                     f"{self.most:g}: give both in one type and scale."
                 )
-        ready = [(self._resized(image) - self.mean) / self.std for image in images]
+        mean, std = np.array(self.mean, dtype=np.float32), np.array(self.std, dtype=np.float32)
+        ready = [(self._resized(image) - mean) / std for image in images]
         sizes = {image.shape[:2] for image in ready}
         if len(sizes) > 1:
-            some = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
+            examples = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
             raise DataError(
-                f"The images have {len(sizes)} different sizes ({some}), and must be of one here: "
+                f"The images have {len(sizes)} different sizes ({examples}), and must be of one here: "
                 "EnergySegmenter(size=(height, width)) resizes them."
             )
         return np.stack(ready)
@@ -104,34 +115,38 @@ class MaskFormat:
     ignore: int | None = None
     binarise: int | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len({*self.classes} - {self.ignore}) < len(self.classes):
+            raise ValueError(f"the classes {self.classes} are not two or more different values")
+
     @classmethod
     def fit(cls, masks: Sequence[Grid], classes: Sequence[int] | None, ignore: int | None, binarise: int | None) -> MaskFormat:
         """From training and validation masks. DataError for one class only, or greys nobody has explained; ConfigError for values
         that no mask holds."""
-        values = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
-        for name, value in (values | {"ignore": ignore, "binarise": binarise}).items():
+        named = {} if classes is None else {f"value {i} of classes": value for i, value in enumerate(classes)}
+        for name, value in (named | {"ignore": ignore, "binarise": binarise}).items():
             if value is not None:
                 check_whole(LEAST, **{name: value})
         if binarise is not None:
             if classes is not None:
                 raise ConfigError("binarise= makes the two classes 0 and 1; leave classes= out.")
             return cls((0, 1), ignore, binarise)
-        found = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
+        values = sorted({int(v) for mask in masks for v in np.unique(mask)} - {ignore})
         if classes is not None:
             if len(set(classes)) < 2 or len(set(classes)) < len(classes) or ignore in classes:
                 raise ConfigError(
                     f"classes= must be at least two different values, without the ignored one, not {list(classes)}."
                 )
             return cls(tuple(int(c) for c in classes), ignore)
-        if len(found) > 2 and (len(found) > MOST_CLASSES or found[-1] >= MOST_CLASSES):
-            some = ", ".join(map(str, found[:6])) + (", ..." if len(found) > 6 else "")
+        if len(values) > 2 and (len(values) > MOST_CLASSES or values[-1] >= MOST_CLASSES):
+            examples = ", ".join(map(str, values[:6])) + (", ..." if len(values) > 6 else "")
             raise DataError(
-                f"The masks hold {len(found)} values ({some}). If these are grey edges, pass binarise=128; if each is a class, "
-                f"pass classes=[...]; if {found[-1]} marks unknown pixels, pass ignore={found[-1]}."
+                f"The masks hold {len(values)} values ({examples}). If these are grey edges, pass binarise=128; if each is a "
+                f"class, pass classes=[...]; if {values[-1]} marks unknown pixels, pass ignore={values[-1]}."
             )
-        if len(found) < 2:
-            raise DataError(f"Every mask is {found[0] if found else 'unknown'} everywhere: there is nothing to learn.")
-        return cls(tuple(found), ignore)
+        if len(values) < 2:
+            raise DataError(f"Every mask is {values[0] if values else 'unknown'} everywhere: there is nothing to learn.")
+        return cls(tuple(values), ignore)
 
     def check_training(self, masks: Sequence[Grid]) -> None:
         """DataError unless two classes occur in these masks; a word about every class of several that does not."""
@@ -243,3 +258,70 @@ def _shares(image: Grid) -> NDArray[np.float32]:
     if _has_shares(image):
         return np.divide(image, np.iinfo(image.dtype).max, dtype=np.float32)
     return image.astype(np.float32)
+
+
+PLACES = 33
+"""Places of training crops along a side at most: every crop is a row, and rows take memory."""
+SHARES = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
+"""Where crops lie in answers, as shares of the room there is: DVN's offsets {0, 2, 3, 4, 6, 8} of 24 x 24 in 32 x 32."""
+CORNERS = (0.0, 1.0)
+
+
+class Pictures(NamedTuple):
+    """Images, their masks, and weights (images,)."""
+
+    images: list[Grid]
+    masks: list[Grid]
+    weight: NDArray[np.float64]
+
+    def take(self, index: Sequence[int] | NDArray[np.intp]) -> Self:
+        return self._replace(
+            images=[self.images[i] for i in index],
+            masks=[self.masks[i] for i in index],
+            weight=self.weight[np.asarray(index, int)],
+        )
+
+
+def pictures(images: Any, masks: Any, sample_weight: Any = None) -> Pictures:
+    """Those that have a weight above 0. DataError for images and masks that do not go together."""
+    grids = as_images(images)
+    weight = np.ones(len(grids)) if sample_weight is None else row_weights(sample_weight, grids)
+    labelled = Pictures(grids, as_masks(masks, grids), weight)
+    return labelled if (weight > 0).all() else labelled.take(np.flatnonzero(weight > 0).tolist())
+
+
+def image_rows(
+    labelled: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any, unit: float | None = None
+) -> Rows:
+    """Whole images, or their crops at these shares of the room; ``None``: every crop there is.
+
+    Weights count relative to ``unit``; without one, to their mean.
+    """
+    pixels = images.encode(labelled.images)
+    numbers = masks.encode(labelled.masks, pixels.shape[1:3])
+    known = numbers >= 0
+    X = Images.whole(pixels, known=None if known.all() else known)
+    Y = Masks.whole(numbers, n_classes=len(masks.classes))
+    weight = proportional(labelled.weight, unit)
+    if crop is None:
+        return Rows(X, Y, weight)
+    size, offsets = crops(X.size, crop, shares)
+    X = X.cropped(size, offsets)
+    return Rows(X, Y.cropped(size, offsets), None if weight is None else weight[X.places[:, 0]])
+
+
+def crops(whole: tuple[int, ...], crop: int, shares: tuple[float, ...] | None) -> tuple[tuple[int, int], list[tuple[int, int]]]:
+    """(size, offsets) of crops in an image; ``shares`` of the room, or None for all, at most ``PLACES`` a side.
+
+    DataError if crops do not cover the image.
+    """
+    room = [length - crop for length in whole]
+    if min(room) < 0:
+        raise DataError(f"An image of {whole[0]}x{whole[1]} is smaller than the crops of {crop}x{crop} the model looks at.")
+    if max(whole) > 5 * crop:
+        raise DataError(f"An image of {whole[0]}x{whole[1]} is more than five times a crop of {crop}: make crop= larger.")
+    every = [share / (PLACES - 1) for share in range(PLACES)]
+    steps = [
+        range(r + 1) if shares is None and r < PLACES else sorted({round(share * r) for share in shares or every}) for r in room
+    ]
+    return (crop, crop), [(top, left) for top in steps[0] for left in steps[1]]

@@ -13,14 +13,16 @@ from scipy import sparse
 from scipy.special import expit, log_expit, softmax
 
 from enstruct.data.hierarchy import Hierarchy
+from enstruct.decisions.choose import RULES
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.estimators.label_data import LabelData
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.networks import check_bytes
 from enstruct.estimators.posterior import EnergyPosterior
-from enstruct.estimators.sizes import check_bytes
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import row_blocks
 from enstruct.training.predict import Networks
+from enstruct.validation import one_of, optional
 
 CERTAIN = 30.0
 """Logit of a label that never varied in training."""
@@ -78,7 +80,10 @@ class LabelAnswers:
         return p
 
     def label_sets(self, X: Any, decision: str | None, refine: int | None) -> sparse.csr_matrix:
-        """(rows, labels) by a rule, by default the one in force."""
+        """(rows, labels) by a rule, by default the one in force; a single label is the most probable whatever the rule."""
+        if self.data.single:
+            optional(one_of("decision rule", RULES))("decision", decision)
+            return self.most_probable(X, 1, refine)
         return self._stacked(X, lambda block: self.decided(block, self.marginals(block, refine), decision))
 
     def by_rule(self, X: Any) -> dict[str, sparse.csr_matrix]:
@@ -92,15 +97,15 @@ class LabelAnswers:
 
     def most_probable(self, X: Any, k: int, refine: int | None) -> sparse.csr_matrix:
         """(rows, labels) by logits, as marginals near 1 tie; of all labels, those that never varied too."""
-        constants = self.data.constants
+        constants, k = self.data.constants, 1 if self.data.single else k
         always = np.where(constants.values == 1, np.inf, -np.inf)
-        chosen = self._stacked(X, lambda block: sets_of_size(constants.expand_numbers(self.logits(block, refine), always), k))
-        return self._closed(chosen)
+        label_sets = self._stacked(X, lambda block: sets_of_size(constants.expand_numbers(self.logits(block, refine), always), k))
+        return self._closed(label_sets)
 
     def decided(self, X: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         """(rows, labels) from marginals of the labels that vary."""
-        chosen = sets_of_size(p, 1) if self.data.single else self.rules.named(decision, self.posterior).predict(p, X)
-        return self._closed(self.data.constants.expand_indicator(chosen))
+        label_sets = sets_of_size(p, 1) if self.data.single else self.rules.named(decision, self.posterior).predict(p, X)
+        return self._closed(self.data.constants.expand_indicator(label_sets))
 
     def sample(self, X: Any, n: int) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution, by the random numbers of now."""

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -24,6 +25,15 @@ from enstruct.errors import DataError, shown
 
 JSON_TYPES: dict[str, Any] = {"U": str, "i": int, "u": int, "b": bool, "f": (int, float), "O": object}
 """What the classes of each kind of array are in a model's header."""
+
+
+class Labels(Struct, forbid_unknown_fields=True):
+    """What a saved model holds of a :class:`LabelFormat`."""
+
+    kind: Literal["indicator", "names", "single"]
+    classes: Annotated[list[str | int | float | bool], Meta(min_length=1)]
+    dtype: Annotated[str, Meta(pattern="^[<>|=]?([biuf](1|2|4|8|16)|U[0-9]{1,9}|O)$")]
+    sparse: bool
 
 
 @dataclass
@@ -52,7 +62,7 @@ class LabelFormat:
         names = _column_names(Y)
         return cls("indicator", np.arange(array.shape[1]) if names is None else names)
 
-    def to_json(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "classes": self.classes.tolist(),
@@ -61,14 +71,14 @@ class LabelFormat:
         }
 
     @classmethod
-    def from_json(cls, held: dict[str, Any]) -> LabelFormat:
+    def from_record(cls, record: Labels) -> LabelFormat:
         """ValueError for classes that are not different, or not of their type."""
-        kind = np.dtype(held["dtype"]).kind
-        if not all(isinstance(name, JSON_TYPES[kind]) for name in held["classes"]):
-            raise ValueError(f"its classes are not of the type {held['dtype']}")
-        if len(set(held["classes"])) < len(held["classes"]):
+        kind = np.dtype(record.dtype).kind
+        if not all(isinstance(name, JSON_TYPES[kind]) for name in record.classes):
+            raise ValueError(f"its classes are not of the type {record.dtype}")
+        if len(set(record.classes)) < len(record.classes):
             raise ValueError("its classes are not different")
-        return cls(held["kind"], np.array(held["classes"], dtype=str if kind == "U" else held["dtype"]), held["sparse"])
+        return cls(record.kind, np.array(record.classes, dtype=str if kind == "U" else record.dtype), record.sparse)
 
     @property
     def n_labels(self) -> int:
@@ -182,22 +192,22 @@ def _sorted(names: set[Any]) -> NDArray[Any]:
     if any(map(_is_missing, names)):
         raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
     try:
-        found = _as_given(sorted(names))
+        array = _as_given(sorted(names))
     except TypeError as error:
         kinds = ", ".join(sorted({type(name).__name__ for name in names}))
         raise DataError(f"Label names must be of one kind that can be sorted; here are {kinds}.") from error
-    if found.ndim > 1:
+    if array.ndim > 1:
         raise DataError("Label names must be texts or numbers, not tuples of them: join these to one name.")
-    return found
+    return array
 
 
 def _as_given(names: list[Any]) -> NDArray[Any]:
     """An array of them. DataError where it would not hold all as they are, as with texts that end in NUL."""
-    found = np.array(names)
-    if found.ndim == 1 and found.dtype.kind in "USbiuf" and found.tolist() != names:
-        changed = next(name for name, kept in zip(names, found.tolist(), strict=True) if name != kept)
+    array = np.array(names)
+    if array.ndim == 1 and array.dtype.kind in "USbiuf" and array.tolist() != names:
+        changed = next(name for name, kept in zip(names, array.tolist(), strict=True) if name != kept)
         raise DataError(f"The label name {shown(changed)} cannot be kept as it is beside the others: rename it.")
-    return found
+    return array
 
 
 def _check_scores(Y: Any) -> None:

@@ -118,8 +118,8 @@ def class_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[Any]
     if class_weight == "balanced":
         counts = np.asarray(Y.sum(0, dtype=float)).ravel()
         return Y.shape[0] / (len(classes) * np.maximum(counts, 1))
-    found = positive_weights(class_weight, Y, classes)
-    return np.ones(len(classes)) if found is None else found
+    weights = positive_weights(class_weight, Y, classes)
+    return np.ones(len(classes)) if weights is None else weights
 
 
 def positive_weights(class_weight: Any, Y: sparse.csr_matrix, classes: NDArray[Any]) -> NDArray[np.float64] | None:

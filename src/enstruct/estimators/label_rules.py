@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from msgspec import to_builtins
 from numpy.typing import NDArray
 
 from enstruct.data.hierarchy import Hierarchy
@@ -17,6 +18,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import saved_values
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.estimators.saved_header import Rules
 from enstruct.methods import Method
 from enstruct.validation import one_of
 
@@ -52,8 +54,8 @@ class LabelRules:
     def named(self, name: str | None, posterior: Callable[[], EnergyPosterior | None]) -> Any:
         """The rule of that name, by default the one in force. ConfigError for one that was not fitted."""
         name = self.decision if name is None else name
-        one_of("decision rule", RULES)("decision", name)
-        if name not in self.rules:
+        if not isinstance(name, str) or name not in self.rules:
+            one_of("decision rule", RULES)("decision", name)
             needs = "validation rows"
             if name == "bayes-risk":
                 needs += (
@@ -76,9 +78,9 @@ class LabelRules:
         return {name: saved_values.encode_rule(rule) for name, rule in self.rules.items()}
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any], decision: str, scores: dict[str, float], n_labels: int) -> Self:
+    def from_record(cls, record: Rules, decision: str, scores: dict[str, float], n_labels: int) -> Self:
         """The inverse of :meth:`record`. ValueError for rules of another number of labels, or without the one in force."""
-        rules = {name: saved_values.decode_rule(make_rule(name), content) for name, content in record.items()}
+        rules = {name: saved_values.decode_rule(make_rule(name), content) for name, content in to_builtins(record).items()}
         if decision not in rules:
             raise ValueError(f"the decision {decision!r} is none of its rules")
         if "per-label" in rules and np.shape(rules["per-label"].thresholds) not in ((), (n_labels,)):

@@ -46,12 +46,12 @@ class Member(EnergyMultiLabelClassifier):
 
     _fits_rules = False
 
-    def fit_as(self, labels: LabelFormat, train: Rows, held: Rows) -> Self:
+    def fit_as(self, labels: LabelFormat, train: Rows, validation: Rows) -> Self:
         """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have."""
         if labels.kind != "single":
-            return self.fit(train.X, train.Y, train.weight, X_val=held.X, y_val=held.Y)
+            return self.fit(train.X, train.Y, train.weight, X_val=validation.X, y_val=validation.Y)
         self._classes = labels.classes
-        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=held.X, y_val=labels.decode(held.Y))
+        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=validation.X, y_val=labels.decode(validation.Y))
 
 
 def check_automatic(estimator: Any) -> None:
@@ -78,26 +78,26 @@ def default_methods(X: Any) -> tuple[str, ...]:
 
 def parts_of(rows: Rows, folds: int, seed: int, least: int = 2) -> list[Part]:
     """One for each fold, which it holds out. DataError for too few rows, ``least`` in a fold."""
-    held = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
-    if not held or min(map(len, held)) < least:
+    parts = stratified_folds(rows.Y, folds, seed) if len(rows) >= folds else []
+    if not parts or min(map(len, parts)) < least:
         raise DataError(
             f"{len(rows)} distinct rows are too few for {folds} stratified folds of {least} rows at least: set folds= lower, "
             "pass X_val and y_val, or use EnergyMultiLabelClassifier."
         )
-    learnable = [fold for fold in held if _leaves_something(rows, fold)]
-    return [partial(without, rows, np.sort(fold)) for fold in learnable or held]
+    learnable = [fold for fold in parts if _leaves_something(rows, fold)]
+    return [partial(without, rows, np.sort(fold)) for fold in learnable or parts]
 
 
-def _leaves_something(rows: Rows, held: NDArray[np.intp]) -> bool:
-    """Whether a label varies in the other rows: the only row of the only label may be among those held out."""
-    kept = np.setdiff1d(np.arange(len(rows)), held)
+def _leaves_something(rows: Rows, out: NDArray[np.intp]) -> bool:
+    """Whether a label varies in the other rows: the only row of the only label may be among those left out."""
+    kept = np.setdiff1d(np.arange(len(rows)), out)
     counts = np.asarray(rows.Y[kept].sum(0)).ravel()
     return bool(((counts > 0) & (counts < len(kept))).any())
 
 
-def without(rows: Rows, held: NDArray[np.intp]) -> tuple[Rows, Rows]:
+def without(rows: Rows, out: NDArray[np.intp]) -> tuple[Rows, Rows]:
     """All rows but some, and these."""
-    return rows.take(np.setdiff1d(np.arange(len(rows)), held)), rows.take(held)
+    return rows.take(np.setdiff1d(np.arange(len(rows)), out)), rows.take(out)
 
 
 def pace(n_rows: int) -> dict[str, Any]:

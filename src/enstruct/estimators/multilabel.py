@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,34 +11,38 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from enstruct.data.rows import Rows
-from enstruct.decisions.choose import RULES, check_one_rule
+from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.monitors import LabelSetMonitor
 from enstruct.encoders import SparseLinear
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
-from enstruct.estimators.constants import ConstantLabels
-from enstruct.estimators.features import Features, validated, weighs_counts
+from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
+from enstruct.estimators.features import Features, validated
 from enstruct.estimators.label_answers import LabelAnswers
-from enstruct.estimators.label_data import LabelData, example_row
+from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before, check_same_labels, check_width, example_row
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
-from enstruct.estimators.networks import build_networks
+from enstruct.estimators.networks import Pair, build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfLabelSets
-from enstruct.estimators.warm_start import as_before, check_same_labels, check_width
+from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.randomness import seeded
 from enstruct.tasks import LABELS
-from enstruct.validation import both_or_neither, check_whole, is_whole, one_of, optional, seed
+from enstruct.validation import both_or_neither, check_whole, is_whole, optional, seed
+
+
+def scaling_of(standardize: Any, method: Any) -> Any:
+    """What ``standardize="auto"`` stands for with this method, or its name, whatever the two are: tags are read early."""
+    row = METHODS.get(method) if isinstance(method, str) else method
+    return getattr(row, "scaling", "auto") if isinstance(standardize, str) and standardize == "auto" else standardize
 
 
 class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
@@ -152,14 +157,15 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     _fits_rules = True
     _classes: Any = None  # all there are, where the rows of fit may lack some
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_suits(self._method(), self.decision)
+    def _check_parameters(self) -> Method:
+        method = super()._check_parameters()
+        check_suits(method, self.decision)
+        return method
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = weighs_counts(self.standardize, self.method)
+        tags.input_tags.positive_only = str(scaling_of(self.standardize, self.method)) == "tfidf"
         tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
         tags.classifier_tags.multi_label = True
         return tags
@@ -174,9 +180,8 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         ``X_val, y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
         is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
         """
-        self._check_parameters()
-        validates = both_or_neither(X_val=X_val, y_val=y_val)
-        method, goes_on = self._method(), self._goes_on()
+        method = self._check_parameters()
+        validates, goes_on = both_or_neither(X_val=X_val, y_val=y_val), self._goes_on(method)
         if goes_on:
             check_width(self.n_features_in_, X)
         X = validated(self, X, reset=True)
@@ -187,24 +192,21 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         start = seed_of(self.random_state)
         train, validation = (rows, None) if validates else hold_out(rows, self.early_stopping, self.validation_fraction, start)
         if validates:
-            X_val = validated(self, X_val, reset=False)
-            validation = with_weight(label_rows(X_val, y_val, None, labels, self.class_weight))
+            validation = with_weight(label_rows(validated(self, X_val, reset=False), y_val, None, labels, self.class_weight))
         check_decision(self.decision, self.hierarchy, labels, validation, method.validation_epochs)
-        features = Features.fit(train.X, self._scaling(), choose=self._makes_networks())
+        features = Features.fit(train.X, scaling_of(self.standardize, method), choose=self._makes_networks())
         if goes_on:
             check_same_labels(self.data_, labels, constants)
             features = as_before(features, self.data_.features, train.X)
         self._learn(labels, constants, features)
         train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
         self._forget_passes()
-        training = Training(
-            train, validation, self._monitor(), start, lambda: self._build(train.X[:1], train.Y.shape[1], len(train))
-        )
-        game = self._train(training._replace(positive_weight=self.data_.positive_weight(self.class_weight, rows.Y)))
+        training = self._training(method, train, validation, start, rows.Y)
+        game = self._train(training)
         self._decide_by(LabelRules())
         if self._fits_rules and validation is not None and not self.data_.single:
             p = self._answers().marginals(validation.X)
-            self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior()))
+            self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior(method)))
         if game is not None and validation is not None and method.validation_epochs:
             self._refine_on(validation, game, training.monitor, start)
         return self
@@ -218,15 +220,14 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         first call fixes the labels (``classes``, or those of y) and the scaling, and the decision stays at 0.5, as no rows are
         held out. A later call that fails or is interrupted keeps the updates of the batches that it has seen.
         """
-        new = not hasattr(self, "predictor_")
-        self._check_parameters()
+        new, method = not hasattr(self, "predictor_"), self._check_parameters()
         optional(are_classes)("classes", classes)
         if self.class_weight == "balanced":
             raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
         X = validated(self, X, reset=new)
         if new:
             labels = LabelFormat.infer(y, classes)
-            features = Features.fit(X, self._scaling(), choose=False)  # later calls may bring what this one lacks
+            features = Features.fit(X, scaling_of(self.standardize, method), choose=False)  # later calls may bring more
             self._learn(labels, ConstantLabels.none(labels.n_labels), features)
             self._decide_by(LabelRules())
             self.history_ = []
@@ -237,12 +238,20 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         self.data_.constants.warn_if_they_vary(rows.Y)
         rows = self.data_.modelled(rows)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
-        training = Training(rows, None, self._monitor(), start, lambda: self._build(rows.X[:1], rows.Y.shape[1], len(rows)))
-        self._train_one_pass(training._replace(positive_weight=self.data_.positive_weight(self.class_weight, rows.Y)), new)
+        self._train_one_pass(self._training(method, rows, None, start, rows.Y), new)
         return self
 
-    def _scaling(self) -> Any:
-        return self._method().scaling if self.standardize == "auto" else self.standardize
+    def _training(self, method: Method, rows: Rows, validation: Rows | None, seed: int, Y: sparse.csr_matrix) -> Training:
+        """``Y`` (rows, labels that all came with), of which the weights of positives are counted."""
+        return Training(
+            method,
+            rows,
+            validation,
+            LabelSetMonitor(self.metric, self.decision, self.data_.single, self.monitor),
+            seed,
+            lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows)),
+            positive_weight=self.data_.positive_weight(self.class_weight, Y),
+        )
 
     def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
         names = tuple(getattr(self, "feature_names_in_", ()))
@@ -252,16 +261,12 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
         return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
-    def _build(self, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
+    def _build(self, method: Method, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
         """(predictor, energy or None) for rows like the example."""
-        architecture, method = {name: getattr(self, name) for name in self._of_networks}, self._method()
+        architecture = {name: getattr(self, name) for name in self._of_networks}
         width = 0 if self.encoder is not None else {**architecture, **method.encoder}["hidden"]
-        self._check_batch(n_rows, 1, width, n_labels, "hidden=")
+        self._check_batch(method, n_rows, 1, width, n_labels, "hidden=")
         return build_networks(method, n_labels, example, self.encoder, self.energy_network, architecture)
-
-    def _monitor(self) -> LabelSetMonitor:
-        """What training watches, and how it chooses among the epochs it kept."""
-        return LabelSetMonitor(self.metric, self.decision, self.data_.single, self.monitor)
 
     def _decide_by(self, decisions: LabelRules) -> None:
         self.rules_, self.decision_, self.decision_scores_ = decisions.rules, decisions.decision, decisions.scores
@@ -273,11 +278,12 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     # -- answers ----------------------------------------------------------------------------------
 
     def _answers(self) -> LabelAnswers:
-        rules = LabelRules(self.rules_, self.decision_)
-        return LabelAnswers(self._networks(), self.data_, rules, self._posterior, self.hierarchy, self._makes_networks())
+        networks, rules = self._networks(), LabelRules(self.rules_, self.decision_)
+        posterior = partial(self._posterior, networks.method)
+        return LabelAnswers(networks, self.data_, rules, posterior, self.hierarchy, self._makes_networks())
 
     def _inputs(self, X: Any) -> Any:
-        check_is_fitted(self, "predictor_")
+        """For the networks, which come first: they ask whether the classifier is fitted."""
         return self.data_.features(validated(self, X, reset=False))
 
     def _inference_inputs(self, X: Any) -> Any:
@@ -285,8 +291,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
-        inputs = self._inputs(X)
-        return self._answers().log_odds(inputs)
+        return self._answers().log_odds(self._inputs(X))
 
     def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
         """Marginal probabilities (rows, labels); for 1-D y they sum to one.
@@ -294,8 +299,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         With one label a row they are the marginals over their sum, as scikit-learn's one-vs-rest classifiers have it.
         Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
         """
-        inputs = self._inputs(X)
-        return self._answers().probabilities(inputs, refine)
+        return self._answers().probabilities(self._inputs(X), refine)
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, refine: int | None = None) -> Any:
         """Label sets in the form y had in ``fit``.
@@ -304,70 +308,68 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
         ConfigError if the method has no energy.
         """
-        chosen = self._predicted(X, decision, top_k, refine)
-        return self.data_.labels.decode(chosen)
+        label_sets = self._predicted(X, decision, top_k, refine)
+        return self.data_.labels.decode(label_sets)
 
     def _predicted(
         self, X: Any, decision: str | None = None, top_k: int | None = None, refine: int | None = None
     ) -> sparse.csr_matrix:
         """Indicator (rows, labels)."""
-        inputs = self._inputs(X)
+        answers, inputs = self._answers(), self._inputs(X)
+        if top_k is None:
+            return answers.label_sets(inputs, decision, refine)
         check_one_rule(decision, top_k)
-        optional(one_of("decision rule", RULES))("decision", decision)
-        if top_k is not None:
-            check_whole(1, top_k=top_k)
-        k = 1 if self.data_.single else top_k
-        answers = self._answers()
-        return answers.label_sets(inputs, decision, refine) if k is None else answers.most_probable(inputs, k, refine)
+        check_whole(1, top_k=top_k)
+        return answers.most_probable(inputs, top_k, refine)
 
     def predict_by_rule(self, X: Any) -> dict[str, Any]:
         """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it, from one pass of the networks.
 
         All answers are held at once. Raises as ``predict`` does.
         """
-        inputs = self._inputs(X)
+        answers = self._answers()
         if self.data_.single:  # decided by argmax whatever the rule
             return dict.fromkeys(self.rules_, self.predict(X))
-        return {name: self.data_.labels.decode(chosen) for name, chosen in self._answers().by_rule(inputs).items()}
+        return {name: self.data_.labels.decode(chosen) for name, chosen in answers.by_rule(self._inputs(X)).items()}
 
     def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
         """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
 
         Raises DataError for marginals of another shape, ConfigError for a rule that was not fitted.
         """
-        inputs = self._inputs(X)
+        answers, inputs = self._answers(), self._inputs(X)
         expected = (inputs.shape[0], self.data_.n_varying)
         if np.shape(marginals) != expected:
             raise DataError(f"Marginals of these rows have the shape {expected} (labels that vary), not {np.shape(marginals)}.")
-        return self.data_.labels.decode(self._answers().decided(inputs, np.asarray(marginals), decision))
+        return self.data_.labels.decode(answers.decided(inputs, np.asarray(marginals), decision))
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
-        self._networks()
-        LabelRules(self.rules_).named(decision, self._posterior)
+        answers = self._answers()
+        answers.rules.named(decision, answers.posterior)
         self.decision_ = decision
         return self
 
-    def _posterior(self) -> EnergyPosterior | None:
-        if self.energy_ is None or not self._method().is_density:
+    def _posterior(self, method: Method) -> EnergyPosterior | None:
+        if self.energy_ is None or not method.is_density:
             return None
-        networks = self.predictor_, self.energy_, self.density_
+        networks = self.predictor_, self.energy_, method.density
         return EnergyPosterior(*networks, self.data_.n_varying, self.bayes_risk_samples, str(self._device()))
 
     def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
         """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
-        inputs, indicator = self._inputs(X), self.data_.labels.encode(y)
+        networks, inputs, indicator = self._networks(), self._inputs(X), self.data_.labels.encode(y)
         if indicator.shape[0] != inputs.shape[0]:
             raise DataError(f"X has {inputs.shape[0]} rows and y {indicator.shape[0]}.")
-        return self._networks().energies(Rows(inputs, indicator[:, self.data_.constants.varying]))
+        return networks.energies(Rows(inputs, indicator[:, self.data_.constants.varying]))
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution."""
         check_whole(1, n=n)
         seed("random_state", random_state)
-        inputs, start = self._inputs(X), self.random_state if random_state is None else random_state
+        answers, start = self._answers(), self.random_state if random_state is None else random_state
         with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):
-            return self._answers().sample(inputs, n)
+            return answers.sample(self._inputs(X), n)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
@@ -384,14 +386,14 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}
         return {**record, "rules": LabelRules(self.rules_).record()}, tensors
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        self.n_features_in_ = header["input"]["n_features"]
+    def _restore(self, header: OfLabelSets, weights: Weights) -> None:
+        self.n_features_in_ = header.input.n_features
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
-        tensors = self._load_networks(weights, lambda: self._build(example, n_varying))
+        tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
         if self.hierarchy is not None:  # DataError for one of other labels
             self.hierarchy.close(sparse.csr_matrix((0, data.labels.n_labels), dtype=np.uint8))
         if data.names:
             self.feature_names_in_ = np.array(data.names, dtype=object)
         self._learn(data.labels, data.constants, data.features)
-        self._decide_by(LabelRules.from_record(header["rules"], header["decision"], header["decision_scores"], n_varying))
+        self._decide_by(LabelRules.from_record(header.rules, header.decision, header.decision_scores, n_varying))

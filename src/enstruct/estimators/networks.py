@@ -1,4 +1,8 @@
-"""The predictor and the energy an estimator asks for."""
+"""The predictor and the energy an estimator asks for; refusals of what would fill the memory, before any of it is allocated.
+
+A slip of the pen in a width, a depth or a size would end the process without a word. The limit is beyond what serves anybody on
+one machine, and no judgement of how much memory there is.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,13 @@ from torch import nn
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
-from enstruct.estimators.sizes import bounded
 from enstruct.methods import Method
 from enstruct.randomness import redirect, redirected
+from enstruct.tasks import LABELS, Task
 from enstruct.training.batches import to_features
 
-OF_ENERGY = "the energy (energy_network=: units=, rank=, window=) or the features' width"
+Pair = tuple[nn.Module, nn.Module | None]
+"""(predictor, energy or None)."""
 
 
 def build_networks(
@@ -27,59 +32,54 @@ def build_networks(
     encoder: nn.Module | Callable[[int], nn.Module] | None,
     energy: EnergySpec | nn.Module | None,
     architecture: dict[str, Any],
-) -> tuple[nn.Module, nn.Module | None]:
-    """(predictor, energy or None). ``example`` is a row of X, which gives the input's width and kind."""
+) -> Pair:
+    """Those of label sets. ``example`` is a row of X, which gives the input's width and kind."""
 
     def fresh() -> nn.Module:
         if encoder is None:
-            sparse = hasattr(example, "indptr")
-            settings = {**architecture, **method.encoder}
-            return bounded(lambda: MLP(example.shape[1], sparse=sparse, **settings), "hidden= or layers=")
+            return MLP(example.shape[1], sparse=hasattr(example, "indptr"), **{**architecture, **method.encoder})
         own = own_encoder(encoder, example.shape[1])
         width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):
             own.out_features = width  # type: ignore[assignment]
         return own
 
-    with redirected():
-        predictor = _predictor(fresh(), n_labels)
-        if not method.has_energy:
+    return make_networks(method, LABELS, fresh, n_labels, energy, "hidden= or layers=" if encoder is None else None)
+
+
+def make_networks(
+    method: Method, task: Task, fresh: Callable[[], nn.Module], n_outputs: int, energy: Any, sizes: str | None
+) -> Pair:
+    """Newly initialised ones. ``fresh`` makes an encoder, and ``sizes`` names the parameters its size depends on; None: it is the
+    caller's own."""
+    spec = energy_spec(method, energy) if method.has_energy else None
+    separate = not task.places or (isinstance(spec, EnergySpec) and spec.features == "separate")
+
+    def build(encoder: nn.Module, twin: Callable[[], nn.Module]) -> Pair:
+        predictor = Predictor(encoder, n_outputs)
+        if spec is None:
             return predictor, None
-        twin = fresh()
-        spec = energy_spec(method, energy)
-        return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_labels), OF_ENERGY)
+        return predictor, build_energy(spec, encoder, twin() if separate else encoder, n_outputs, task.terms)
 
-
-def place_networks(
-    method: Method,
-    fresh: Callable[[], nn.Module],
-    n_classes: int,
-    energy: EnergySpec | nn.Module | None,
-    terms: tuple[str, ...],
-) -> tuple[nn.Module, nn.Module | None]:
-    """(predictor, energy or None) of outputs with a class at every place: tokens, pixels. ``fresh`` makes an encoder."""
+    if sizes is not None:
+        check_networks(lambda: build(fresh(), fresh), sizes)
+        with redirected():
+            return build(fresh(), fresh)
     with redirected():
-        predictor = _predictor(fresh(), n_classes)
-        if not method.has_energy:
-            return predictor, None
-        spec = energy_spec(method, energy)
-        own_features = isinstance(spec, EnergySpec) and spec.features == "separate"
-        twin = fresh() if own_features else predictor.encoder
-        return predictor, bounded(lambda: build_energy(spec, predictor.encoder, twin, n_classes, terms), OF_ENERGY)
+        own = fresh()
+    stand_in = nn.Identity()  # nobody's own code is run without memory
+    stand_in.out_features = own.out_features
+    check_networks(lambda: build(stand_in, lambda: stand_in), "the features' width")
+    with redirected():
+        return build(own, fresh)
 
 
-def _predictor(encoder: nn.Module, n_outputs: int) -> Predictor:
-    return bounded(lambda: Predictor(encoder, n_outputs), "the features' width")
-
-
-def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], given: Any, sized: bool = False) -> nn.Module:
-    """A user's encoder, copied or made from what a callable is given.
+def own_encoder(encoder: nn.Module | Callable[[Any], nn.Module], argument: Any, sized: bool = False) -> nn.Module:
+    """A user's encoder: a copy of the module, or what the function makes of its ``argument``.
 
     ConfigError where it must be ``sized``, that is say how wide its features are, and does not.
     """
-    if not callable(encoder):
-        raise ConfigError(f"encoder must be a module, or a function that makes one, not {encoder!r}.")
-    own = redirect(copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(given))
+    own = redirect(copy.deepcopy(encoder) if isinstance(encoder, nn.Module) else encoder(argument))
     if sized and not isinstance(getattr(own, "out_features", None), int):
         raise ConfigError("An encoder of your own says how wide its features are: give it an attribute out_features.")
     return own
@@ -90,13 +90,13 @@ def check_places(encoder: nn.Module, x: Any, places: tuple[int, ...], what: str)
     encoder.eval()
     try:
         with torch.no_grad():
-            found = tuple(encoder(x).shape)
+            shape = tuple(encoder(x).shape)
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise ConfigError(f"An encoder of your own is given {what}; this one fails on them ({error}).") from error
     wanted = (*places, cast(int, encoder.out_features))
-    if found != wanted:
+    if shape != wanted:
         raise ConfigError(
-            f"An encoder of {what} gives features at every place, in the last dimension: {wanted} here. This one gives {found}: "
+            f"An encoder of {what} gives features at every place, in the last dimension: {wanted} here. This one gives {shape}: "
             "mend its output, or its out_features."
         )
 
@@ -123,3 +123,33 @@ def _width(module: nn.Module, example: Any) -> int:
     if features.ndim != 2:
         raise ConfigError(f"An encoder must give features (batch, width); this one gives {tuple(features.shape)}.")
     return int(features.shape[1])
+
+
+MOST_BYTES = 2**31
+"""Of a network's weights, which training takes four times and more, and of one array that a batch passes through."""
+BYTES = 4
+"""Of a number in single precision."""
+OF_ENERGY = "the energy (energy_network=: units=, rank=, window=) or the features' width"
+
+
+def check_bytes(what: str, numbers: int, smaller: str) -> None:
+    """ConfigError for more of them, in single precision, than ``MOST_BYTES``. ``smaller``: the parameters to blame."""
+    if numbers * BYTES > MOST_BYTES:
+        raise ConfigError(
+            f"{what} would take more than the {MOST_BYTES // 2**30} GiB of memory that are allowed: make {smaller} smaller."
+        )
+
+
+def check_networks(build: Callable[[], tuple[nn.Module, nn.Module | None]], smaller: str) -> None:
+    """ConfigError where the weights of the predictor or of the energy that ``build`` makes come to more than ``MOST_BYTES``.
+
+    They are made without memory and without random numbers, and those that are there already do not count.
+    """
+    try:
+        with torch.device("meta"):
+            networks = build()
+    except (RuntimeError, TypeError, OverflowError):  # sizes beyond torch's own whole numbers
+        return check_bytes("The weights of the network", MOST_BYTES, f"{smaller}, {OF_ENERGY}")
+    for network, parameters in zip(networks, (smaller, OF_ENERGY), strict=True):
+        weights = () if network is None else network.parameters()
+        check_bytes("The weights of the network", sum(weight.numel() for weight in weights if weight.is_meta), parameters)

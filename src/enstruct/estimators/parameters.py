@@ -51,33 +51,35 @@ def _listed(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+def _instance(kind: type | tuple[type, ...], wanted: str) -> Check:
+    """Of a class, ``wanted`` in words."""
+    return satisfying(lambda value: isinstance(value, kind), wanted)
+
+
 def _is_size(value: Any) -> bool:
     return _is_list(value) and len(value) == 2 and all(is_whole(side) and side > 0 for side in value)
 
 
 _callbacks = satisfying(
-    lambda given: _is_list(given) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in given),
+    lambda value: _is_list(value) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in value),
     "a list of callbacks",
 )
 COMPLETE_CALLBACKS = satisfying(
-    lambda given: all(hasattr(each, moment) for each in given for moment in MOMENTS),
+    lambda value: all(hasattr(each, moment) for each in value for moment in MOMENTS),
     f"callbacks with {', '.join(MOMENTS)} where networks are trained (derive them from enstruct.training.callbacks.Callback)",
 )
 _passes = satisfying(
-    lambda given: (is_whole(given) and given > 0) or (isinstance(given, str) and given == "auto"),
+    lambda value: (is_whole(value) and value > 0) or (isinstance(value, str) and value == "auto"),
     "'auto' or a positive whole number",
 )
 are_classes = satisfying(
     lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
 )
-_encoder = satisfying(callable, "a module, or a function that makes one")
 
 SHARED: Table = {
     "dropout": validation.dropout,
-    "encoder": optional(_encoder),
-    "energy_network": optional(
-        satisfying(lambda value: isinstance(value, (EnergySpec, nn.Module)), "an EnergySpec or a module (an instance)")
-    ),
+    "encoder": optional(satisfying(callable, "a module, or a function that makes one")),
+    "energy_network": optional(_instance((EnergySpec, nn.Module), "an EnergySpec or a module (an instance)")),
     "learning_rate": validation.positive,
     "weight_decay": validation.not_negative,
     "clip": optional(validation.positive_or_infinite),
@@ -116,11 +118,9 @@ LABEL_SETS: Table = {
     "learn_constant": switch(),
     "early_stopping": switch("auto"),
     "standardize": switch("auto", "tfidf"),
-    "class_weight": optional(
-        word_or("balanced", satisfying(lambda value: isinstance(value, dict), "None, 'balanced' or a dict"))
-    ),
+    "class_weight": optional(word_or("balanced", _instance(dict, "None, 'balanced' or a dict"))),
     "bayes_risk_samples": whole(1, MOST_SAMPLES),
-    "hierarchy": optional(satisfying(lambda value: isinstance(value, Hierarchy), "a Hierarchy (enstruct.data.hierarchy)")),
+    "hierarchy": optional(_instance(Hierarchy, "a Hierarchy (enstruct.data.hierarchy)")),
 }
 
 TAG_SEQUENCES: Table = {
@@ -137,7 +137,7 @@ TAG_SEQUENCES: Table = {
     "characters": whole(0),
     "hidden": whole(1),
     "layers": whole(1, MOST_LAYERS),
-    "energy_network": optional(satisfying(lambda value: isinstance(value, EnergySpec), "an EnergySpec or None")),
+    "energy_network": optional(_instance(EnergySpec, "an EnergySpec or None")),
     "initial": optional(
         satisfying(
             lambda value: hasattr(value, "predictor_") and hasattr(value, "tags_"),
@@ -179,7 +179,7 @@ AUTOMATIC: Table = {
     "members": whole(1),
     "minutes": validation.positive_or_infinite,
     "metric": LABEL_SETS["metric"],
-    "settings": optional(satisfying(lambda value: isinstance(value, Mapping), "a dict of parameters of members")),
+    "settings": optional(_instance(Mapping, "a dict of parameters of members")),
     "folds": whole(2),
     "random_state": validation.seed,
     "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
@@ -191,9 +191,7 @@ def _is_value(value: Any) -> bool:
     return is_whole(value) and abs(value) <= 2**31
 
 
-def check_parameters(estimator: Any, table: Table, names: Sequence[str] | None = None) -> None:
-    """ConfigError for the first parameter (of ``names``) that is not what the table says; those of subclasses are theirs."""
-    parameters = estimator.get_params(deep=False)
-    for name in parameters if names is None else names:
-        if name in table:
-            table[name](name, parameters[name])
+def check_parameters(estimator: Any, table: Table) -> None:
+    """ConfigError for the first parameter that is not what the table says; those of subclasses are theirs."""
+    for name, check in table.items():
+        check(name, getattr(estimator, name))

@@ -33,12 +33,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from enstruct.errors import ModelFileError, SaveError
-from enstruct.estimators.saved_header import check_header
+from enstruct.estimators.saved_header import Header, typed_header
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
 from enstruct.workplaces import being_replaced, identity, recover, workplace
@@ -121,9 +120,7 @@ def to_json(header: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{type(value)} is not JSON")
 
@@ -186,15 +183,24 @@ def _check_regular(path: Path) -> None:
         raise OSError("it is no regular file")
 
 
-def parameters_for(cls: type, header: dict[str, Any], kind: type[Struct], path: Path, custom: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the estimator the folder holds. ModelFileError if it is another one, the header is not of its ``kind``,
-    or code it needs is not given."""
-    if header["estimator"] != cls.__name__:
-        raise ModelFileError(f"{path} holds a {header['estimator']}, not a {cls.__name__}.")
-    check_header(header, kind, path)
-    if missing := [name for name in header.get("custom", ()) if name not in custom]:
-        raise ModelFileError(f"{path} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
-    return {name: decode_parameter(name, value) for name, value in header["parameters"].items()}
+def header_of(cls: type, kind: type[Header], path: Path, name: str = HEADER) -> tuple[Header, dict[str, Any]]:
+    """(header, parameters) of the estimator the folder holds. ModelFileError if it is another one, or they are damaged."""
+    plain = read_header(path, name)
+    if plain["estimator"] != cls.__name__:
+        raise ModelFileError(f"{path} holds a {plain['estimator']}, not a {cls.__name__}.")
+    header = typed_header(plain, kind, path)
+    return header, {name: decode_parameter(name, value) for name, value in plain["parameters"].items()}
+
+
+@contextmanager
+def fitting_parts(folder: Path) -> Iterator[None]:
+    """A ModelFileError for what a block raises whose files are well formed, and their parts do not fit together."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
 
 
 class Weights:

@@ -22,10 +22,10 @@ def restore_on_failure(fit: Fit) -> Fit:
     """
 
     @wraps(fit)
-    def whole(self: Any, *given: Any, **named: Any) -> Any:
+    def whole(self: Any, *args: Any, **named: Any) -> Any:
         before, state = dict(vars(self)), _torch_state()
         try:
-            return copy_context().run(fit, self, *given, **named)
+            return copy_context().run(fit, self, *args, **named)
         except BaseException:
             self.__dict__ = before  # in one step: a second Ctrl-C finds the one or the other
             _restore(state)

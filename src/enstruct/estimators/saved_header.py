@@ -1,4 +1,4 @@
-"""What model.json and auto.json may hold, as types that a header is checked against whole before anything is made of it.
+"""What model.json and auto.json hold, as types that a header is read into whole before anything else is made of it.
 
 The fields are those of :mod:`enstruct.estimators.persistence`. A field that is missing, of another type or out of range is a
 ModelFileError that names its place (``$.labels.classes[3]``).
@@ -6,19 +6,22 @@ ModelFileError that names its place (``$.labels.classes[3]``).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from enstruct.errors import ModelFileError
+from enstruct.estimators.image_format import ImageFormat, MaskFormat
+from enstruct.estimators.label_format import Labels
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.token_format import Count, Tokens
 
 Whole = Annotated[int, Meta(ge=0, lt=2**31)]
-Count = Annotated[int, Meta(ge=1, lt=2**31)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Words = list[str]
 SomeWords = Annotated[list[str], Meta(min_length=1)]
-Name = str | int | float | bool
+Header = TypeVar("Header", bound=Struct)
 
 
 class Common(Struct):
@@ -35,13 +38,6 @@ class Common(Struct):
     notes: dict[str, Any]
     library: str = ""
     weights: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
-
-
-class Labels(Struct, forbid_unknown_fields=True):
-    kind: Literal["indicator", "names", "single"]
-    classes: Annotated[list[Name], Meta(min_length=1)]
-    dtype: Annotated[str, Meta(pattern="^[<>|=]?([biuf](1|2|4|8|16)|U[0-9]{1,9}|O)$")]
-    sparse: bool
 
 
 class Input(Struct, forbid_unknown_fields=True):
@@ -90,42 +86,15 @@ class OfLabelSets(Common, kw_only=True):
     rules: Rules
 
 
-class Tokens(Struct, forbid_unknown_fields=True):
-    words: Words
-    characters: Words
-    vectors: tuple[list[str], list[Count]]
-    clusters: dict[str, str]
-    columns: list[Words]
-    width: Count
-
-
-class Tags(Struct, forbid_unknown_fields=True):
-    tags: SomeWords
-    given: Literal["IOB1", "IOB2", "BIOES", "BILOU"] | None
-
-
 class OfTagger(Common, kw_only=True):
     tokens: Tokens
-    tags: Tags
+    tags: TagFormat
     metric: Literal["span-f1", "accuracy"]
 
 
-class Images(Struct, forbid_unknown_fields=True):
-    mean: Annotated[list[float], Meta(min_length=1)]
-    std: Annotated[list[Annotated[float, Meta(gt=0)]], Meta(min_length=1)]
-    size: tuple[Count, Count] | None
-    most: float
-
-
-class Masks(Struct, forbid_unknown_fields=True):
-    classes: Annotated[list[int], Meta(min_length=2)]
-    ignore: int | None
-    binarise: int | None
-
-
 class OfSegmenter(Common, kw_only=True):
-    images: Images
-    masks: Masks
+    images: ImageFormat
+    masks: MaskFormat
     threshold: Share | None
 
 
@@ -147,9 +116,9 @@ class OfAutomatic(Struct, kw_only=True):
     notes: dict[str, Any]
 
 
-def check_header(header: Any, kind: type[Struct], path: Any) -> None:
-    """ModelFileError, with the place, unless the header is one of this kind."""
+def typed_header(header: Any, kind: type[Header], path: Any) -> Header:
+    """The header as this kind of one. ModelFileError, with the place, where it is none."""
     try:
-        msgspec.convert(header, kind)
+        return msgspec.convert(header, kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: {error}.") from error

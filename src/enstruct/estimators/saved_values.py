@@ -19,44 +19,17 @@ from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, EnstructError, ModelFileError
 from enstruct.methods import Method, PredictorLoss, Stage
 
+OF_NEGATIVES = (
+    *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
+    *("UnrolledIterates", "Partition", "SearchPair"),
+)
+OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
+OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")
 VALUES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        EnergySpec,
-        Hierarchy,
-        negatives.PredictorPoint,
-        negatives.PredictorSamples,
-        negatives.PerturbedSamples,
-        negatives.CostAugmentedNet,
-        negatives.InferencePoint,
-        negatives.ValueTuples,
-        negatives.UnrolledIterates,
-        negatives.Partition,
-        negatives.SearchPair,
-        inference.Inference,
-        inference.Unrolled,
-        inference.Exact,
-        inference.Chain,
-        inference.MirrorDescent,
-        inference.ProjectedGradient,
-        inference.AdamOnLogits,
-        inference.ProjectedAdam,
-        Method,
-        PredictorLoss,
-        Stage,
-    )
-} | {
-    f"hypergradients.{name}": getattr(hypergradients, name)
-    for name in (
-        "Alternating",
-        "Unrolled",
-        "Implicit",
-        "Neumann",
-        "ConjugateGradient",
-        "Diagonal",
-        "ShermanMorrison",
-        "Identity",
-    )
+    **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage)},
+    **{name: getattr(negatives, name) for name in OF_NEGATIVES},
+    **{name: getattr(inference, name) for name in OF_INFERENCE},
+    **{f"hypergradients.{name}": getattr(hypergradients, name) for name in OF_COUPLINGS},
 }
 """The value classes a parameter may hold."""
 NAMES = {cls: name for name, cls in VALUES.items()}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from msgspec import Struct
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -19,13 +18,12 @@ from enstruct.baselines import SOLVED
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import persistence, saved_values
+from enstruct.estimators.saved_header import Common
 from enstruct.methods import Method
 from enstruct.randomness import redirected, seeded
 
 CODE = ("encoder", "energy_network", "method")
 """Parameters that may be somebody's code, which no model folder holds."""
-DAMAGES = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError)
-"""What files raise that are well formed and whose parts do not fit together."""
 
 
 class SavedEstimator(BaseEstimator):
@@ -43,7 +41,7 @@ class SavedEstimator(BaseEstimator):
     notes_: dict[str, Any]
     n_features_in_: int
     built_with_: dict[str, Any]
-    _header: ClassVar[type[Struct]]
+    _header: ClassVar[type[Common]]
     _of_networks: ClassVar[tuple[str, ...]] = ()
     """Parameters that networks are made of, beside the energy's."""
 
@@ -58,8 +56,9 @@ class SavedEstimator(BaseEstimator):
         Raises SaveError, ModelFileError; ConfigError for settings that the networks were not made with.
         """
         check_is_fitted(self, "predictor_")
-        self._check_built("save")
-        if self._method().has_energy != (self.energy_ is not None):
+        method = self._method()
+        self._check_built(method, "save")
+        if method.has_energy != (self.energy_ is not None):
             raise ConfigError(
                 "save: the networks were made by another method than the estimator has now: set it back, or fit anew."
             )
@@ -88,14 +87,13 @@ class SavedEstimator(BaseEstimator):
         """What the estimator itself has to keep: parts of the header, and tensors."""
         raise NotImplementedError  # every estimator defines it
 
-    def _check_built(self, who: str) -> None:
+    def _check_built(self, method: Method, who: str) -> None:
         """ConfigError for settings that the networks at hand were not made with, and for what could not be loaded."""
-        method = self._method()
         if method.solver is not None:
             if method.solver not in SOLVED:
                 raise ConfigError(f"What the solver {method.solver!r} fitted cannot be saved: it is not one of enstruct's.")
             return  # it makes what it needs of the data
-        asked = self._built_with()
+        asked = self._built_with(method)
         made = getattr(self, "built_with_", asked)  # a solver's fit has none
         if changed := [name for name, value in asked.items() if made.get(name) != value]:
             raise ConfigError(
@@ -103,10 +101,10 @@ class SavedEstimator(BaseEstimator):
                 "fit?): set it back, or fit anew."
             )
 
-    def _built_with(self) -> dict[str, Any]:
+    def _built_with(self, method: Method) -> dict[str, Any]:
         """The settings that networks are made of."""
         own = {} if self.encoder is not None else {name: getattr(self, name) for name in self._of_networks}
-        energy = EnergySpec(**self._method().energy) if self.energy_network is None else self.energy_network
+        energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         return {**own, "energy_network": energy}
 
     def _method(self) -> Method:
@@ -125,34 +123,29 @@ class SavedEstimator(BaseEstimator):
 
     @classmethod
     def _loaded(cls, folder: Path, custom: dict[str, Any]) -> Self:
-        header = persistence.read_header(folder)
-        parameters = persistence.parameters_for(cls, header, cls._header, folder, custom)
-        try:
+        header, parameters = persistence.header_of(cls, cls._header, folder)
+        if missing := [name for name in header.custom if name not in custom]:
+            raise ModelFileError(f"{folder} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+        with persistence.fitting_parts(folder):
             model = cls(**{**parameters, **custom})
-            model._check_parameters()
-        except (ConfigError, TypeError) as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
+            method = model._check_parameters()
         model._device()
-        weights = persistence.Weights(folder, header.get("weights"))
-        model.decision_, model.decision_scores_ = header["decision"], header["decision_scores"]
-        try:
+        weights = persistence.Weights(folder, header.weights)
+        model.decision_, model.decision_scores_ = header.decision, header.decision_scores
+        with persistence.fitting_parts(folder):
             model._restore(header, weights)
             if model.decision_ not in model.rules_:
                 raise ValueError(f"the decision {model.decision_!r} is none of its rules")
-        except ModelFileError:
-            raise
-        except DAMAGES as error:
-            raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
-        model.history_, model.updates_, model.notes_ = header["history"], header["updates"], header["notes"]
-        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with()
+        model.history_, model.updates_, model.notes_ = header.history, header.updates, header.notes
+        model.n_iter_, model.built_with_ = max(1, len(model.history_)), model._built_with(method)
         return model
 
-    def _check_parameters(self) -> None:
-        """ConfigError for a parameter that cannot be meant, whatever the data."""
+    def _check_parameters(self) -> Method:
+        """The method's row. ConfigError for a parameter that cannot be meant, whatever the data."""
         raise NotImplementedError  # every estimator defines it
 
-    def _restore(self, header: dict[str, Any], weights: persistence.Weights) -> None:
-        """The attributes of a fitted estimator from a checked header; one of ``DAMAGES`` for what does not fit together."""
+    def _restore(self, header: Any, weights: persistence.Weights) -> None:
+        """The attributes of a fitted estimator from a checked header; any error for what does not fit together."""
         raise NotImplementedError  # every estimator knows what it has saved
 
     def _load_networks(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,17 +21,28 @@ from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, g
 from enstruct.decisions.monitors import mask_monitor
 from enstruct.encoders import FCN, UNet
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
-from enstruct.estimators.image_format import Grid, ImageFormat, MaskFormat, as_images, resize
-from enstruct.estimators.image_rows import CORNERS, SHARES, Pictures, crops, image_rows, pictures
+from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
+from enstruct.estimators.image_format import (
+    CORNERS,
+    SHARES,
+    Grid,
+    ImageFormat,
+    MaskFormat,
+    Pictures,
+    as_images,
+    crops,
+    image_rows,
+    pictures,
+    resize,
+)
 from enstruct.estimators.label_rows import row_weights
-from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.networks import Pair, check_places, make_networks, own_encoder
 from enstruct.estimators.parameters import PIXELS
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfSegmenter
-from enstruct.estimators.sizes import bounded
+from enstruct.methods import Method
 from enstruct.metrics import Counts, ratio
 from enstruct.metrics.masks import get_mask_metric
 from enstruct.tasks import MASKS
@@ -161,12 +174,12 @@ class EnergySegmenter(EnergyEstimator):
         Validation images must be of one size as well. ``sample_weight``: of the images. Raises DataError for unusable images or
         masks, ConfigError for unknown settings, DivergenceError.
         """
-        self._check_parameters()
+        method = self._check_parameters()
         validates = both_or_neither(X_val=X_val, y_val=y_val)
         train = pictures(X, y, sample_weight)
         if self.size is not None:
-            self._check_maps(len(train.images), *self.size)
-        start, goes_on = seed_of(self.random_state), self._goes_on()
+            self._check_maps(method, len(train.images), *self.size)
+        start, goes_on = seed_of(self.random_state), self._goes_on(method)
         if validates:
             held_out = pictures(X_val, y_val)
         else:
@@ -184,8 +197,9 @@ class EnergySegmenter(EnergyEstimator):
         if self.crop is not None and max(validation.X.grids.shape[1:3]) <= 2 * self.crop:
             watched = self._rows(held_out, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
         self._forget_passes()
-        monitor, first = mask_monitor(self.metric), len(self._method().stages) - 1 if goes_on else 0
-        self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh=not goes_on))
+        monitor, first = mask_monitor(self.metric), len(method.stages) - 1 if goes_on else 0
+        build = partial(self._build_for, method, rows)
+        self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
         self._choose_decision(validation)
         return self
 
@@ -197,8 +211,7 @@ class EnergySegmenter(EnergyEstimator):
         A new segmenter's first call fixes the classes (``classes``, or the parameter, names those that it does not show) and the
         scaling, and decides greedily; later ones go on with them, as on a fitted or loaded segmenter.
         """
-        new = not hasattr(self, "predictor_")
-        self._check_parameters()
+        new, method = not hasattr(self, "predictor_"), self._check_parameters()
         PIXELS["classes"]("classes", classes)
         batch = pictures(X, y, sample_weight)
         if new:
@@ -206,7 +219,8 @@ class EnergySegmenter(EnergyEstimator):
             self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
         rows = self._rows(batch, None, self._weight_unit(batch.weight))
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
-        self._train_one_pass(Training(rows, None, mask_monitor(self.metric), start, lambda: self._build_for(rows)), new)
+        build = partial(self._build_for, method, rows)
+        self._train_one_pass(Training(method, rows, None, mask_monitor(self.metric), start, build), new)
         return self
 
     def _learn_formats(self, train: Pictures, masks: Sequence[Grid], classes: Any) -> None:
@@ -215,49 +229,45 @@ class EnergySegmenter(EnergyEstimator):
         self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
 
-    def _rows(self, given: Pictures, shares: tuple[float, ...] | None, unit: float | None = None) -> Rows:
+    def _rows(self, labelled: Pictures, shares: tuple[float, ...] | None, unit: float | None = None) -> Rows:
         """Whole images, or with ``crop`` their crops at these shares of the room; ``None``: every crop there is."""
-        return image_rows(given, self.images_, self.masks_, self.crop, shares, unit)
+        return image_rows(labelled, self.images_, self.masks_, self.crop, shares, unit)
 
-    def _check_maps(self, n_images: int, height: int, width: int) -> None:
+    def _check_maps(self, method: Method, n_images: int, height: int, width: int) -> None:
         """ConfigError where those of a batch would fill the memory."""
         n_classes = 2 if self.classes is None else len(self.classes)  # at least, before the masks are read
         channels = 1 if self.encoder is not None else self.width
-        self._check_batch(n_images, height * width, channels, n_classes, "size=, crop=, width=")
+        self._check_batch(method, n_images, height * width, channels, n_classes, "size=, crop=, width=")
 
-    def _build_for(self, rows: Rows) -> Pair:
+    def _build_for(self, method: Method, rows: Rows) -> Pair:
         """Networks for these rows: their sizes and an own encoder checked."""
-        self._check_maps(len(rows), *rows.X.size)
-        predictor, energy = self._build()
+        self._check_maps(method, len(rows), *rows.X.size)
+        predictor, energy = self._build(method)
         if self.encoder is not None:
             x = to_inputs(rows.take(np.arange(1)).X).x
             check_places(cast(nn.Module, predictor.encoder), x, tuple(x.shape[:-1]), f"pixels as {tuple(x.shape)} of {x.dtype}")
         return predictor, energy
 
-    def _build(self) -> Pair:
+    def _build(self, method: Method) -> Pair:
         """(predictor, energy or None), newly initialised."""
         channels = self.images_.channels
 
-        def network() -> nn.Module:
+        def fresh() -> nn.Module:
+            if self.encoder is not None:
+                return own_encoder(self.encoder, channels, sized=True)
             if self.network == "fcn":
                 return FCN(channels, self.width, self.width, dropout=self.dropout)
             return UNet(channels, self.width, self.levels, dropout=self.dropout)
 
-        def fresh() -> nn.Module:
-            if self.encoder is None:
-                return bounded(network, "width= or levels=")
-            return own_encoder(self.encoder, channels, sized=True)
-
-        return place_networks(self._method(), fresh, len(self.masks_.classes), self.energy_network, MASKS.terms)
+        sizes = "width= or levels=" if self.encoder is None else None
+        return make_networks(method, MASKS, fresh, len(self.masks_.classes), self.energy_network, sizes)
 
     def _choose_decision(self, validation: Rows) -> None:
         p, truth, n_classes = self._networks().answer(validation.X), validation.Y.classes(), len(self.masks_.classes)
         metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
         masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
-        self.decision_scores_ = {rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()}
-        best = max(self.decision_scores_, key=self.decision_scores_.__getitem__)
-        self.decision_ = best if self.decision == "auto" else self.decision
+        self._decide_best({rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()})
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -317,42 +327,29 @@ class EnergySegmenter(EnergyEstimator):
         """
         networks = self._networks()
         networks.needed_energy()
-        given = pictures(X, y)
-        singles = (self._rows(given.take([i]), SHARES) for i in range(len(given.images)))  # one by one: sizes may differ
+        labelled = pictures(X, y)
+        singles = (self._rows(labelled.take([i]), SHARES) for i in range(len(labelled.images)))  # one by one: sizes may differ
         return np.array([float(networks.energies(rows).mean()) for rows in singles])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of :meth:`predict` at the masks' own size; ignored pixels do not count."""
         self._networks()
-        given, metric, n_classes = pictures(X, y), get_mask_metric(self.metric), len(self.masks_.classes)
-        weight = None if sample_weight is None else row_weights(sample_weight, given.images)
-        decided = (self._decided(p[None], self.decision_) for p in self._by_image(given.images))
-        pairs = zip(given.masks, decided, strict=True)
+        labelled, metric, n_classes = pictures(X, y), get_mask_metric(self.metric), len(self.masks_.classes)
+        weight = None if sample_weight is None else row_weights(sample_weight, labelled.images)
+        decided = (self._decided(p[None], self.decision_) for p in self._by_image(labelled.images))
+        pairs = zip(labelled.masks, decided, strict=True)
         counts = [metric.counts(self.masks_.encode([mask]), numbers, n_classes=n_classes) for mask, numbers in pairs]
         return ratio(Counts.joined(counts), weight)
 
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        images, masks = self.images_, self.masks_
-        record = {
-            "images": {"mean": images.mean, "std": images.std, "size": images.size, "most": images.most},
-            "masks": {"classes": masks.classes, "ignore": masks.ignore, "binarise": masks.binarise},
-            "threshold": self.threshold_,
-        }
-        return record, {}
+        return {"images": asdict(self.images_), "masks": asdict(self.masks_), "threshold": self.threshold_}, {}
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        images, masks = header["images"], header["masks"]
-        mean, std = (np.array(images[name], dtype=np.float32) for name in ("mean", "std"))
-        if len(mean) != len(std):
-            raise ValueError(f"{len(mean)} means and {len(std)} deviations of channels")
-        self.images_ = ImageFormat(mean, std, None if images["size"] is None else tuple(images["size"]), images["most"])
-        self.masks_ = MaskFormat(tuple(masks["classes"]), masks["ignore"], masks["binarise"])
-        if len(set(self.masks_.classes) - {self.masks_.ignore}) < len(self.masks_.classes):
-            raise ValueError("its classes are not different values")
-        self.classes_, self.threshold_ = np.array(self.masks_.classes), header["threshold"]
-        self._load_networks(weights, self._build)
+    def _restore(self, header: OfSegmenter, weights: Weights) -> None:
+        self.images_, self.masks_, self.threshold_ = header.images, header.masks, header.threshold
+        self.classes_ = np.array(self.masks_.classes)
+        self._load_networks(weights, lambda: self._build(self._method()))
 
 
 def _stacked(grids: list[NDArray[Any]]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -21,23 +23,20 @@ from enstruct.decisions.monitors import tag_monitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
 from enstruct.energies.tag_lm import pretrain_on
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.base import EnergyEstimator, Pair, Training, has_passes, seed_of
+from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
 from enstruct.estimators.label_rows import row_weights
-from enstruct.estimators.networks import check_places, own_encoder, place_networks
+from enstruct.estimators.networks import Pair, check_places, make_networks, own_encoder
 from enstruct.estimators.parameters import TAG_SEQUENCES, WEAK_SUPERVISION
 from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfTagger
-from enstruct.estimators.sizes import bounded
 from enstruct.estimators.tag_answers import TagAnswers
-from enstruct.estimators.tag_format import TagFormat, spans_around_holes, without_holes
-from enstruct.estimators.tagged_rows import Sentence, Tagged, tagged, tagged_rows
-from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tokens
-from enstruct.estimators.token_tables import check_tables, cluster_table, vector_table
+from enstruct.estimators.tag_format import Sentence, TagFormat, Tagged, spans_around_holes, tagged, tagged_rows, without_holes
+from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
-from enstruct.methods import PREDICTOR_ALONE
+from enstruct.methods import PREDICTOR_ALONE, Method
 from enstruct.metrics.tags import get_tag_metric
 from enstruct.tasks import TAGS
 from enstruct.training.batches import to_inputs
@@ -153,12 +152,13 @@ class EnergySequenceTagger(EnergyEstimator):
     metric_: str
     _pretrained: torch.Tensor | None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.decision == "map" and not isinstance(self._method().inference, Chain):
-            raise ConfigError(f"decision='map' is the answer of exact inference, which {self._method().name!r} does not use.")
+    def _check_parameters(self) -> Method:
+        method = super()._check_parameters()
+        if self.decision == "map" and not isinstance(method.inference, Chain):
+            raise ConfigError(f"decision='map' is the answer of exact inference, which {method.name!r} does not use.")
         if self.initial is not None and self.warm_start:
             raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
+        return method
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,7 +194,7 @@ class EnergySequenceTagger(EnergyEstimator):
 
         Raises DataError, ConfigError, DivergenceError.
         """
-        self._check_parameters()
+        method = self._check_parameters()
         for name, value in {"unlabelled": unlabelled, "reward": reward, "expectations": expectations}.items():
             WEAK_SUPERVISION[name](name, value)
         check_tokens(unlabelled or [])
@@ -209,23 +209,25 @@ class EnergySequenceTagger(EnergyEstimator):
         if not validates and not weak:
             train, out = holdout_places(len(pairs), self.validation_fraction, start, "sentences")
             pairs, held_out = [pairs[i] for i in train], [pairs[i] for i in out]
-        if not self._goes_on():
+        goes_on = self._goes_on(method)
+        if not goes_on:
             self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
         self.metric_ = self.tags_.metric(self.metric)
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
-        weak.check(self._method(), pairs, self.tags_.given is not None)
+        weak.check(method, pairs, self.tags_.user_scheme is not None)
         rows = tagged_rows(pairs, self.tokens_, self.tags_)
         validation = tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
         if weak:
-            rows, judged = weak.rows(self._method(), rows, pairs, self.tokens_, self.tags_)
+            rows, judged = weak.rows(method, rows, pairs, self.tokens_, self.tags_)
             if validation is None and judged is not None:
                 watched, monitor = judged, reward_monitor(self.tags_.names)
-        first, refresh = self._first_stage(), not self._goes_on()  # a warm start has its energy already
+        first = len(method.stages) - 1 if goes_on else self._first_stage(method)
         self._forget_passes()
-        self._train(Training(rows, watched, monitor, start, lambda: self._build_for(rows), first, refresh))
+        build = partial(self._build_for, method, rows)
+        self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
         self._choose_decision(validation)
         return self
 
@@ -237,8 +239,7 @@ class EnergySequenceTagger(EnergyEstimator):
         A new tagger's first call fixes the words and the tags, with ``classes``; later ones go on with them, as on a fitted or
         loaded tagger: new words stay unknown.
         """
-        new = not hasattr(self, "predictor_")
-        self._check_parameters()
+        new, method = not hasattr(self, "predictor_"), self._check_parameters()
         TAG_SEQUENCES["classes"]("classes", classes)
         pairs = tagged(X, y, sample_weight)
         if not pairs:
@@ -251,7 +252,7 @@ class EnergySequenceTagger(EnergyEstimator):
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
-        self._train_one_pass(Training(rows, None, monitor, start, lambda: self._build_for(rows)), new)
+        self._train_one_pass(Training(method, rows, None, monitor, start, partial(self._build_for, method, rows)), new)
         return self
 
     def _learn_formats(self, pairs: list[Tagged], every: list[Tagged], unlabelled: Any, classes: Any = None) -> None:
@@ -267,11 +268,11 @@ class EnergySequenceTagger(EnergyEstimator):
             self.tags_ = TagFormat.fit([pair.tags for pair in every], self.scheme, known)
         self.classes_ = np.array(self.tags_.tags)
 
-    def _build_for(self, rows: Rows) -> Pair:
+    def _build_for(self, method: Method, rows: Rows) -> Pair:
         """Networks for these rows: their sizes and an own encoder checked, begun from ``initial`` if there is one."""
         longest, width = int(np.diff(rows.X.offsets).max()), 0 if self.encoder is not None else 2 * self.hidden
-        self._check_batch(len(rows), longest, width, len(self.tags_.tags), "hidden=")
-        predictor, energy = self._build()
+        self._check_batch(method, len(rows), longest, width, len(self.tags_.tags), "hidden=")
+        predictor, energy = self._build(method)
         if self.encoder is not None:
             x = to_inputs(rows.take(np.arange(min(2, len(rows)))).X).x
             check_places(cast(nn.Module, predictor.encoder), x, tuple(x.columns.shape[:2]), "tokens as a TokenBatch")
@@ -283,27 +284,22 @@ class EnergySequenceTagger(EnergyEstimator):
         pretrain_on(energy, [torch.from_numpy(row[row >= 0]) for row in rows.Y.split()])
         return predictor, energy
 
-    def _build(self) -> Pair:
+    def _build(self, method: Method) -> Pair:
         """(predictor, energy or None), newly initialised."""
         tokens, table = self.tokens_, self._pretrained
-
-        def embedding() -> TokenEmbedding:
-            width, n_characters = self.embedding_dim if table is None else table.shape[1], len(tokens.characters) + 2
-            return TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
+        width, n_characters = self.embedding_dim if table is None else table.shape[1], len(tokens.characters) + 2
 
         def fresh() -> nn.Module:
             if self.encoder is not None:
                 return own_encoder(self.encoder, tokens, sized=True)
-            smaller = "hidden=, layers=, embedding_dim= or characters="
-            return bounded(lambda: BiLSTM(embedding(), self.hidden, self.layers, self.dropout), smaller)
+            words = TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
+            return BiLSTM(words, self.hidden, self.layers, self.dropout)
 
-        return place_networks(self._method(), fresh, len(self.tags_.tags), self.energy_network, TAGS.terms)
+        sizes = "hidden=, layers=, embedding_dim= or characters=" if self.encoder is None else None
+        return make_networks(method, TAGS, fresh, len(self.tags_.tags), self.energy_network, sizes)
 
-    def _first_stage(self) -> int:
-        """Where training begins."""
-        method = self._method()
-        if self._goes_on():
-            return len(method.stages) - 1
+    def _first_stage(self, method: Method) -> int:
+        """Where the training of new networks begins."""
         if self.initial is None or method.stages[0] != PREDICTOR_ALONE[0] or method.predictor_loss.expectation_weight:
             return 0
         if len(method.stages) == 1:
@@ -316,9 +312,7 @@ class EnergySequenceTagger(EnergyEstimator):
             return
         truth, score, answers = self.tags_.names(validation.Y), get_tag_metric(self.metric_), self._answers()
         predicted = {rule: self.tags_.names(answers.decided(validation.X, rule)) for rule in answers.rules}
-        self.decision_scores_ = {rule: score(truth, tags) for rule, tags in predicted.items()}
-        best = max(answers.rules, key=self.decision_scores_.__getitem__)
-        self.decision_ = best if self.decision == "auto" else self.decision
+        self._decide_best({rule: score(truth, tags) for rule, tags in predicted.items()})
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -361,7 +355,7 @@ class EnergySequenceTagger(EnergyEstimator):
         ConfigError if the tags do not spell out spans.
         """
         self._networks()
-        if self.tags_.given is None:
+        if self.tags_.user_scheme is None:
             raise ConfigError(f"These tags are plain, they do not spell out spans ({', '.join(SCHEMES)}): use predict.")
         return [spans_around_holes(tags) for tags in self.predict(X, **keywords)]
 
@@ -381,18 +375,15 @@ class EnergySequenceTagger(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        tags = {"tags": list(self.tags_.tags), "given": self.tags_.given}
-        return {"tokens": self.tokens_.to_json(), "tags": tags, "metric": self.metric_}, {}
+        return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, {}
 
-    def _restore(self, header: dict[str, Any], weights: Weights) -> None:
-        self.tokens_ = TokenFormat.from_json(header["tokens"])
-        self.tags_ = TagFormat(tuple(header["tags"]["tags"]), header["tags"]["given"])
-        self.tags_.check()
-        self.classes_, self.metric_ = np.array(self.tags_.tags), header["metric"]
-        if self.metric_ == "span-f1" and self.tags_.given is None:
+    def _restore(self, header: OfTagger, weights: Weights) -> None:
+        self.tokens_, self.tags_ = TokenFormat.from_record(header.tokens), header.tags
+        self.classes_, self.metric_ = np.array(self.tags_.tags), header.metric
+        if self.metric_ == "span-f1" and self.tags_.user_scheme is None:
             raise ValueError("its metric is that of spans, and its tags spell out none")
         table = weights.shapes.get(TABLE)
         if (0 if table is None else table[0]) <= max(self.tokens_.vectors.values(), default=-1):
             raise ValueError("words stand for rows that the table of vectors does not have")
         self._pretrained = None if table is None else torch.empty(table)
-        self._pretrained = self._load_networks(weights, self._build).get(TABLE)
+        self._pretrained = self._load_networks(weights, lambda: self._build(self._method())).get(TABLE)

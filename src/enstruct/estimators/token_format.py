@@ -9,26 +9,43 @@ last    the spelling's number, whose characters the character network reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import torch
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from enstruct.data.embeddings import WordVectors, read_clusters, read_vectors
 from enstruct.data.sentences import Sentences, offsets_of
-from enstruct.errors import DataError, shown
+from enstruct.errors import ConfigError, DataError, shown
 from enstruct.validation import check_series
 
 CASES = ("", "lower", "upper", "title", "mixed", "none")
 PREFIXES = (2, 4, 6, 8, 12, 16)
 LONGEST_WORD = 25
 Token = str | tuple[str, ...]
+Count = Annotated[int, Meta(ge=1, lt=2**31)]
+
+
+class Tokens(Struct, forbid_unknown_fields=True):
+    """What a saved model holds of a :class:`TokenFormat`: what has a number, in the order of the numbers."""
+
+    words: list[str]
+    characters: list[str]
+    vectors: tuple[list[str], list[Count]]
+    clusters: dict[str, str]
+    columns: list[list[str]]
+    width: Count
 
 
 @dataclass
 class TokenFormat:
-    """Everything is plain data, so that a saved model holds it as JSON."""
+    """Numbers for words and for what is known of them."""
 
     vectors: dict[str, int] = field(default_factory=dict)  # word -> row of the pretrained table, from 1
     clusters: dict[str, str] = field(default_factory=dict)  # word -> bits
@@ -82,37 +99,28 @@ class TokenFormat:
     def _spell(self, spellings: dict[str, int]) -> NDArray[np.int64]:
         out = np.zeros((len(spellings) + 1, min(LONGEST_WORD, max([1, *map(len, spellings)]))), dtype=np.int64)
         for word, number in spellings.items():
-            found = [self.characters.get(c, len(self.characters) + 1) for c in word[: out.shape[1]]]
-            out[number, : len(found)] = found
+            characters = [self.characters.get(c, len(self.characters) + 1) for c in word[: out.shape[1]]]
+            out[number, : len(characters)] = characters
         return out
 
-    # -- as JSON ----------------------------------------------------------------------------------
-
-    def to_json(self) -> dict[str, Any]:
-        listed = {name: list(getattr(self, name)) for name in ("words", "characters")}
-        table = [list(self.vectors), list(self.vectors.values())]
-        return {
-            **listed,
-            "vectors": table,
-            "clusters": self.clusters,
-            "columns": [list(values) for values in self.columns],
-            "width": self.width,
-        }
+    def record(self) -> dict[str, Any]:
+        vectors, columns = (list(self.vectors), list(self.vectors.values())), [list(values) for values in self.columns]
+        return asdict(Tokens(list(self.words), list(self.characters), vectors, self.clusters, columns, self.width))
 
     @classmethod
-    def from_json(cls, given: dict[str, Any]) -> TokenFormat:
+    def from_record(cls, record: Tokens) -> TokenFormat:
         """ValueError for parts that do not go together."""
-        found = cls(
-            dict(zip(*given["vectors"], strict=True)),
-            given["clusters"],
-            _numbered(given["words"]),
-            [_numbered(values) for values in given["columns"]],
-            _numbered(given["characters"]),
-            given["width"],
+        tokens = cls(
+            dict(zip(*record.vectors, strict=True)),
+            record.clusters,
+            _numbered(record.words),
+            [_numbered(values) for values in record.columns],
+            _numbered(record.characters),
+            record.width,
         )
-        if len(found.columns) != found.width - 1 + (len(PREFIXES) if found.clusters else 0):
-            raise ValueError(f"{len(found.columns)} columns of tokens that have {found.width}")
-        return found
+        if len(tokens.columns) != tokens.width - 1 + (len(PREFIXES) if tokens.clusters else 0):
+            raise ValueError(f"{len(tokens.columns)} columns of tokens that have {tokens.width}")
+        return tokens
 
 
 def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None) -> None:
@@ -123,13 +131,13 @@ def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None)
             raise DataError(f"Sentence {i} is a string; a sentence is a list of tokens. Split it into words first.")
         check_series(f"Sentence {i} of sentences", tokens)
         for j, token in enumerate(tokens):
-            given = token if isinstance(token, tuple) else (token,)
-            if not given or not all(isinstance(part, str) for part in given):
+            parts = token if isinstance(token, tuple) else (token,)
+            if not parts or not all(isinstance(part, str) for part in parts):
                 raise DataError(f"Token {j} of sentence {i} is {shown(token)}; it must be a word or a tuple of strings.")
-            if not given[0]:
+            if not parts[0]:
                 raise DataError(f"Token {j} of sentence {i} is an empty word: leave it out, with its tag.")
-            if width is not None and len(given) != width:
-                raise DataError(f"Token {j} of sentence {i} has {len(given)} columns, not {width} as in training.")
+            if width is not None and len(parts) != width:
+                raise DataError(f"Token {j} of sentence {i} has {len(parts)} columns, not {width} as in training.")
 
 
 def check_pairs(sentences: Sequence[Sequence[Token]], tags: Sequence[Sequence[str | None]]) -> None:
@@ -182,8 +190,38 @@ def _hole_places(holes: Sequence[Sequence[bool]] | None, lengths: Sequence[int])
     check_series("holes", holes)
     if len(holes) != len(lengths):
         raise DataError(f"There are holes of {len(holes)} sentences, and {len(lengths)} sentences.")
-    for i, (given, length) in enumerate(zip(holes, lengths, strict=True)):
-        check_series(f"Row {i} of holes", given)
-        if len(given) != length:
-            raise DataError(f"The holes of sentence {i} are {len(given)}, its tokens {length}.")
-    return np.array([hole for given in holes for hole in given], dtype=bool)
+    for i, (row, length) in enumerate(zip(holes, lengths, strict=True)):
+        check_series(f"Row {i} of holes", row)
+        if len(row) != length:
+            raise DataError(f"The holes of sentence {i} are {len(row)}, its tokens {length}.")
+    return np.array([hole for row in holes for hole in row], dtype=bool)
+
+
+def vector_table(embeddings: Path | str | WordVectors | None) -> tuple[dict[str, int], torch.Tensor | None]:
+    """Word -> row, and (words + 1, width): row 0 is that of ``<unk>``, or zeros; of a word that occurs twice the first counts.
+
+    Nothing of None.
+    """
+    if embeddings is None:
+        return {}, None
+    vectors = embeddings if isinstance(embeddings, WordVectors) else read_vectors(embeddings)
+    unknown = vectors.vectors[vectors.words.index("<unk>")] if "<unk>" in vectors.words else np.zeros(vectors.vectors.shape[1])
+    table = torch.from_numpy(np.concatenate([unknown[None].astype(np.float32), vectors.vectors]))
+    return {word: row for row, word in reversed(list(enumerate(vectors.words, 1)))}, table
+
+
+def cluster_table(clusters: Path | str | Mapping[str, str] | None) -> dict[str, str]:
+    """Word -> bits; nothing of None."""
+    if clusters is None:
+        return {}
+    return dict(clusters) if isinstance(clusters, Mapping) else read_clusters(clusters)
+
+
+def check_tables(tokens: TokenFormat | None, embeddings: object, clusters: object) -> None:
+    """ConfigError where a fit anew would lose the tables that a loaded tagger has in its weights alone."""
+    for name, source, table in (("embeddings", embeddings, "vectors"), ("clusters", clusters, "clusters")):
+        if source is None and tokens is not None and getattr(tokens, table):
+            raise ConfigError(
+                f"This tagger has learnt with {name}=, which its file does not keep: set_params({name}=...) to fit it anew, "
+                "warm_start=True to go on, or clone() it to do without."
+            )

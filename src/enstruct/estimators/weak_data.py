@@ -14,8 +14,7 @@ from enstruct.data.sentences import TagSequences, offsets_of
 from enstruct.decisions.monitors import Names, ScoreMonitor
 from enstruct.decisions.tag_sequences import greedy
 from enstruct.errors import ConfigError
-from enstruct.estimators.tag_format import TagFormat
-from enstruct.estimators.tagged_rows import Tagged
+from enstruct.estimators.tag_format import TagFormat, Tagged
 from enstruct.estimators.token_format import Token, TokenFormat, as_tuple
 from enstruct.methods import Method
 from enstruct.methods.tags import TAG_METHODS

@@ -74,20 +74,20 @@ COLUMNS: Mapping[str, Check] = {
     "energy_clip": optional(validation.positive_or_infinite),
     "validation_epochs": whole(0),
 }
+FORMER = {"hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"}
+"""Columns by the names that they had in enstruct 0.1."""
 OF_PLAY = ("energy_weight", "warmup", "entropy_weight", "anchor_weight")
 """Columns of a predictor that an energy teaches."""
 
 
-def make_negatives(given: str | Negatives) -> Negatives:
-    """Those of a name, or such an object as it is. ConfigError for anything else."""
-    _builds("negatives", given)
-    return NEGATIVES[given] if isinstance(given, str) else given
+def make_negatives(negatives: str | Negatives) -> Negatives:
+    """Those of a name, or such an object as it is."""
+    return NEGATIVES[negatives] if isinstance(negatives, str) else negatives
 
 
-def make_coupling(given: str | Coupling, like: Coupling) -> Coupling:
+def make_coupling(coupling: str | Coupling, like: Coupling) -> Coupling:
     """A coupling by name, with its own defaults and order but the numbers of steps of ``like``; a :class:`Coupling` as it is."""
-    if isinstance(given, Coupling):
-        return given
-    OF_CANDIDATES["coupling"]("coupling", given)
+    if isinstance(coupling, Coupling):
+        return coupling
     steps = {name: getattr(like, name) for name in ("energy_steps", "predictor_steps", "rounds_per_batch")}
-    return COUPLINGS[given](**steps)
+    return COUPLINGS[coupling](**steps)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
 from enstruct.hypergradients import Implicit
@@ -22,6 +23,7 @@ from enstruct.methods.stages import (
     THREE_STAGES,
     TOGETHER,
     WARM_START_THEN_GAME,
+    Stage,
 )
 from enstruct.negatives import (
     CostAugmentedNet,
@@ -117,39 +119,27 @@ def crf(name: str, solver: SolverName) -> Method:
     return replace(CRF, name=name, negatives=InferencePoint(Exact(solver)), inference=Exact(solver))
 
 
+def _seal(name: str, energy_weight: float, **changes: Any) -> Method:
+    """The game of :data:`SEAL_NCE` with another objective."""
+    return replace(SEAL_NCE, name=name, predictor_loss=PredictorLoss(energy_weight=energy_weight, warmup=500), **changes)
+
+
+def _static(name: str, row: Method, stages: tuple[Stage, ...]) -> Method:
+    """The energy of a row, learnt in these stages, then a new predictor that it teaches and that answers."""
+    loss = PredictorLoss(energy_weight=0.1)
+    return replace(row, name=name, stages=(*stages, THEN_PREDICTOR), inference=None, predictor_loss=loss)
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         CROSS_ENTROPY,
         SEAL_NCE,
-        replace(SEAL_NCE, name="seal-ranking", objective=RANKING, predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500)),
-        replace(
-            SEAL_NCE,
-            name="seal-margin",
-            negatives=PredictorPoint(),
-            objective=MARGIN,
-            predictor_loss=PredictorLoss(energy_weight=2.0, warmup=500),
-        ),
-        replace(
-            SEAL_NCE,
-            name="seal-regression",
-            negatives=PredictorPoint(),
-            objective=REGRESSION,
-            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
-        ),
-        replace(
-            SEAL_NCE,
-            name="seal-regression-s",
-            negatives=PerturbedSamples(10, 1.0),
-            objective=REGRESSION,
-            predictor_loss=PredictorLoss(energy_weight=5.0, warmup=500),
-        ),
-        replace(
-            SEAL_NCE,
-            name="seal-static-nce",
-            stages=(*NOISE_THEN_ENERGY, THEN_PREDICTOR),
-            predictor_loss=PredictorLoss(energy_weight=0.1),
-        ),
+        _seal("seal-ranking", 2.0, objective=RANKING),
+        _seal("seal-margin", 2.0, negatives=PredictorPoint(), objective=MARGIN),
+        _seal("seal-regression", 5.0, negatives=PredictorPoint(), objective=REGRESSION),
+        _seal("seal-regression-s", 5.0, negatives=PerturbedSamples(10, 1.0), objective=REGRESSION),
+        _static("seal-static-nce", SEAL_NCE, NOISE_THEN_ENERGY),
         SPEN,
         replace(  # as the SEAL paper has it
             SPEN, name="spen-from-scratch", stages=NOISE_THEN_ENERGY, cost="soft-f1", energy={"features": "separate"}
@@ -170,20 +160,8 @@ METHODS: dict[str, Method] = {
             stages=NOISE_THEN_ENERGY,
             inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
         ),
-        replace(
-            SPEN,
-            name="seal-static-margin",
-            stages=(*THREE_STAGES, THEN_PREDICTOR),
-            inference=None,
-            predictor_loss=PredictorLoss(energy_weight=0.1),
-        ),
-        replace(
-            DVN,
-            name="seal-static-regression",
-            stages=(*ENERGY_ALONE, THEN_PREDICTOR),
-            inference=None,
-            predictor_loss=PredictorLoss(energy_weight=0.1),
-        ),
+        _static("seal-static-margin", SPEN, THREE_STAGES),
+        _static("seal-static-regression", DVN, ENERGY_ALONE),
         INFNET,
         replace(
             INFNET,
@@ -214,6 +192,5 @@ def get_method(method: str | Method, table: Mapping[str, Method] = METHODS) -> M
     """The row called ``method`` of the table; a :class:`Method` passes through. ConfigError names the nearest row."""
     if isinstance(method, Method):
         return method
-    if not (isinstance(method, str) and method in table):
-        one_of("method", table)("method", method)
+    one_of("method", table)("method", method)
     return table[method]

@@ -165,8 +165,8 @@ class Method:
     def density(self) -> Density:
         """What the energy estimates. Ranking's is relative to whatever the candidates are drawn from: none to speak of, unless
         that is the predictor's own distribution."""
-        found = self.objective.density if self.objective is not None and self.has_energy else Density.NONE
-        return Density.NONE if found is Density.RELATIVE and not getattr(self.negatives, "exact", False) else found
+        density = self.objective.density if self.objective is not None and self.has_energy else Density.NONE
+        return Density.NONE if density is Density.RELATIVE and not getattr(self.negatives, "exact", False) else density
 
     @property
     def is_density(self) -> bool:

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from enstruct.hypergradients import Implicit, Neumann
 from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
@@ -25,11 +25,10 @@ from enstruct.methods.stages import (
     PREDICTOR_ALONE,
     PRETRAINED_UNARIES,
     THEN_PREDICTOR,
-    THREE_STAGES,
     WARM_START_THEN_GAME,
     Stage,
 )
-from enstruct.negatives import InferencePoint, Partition, PerturbedSamples, SearchPair, UnrolledIterates
+from enstruct.negatives import InferencePoint, Negatives, Partition, PerturbedSamples, SearchPair, UnrolledIterates
 from enstruct.objectives import LIKELIHOOD, RANK_MARGIN
 
 GENTLE = 0.25
@@ -40,34 +39,37 @@ NEW_LOCAL_GAME = (*PREDICTOR_ALONE, Stage(predictor=True, energy=True, clamped=(
 predictor would count it twice."""
 NEW_LOCAL_ENERGY = (*PREDICTOR_ALONE, Stage(predictor=False, energy=True, clamped=("features",)))
 
-CHAIN = {"terms": ("local", "chain"), "features": "copied"}
-GAME = {
+LONG_INFERENCE = replace(SPEN_INFERENCE, steps=30)
+CHAIN: dict[str, Any] = {"terms": ("local", "chain"), "features": "copied"}
+GAME: dict[str, Any] = {
     "energy": CHAIN,
     "stages": GENTLE_GAME,
     "predictor_loss": PredictorLoss(energy_weight=1.0),
 }
-VALUE = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
+VALUE: dict[str, Any] = {"energy": CHAIN, "stages": NEW_LOCAL_GAME, "predictor_loss": PredictorLoss(energy_weight=5.0)}
 
 REACTION = Implicit(Neumann(2), hvp="finite-difference")
 """Products by differences, as the paper takes them: torch's fast LSTM kernels have a first derivative only."""
 
+LONGER = (*PREDICTOR_ALONE, replace(PREDICTOR_ALONE[0], predictor_rate=GENTLE))
 SUM, MEAN = "hamming-sum", "hamming-mean"
 
 
-def _row(name: str, **changes: object) -> Method:
-    return replace(METHODS[name], **changes)  # type: ignore[arg-type]
+def _row(name: str, like: str | None = None, **changes: Any) -> Method:
+    """The row for label sets of that name, or the one that it is ``like``, with what differs."""
+    return replace(METHODS[like or name], name=name, **changes)
+
+
+def _guided(name: str, negatives: Negatives) -> Method:
+    """SPEN that ranks its candidates by a reward."""
+    return _row(name, "spen", negatives=negatives, objective=RANK_MARGIN, cost=SUM, energy=CHAIN, inference=LONG_INFERENCE)
 
 
 TAG_METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         _row("cross-entropy", cost=SUM),
-        replace(
-            METHODS["cross-entropy"],
-            name="cross-entropy-longer",
-            cost=SUM,
-            stages=(*PREDICTOR_ALONE, replace(PREDICTOR_ALONE[0], predictor_rate=GENTLE)),
-        ),
+        _row("cross-entropy-longer", "cross-entropy", cost=SUM, stages=LONGER),
         Method(
             "crf",
             negatives=Partition(),
@@ -82,7 +84,7 @@ TAG_METHODS: dict[str, Method] = {
             energy=CHAIN,
             cost=SUM,
             negatives=InferencePoint(Inference(steps=20, starts=("predictor",)), augmented=True),
-            inference=replace(SPEN_INFERENCE, steps=30),
+            inference=LONG_INFERENCE,
         ),
         _row("spen-e2e", energy=CHAIN, cost="log"),
         _row(
@@ -103,24 +105,8 @@ TAG_METHODS: dict[str, Method] = {
         _row("seal-static-nce", cost=SUM, energy=CHAIN, stages=(*PRETRAINED_UNARIES, THEN_PREDICTOR)),
         _row("seal-static-margin", cost=SUM, energy=CHAIN),
         Method("ge", predictor_loss=PredictorLoss(expectation_weight=10.0), cost=SUM),
-        Method(
-            "r-spen",
-            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True),
-            objective=RANK_MARGIN,
-            stages=THREE_STAGES,
-            cost=SUM,
-            energy=CHAIN,
-            inference=replace(SPEN_INFERENCE, steps=30),
-        ),
-        Method(
-            "sg-spen",
-            negatives=SearchPair(),
-            objective=RANK_MARGIN,
-            stages=THREE_STAGES,
-            cost=SUM,
-            energy=CHAIN,
-            inference=replace(SPEN_INFERENCE, steps=30),
-        ),
+        _guided("r-spen", UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True)),
+        _guided("sg-spen", SearchPair()),
         _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-dvn", cost=MEAN, coupling=REACTION, **VALUE),

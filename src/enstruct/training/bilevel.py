@@ -97,18 +97,18 @@ def find_offending_layer(predictor: nn.Module, x: Any) -> str:
     finally:
         for hook in hooks:
             hook.remove()
-    for name, layer, given, named in seen:
-        if not _twice(layer, given, named):
+    for name, layer, args, named in seen:
+        if not _twice(layer, args, named):
             return f"The layer is the predictor's {name!r} ({type(layer).__name__})."
     return "No single layer of the predictor fails: look for an operation between its layers, or in the energy."
 
 
-def _note(seen: list[Any], name: str, layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    seen.append((name, layer, given, named))
+def _note(seen: list[Any], name: str, layer: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    seen.append((name, layer, args, named))
 
 
-def _twice(layer: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    inputs = [x.detach().requires_grad_() if _continuous(x) else x for x in given]
+def _twice(layer: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    inputs = [x.detach().requires_grad_() if _continuous(x) else x for x in args]
     learning = [*(p for p in layer.parameters() if p.requires_grad), *(x for x in inputs if _continuous(x))]
     if not learning:
         return True

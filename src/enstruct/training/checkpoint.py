@@ -170,9 +170,9 @@ def _digest(rows: Rows) -> int:
     return zlib.crc32(_bytes(to_inputs(rows.X[index]).x) + _bytes(to_targets(rows.Y[index])) + of_rows)
 
 
-def _bytes(given: Any) -> bytes:
+def _bytes(data: Any) -> bytes:
     """Of a tensor, or several."""
-    if isinstance(given, tuple):
-        return b"".join(map(_bytes, given))
-    dense = given if given.layout is torch.strided else given.to_dense()
+    if isinstance(data, tuple):
+        return b"".join(map(_bytes, data))
+    dense = data if data.layout is torch.strided else data.to_dense()
     return bytes(dense.cpu().numpy().tobytes())

@@ -7,6 +7,7 @@ prepares its x-network once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -42,8 +43,8 @@ class Game:
 
     def has(self, method: Method, settings: Settings) -> bool:
         """Whether it is played by these; how many epochs there are is the loop's."""
-        mine = {**vars(self.settings), **{name: getattr(settings, name) for name in ("max_epochs", "patience", "plateau")}}
-        return method == self.method and vars(settings) == mine
+        mine = replace(self.settings, max_epochs=settings.max_epochs, patience=settings.patience)
+        return method == self.method and settings == mine
 
     def clamp(self, stage: Stage) -> None:
         """Hold the parts of the energy that the stage does not train."""
@@ -60,8 +61,8 @@ class Game:
         for name, optimizer in self.optimizers.items():
             for group in optimizer.param_groups:
                 group["lr"] = self._rates[name] * stage.rate * (stage.predictor_rate if name == "predictor" else 1.0)
-        held = self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy_in_loss
-        self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()} if held else {}
+        anchored = self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy_in_loss
+        self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()} if anchored else {}
 
     @property
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
@@ -100,9 +101,9 @@ class Game:
         """A step of the energy that counts how the predictor reacts to it."""
         weight = self._energy_weight(stage)
         with differentiating(self.predictor, batch.x):
-            found = self.loss.step(batch_problem(self.predictor, self.loss, batch, weight, self.anchor))
-        self.reports.append(found.report)
-        return float(found.outer)
+            step = self.loss.step(batch_problem(self.predictor, self.loss, batch, weight, self.anchor))
+        self.reports.append(step.report)
+        return float(step.outer)
 
     def _energy_weight(self, stage: Stage) -> float:
         return self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0

@@ -73,9 +73,9 @@ def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
 def check_logits(logits: Tensor, updates: int, rate: float) -> None:
     """Before anything is drawn from them. -inf may stand for what is ruled out."""
     if logits.numel() and not bool(logits.detach().amax() < torch.inf):  # a maximum is NaN where one of them is
-        held = "NaN" if logits.isnan().any() else "inf"
+        answer = "NaN" if logits.isnan().any() else "inf"
         raise DivergenceError(
-            f"The predictor answers {held} after its update {updates}. Try a smaller learning rate for it (now {rate:g}), "
+            f"The predictor answers {answer} after its update {updates}. Try a smaller learning rate for it (now {rate:g}), "
             "gradient clipping (clip=), a smaller energy_weight, or standardised features."
         )
 
@@ -135,9 +135,9 @@ class LearnedLoss:
             raise ConfigError(
                 f"Method {self.method.name!r} trains parts of the energy apart; a module of your own has none. Use an EnergySpec."
             )
-        held = {id(p) for part in parts for p in self.network.part(part).parameters()} if parts else set()  # type: ignore[operator]
+        clamped = {id(p) for part in parts for p in self.network.part(part).parameters()} if parts else set()  # type: ignore[operator]
         for parameter in self._learning:
-            parameter.requires_grad_(id(parameter) not in held)
+            parameter.requires_grad_(id(parameter) not in clamped)
 
     # -- the energy's side ------------------------------------------------------------------------
 
@@ -164,43 +164,43 @@ class LearnedLoss:
         def outer(_: tuple[Tensor, ...]) -> Tensor:
             return weighted_mean(self.energy_loss(batch, logits), batch.weight)
 
-        found = self._found(Bilevel(outer, outer, (), self.parameters()))
-        return MeanGradient(found.outer.detach(), found.gradient, len(logits))
+        hypergradient = self._found(Bilevel(outer, outer, (), self.parameters()))
+        return MeanGradient(hypergradient.outer.detach(), hypergradient.gradient, len(logits))
 
     def step(self, problem: Bilevel) -> Hypergradient:
         """One step of the energy along the coupling's gradient."""
-        found = self._found(problem)
-        outer = found.outer.detach()
-        self._descend(MeanGradient(outer, found.gradient, 1))
-        return replace(found, outer=outer)
+        hypergradient = self._found(problem)
+        outer = hypergradient.outer.detach()
+        self._descend(MeanGradient(outer, hypergradient.gradient, 1))
+        return replace(hypergradient, outer=outer)
 
     def _found(self, problem: Bilevel) -> Hypergradient:
         """What the coupling says, with an entry for every parameter of the optimiser's: None for those that are held."""
         if not problem.phi:
             raise ConfigError("No parameter of the energy learns: requires_grad is False on all of them.")
         self._gradients = ()
-        found = self.method.coupling.gradient(problem)
-        of = {id(p): gradient for p, gradient in zip(problem.phi, found.gradient, strict=True)}
-        return replace(found, gradient=tuple(of.get(id(p)) for p in self._moved("energy")))
+        hypergradient = self.method.coupling.gradient(problem)
+        of = {id(p): gradient for p, gradient in zip(problem.phi, hypergradient.gradient, strict=True)}
+        return replace(hypergradient, gradient=tuple(of.get(id(p)) for p in self._moved("energy")))
 
     def _moved(self, player: str) -> list[Tensor]:
         """The parameters of a player's optimiser, whether they learn at present or not."""
         return cast(list[Tensor], self.optimizers[player].param_groups[0]["params"])
 
-    def _everybodys(self, player: str, found: MeanGradient) -> MeanGradient:
-        return found.over_ranks(self._moved(player)) if self.across_ranks else found
+    def _everybodys(self, player: str, mean: MeanGradient) -> MeanGradient:
+        return mean.over_ranks(self._moved(player)) if self.across_ranks else mean
 
-    def _descend(self, found: MeanGradient) -> Tensor:
+    def _descend(self, mean: MeanGradient) -> Tensor:
         """Step the energy; returns the loss. DivergenceError if that is no number."""
         optimizer = self.optimizers["energy"]
-        check_finite(found.loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
-        self._gradients = found.gradient
+        check_finite(mean.loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
+        self._gradients = mean.gradient
         for parameter, gradient in zip(self._moved("energy"), self._gradients, strict=True):
             parameter.grad = gradient if parameter.requires_grad else None
         descend(optimizer, self.method.energy_clip)
         optimizer.zero_grad(set_to_none=True)
         self.updates += 1
-        return found.loss
+        return mean.loss
 
     def parameters(self) -> tuple[Tensor, ...]:
         """What learns of the energy at present."""
@@ -247,8 +247,8 @@ class LearnedLoss:
             loss = source.loss(Situation(logits, batch.y, batch.mask, batch.x, self.network, self.prepare(batch)))
         mean = weighted_mean(loss, batch.weight)
         gradient = torch.autograd.grad(mean, self._moved("source"), allow_unused=True)
-        found = self._everybodys("source", MeanGradient(mean.detach(), gradient, len(logits)))
-        for parameter, slope in zip(self._moved("source"), found.gradient, strict=True):
+        step = self._everybodys("source", MeanGradient(mean.detach(), gradient, len(logits)))
+        for parameter, slope in zip(self._moved("source"), step.gradient, strict=True):
             parameter.grad = slope
         self.optimizers["source"].step()
         self.optimizers["source"].zero_grad(set_to_none=True)
@@ -274,11 +274,9 @@ class LearnedLoss:
     ) -> Tensor:
         """(batch,) the predictor's loss, differentiable in the energy's parameters too: L_aux of bilevel training."""
         recipe = self.method.predictor_loss
-        loss = (
-            recipe.supervised_weight * self._supervised(batch, logits)
-            if recipe.supervised_weight
-            else logits.new_zeros(len(logits))
-        )
+        loss, weight = logits.new_zeros(len(logits)), recipe.supervised_weight
+        if weight:
+            loss = weight * self._supervised(batch, logits)
         if recipe.expectation_weight and isinstance(batch.supervision, Expected):
             loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
         if energy_weight <= 0 or state is None:

@@ -45,15 +45,15 @@ class MeanGradient:
         if n_ranks() == 1:
             return self
         dtype = reduce(torch.promote_types, (p.dtype for p in parameters), torch.float32)  # counts of rows need that much
-        given = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, self.gradient, strict=True)]
+        gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, self.gradient, strict=True)]
         has_part = torch.tensor([g is not None for g in self.gradient], device=self.loss.device)
-        parts = [*(g.flatten().to(dtype) for g in given), has_part.to(dtype), self.loss.to(dtype).view(1)]
+        parts = [*(g.flatten().to(dtype) for g in gradients), has_part.to(dtype), self.loss.to(dtype).view(1)]
         sums = torch.cat([*parts, self.loss.new_ones(1, dtype=dtype)]).mul_(self.rows)
         dist.all_reduce(sums)
-        *found, has_part, loss, rows = sums.split([*(p.numel() for p in parameters), len(given), 1, 1])
+        *sums_of, has_part, loss, rows = sums.split([*(p.numel() for p in parameters), len(gradients), 1, 1])
         gradient = tuple(
             (g / rows).view_as(p).to(p.dtype) if there else None
-            for p, g, there in zip(parameters, found, (has_part > 0).tolist(), strict=True)
+            for p, g, there in zip(parameters, sums_of, (has_part > 0).tolist(), strict=True)
         )
         return MeanGradient((loss / rows).to(self.loss.dtype).squeeze(), gradient, int(rows))
 

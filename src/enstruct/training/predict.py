@@ -99,8 +99,8 @@ def predict_by_inference(
     """The shape of :func:`probabilities`: relaxed minimisers of E(x, .); the last arguments are :func:`problem`'s."""
     parts = []
     for index in in_order(X):
-        given = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
-        parts.append(given.solve(how).y.cpu().numpy())
+        batch = problem(predictor, energy, space, X[index], device, dtype, tilted, how.needs_predictor)
+        parts.append(batch.solve(how).y.cpu().numpy())
     return assemble(X, parts)
 
 
@@ -172,20 +172,17 @@ class Networks:
         return self.method.refinement(steps)
 
     def inference_settings(self) -> Solver:
-        """The method's own inference; where the predictor answers, 50 steps as refining takes them, the best iterate kept."""
+        """As the estimators have it, and so the two below."""
         if self.method.inference is not None:
             return self.method.inference
         steps = self.refinement(50)
         return Inference(steps.rule, ("predictor",), steps.steps, temperature=steps.temperature, as_value=steps.as_value)
 
     def problem(self, X: Any, bare: bool = False) -> Problem:
-        """What inference minimises for these rows; ``bare``: without the predictor's log-probability, to which some energies are
-        relative. ConfigError where there is no energy."""
         tilted = not bare and self.method.inference is None and self.method.relative
         return problem(self.predictor, self.needed_energy(), self.space, X, self.device, tilted=tilted)
 
     def infer(self, X: Any, settings: Solver | None, changes: dict[str, Any]) -> Solution:
-        """The solution of :meth:`problem`; ``settings``: default :meth:`inference_settings`, ``changes`` are fields of it."""
         solver = cast(Any, self.inference_settings() if settings is None else settings)
         known = {entry.name for entry in fields(solver)}
         for name in changes:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 class Settings:
     """``optimizer`` and ``learning_rate`` are the predictor's; the energy has AdamW, and that times the method's ``energy_rate``.
 
-    ``max_epochs`` and ``patience`` hold per stage. The rate is halved after ``plateau`` epochs
-    without a better score, and training stops after ``patience``.
+    ``max_epochs`` and ``patience`` hold per stage: training stops after ``patience`` epochs without a better score.
     """
 
     learning_rate: float = 1e-3
@@ -19,6 +18,10 @@ class Settings:
     batch_size: int = 32
     max_epochs: int = 100
     patience: int = 10
-    plateau: int = 4
     tol: float = 1e-4
     optimizer: str = "adamw"
+
+    @property
+    def plateau(self) -> int:
+        """Epochs without a better score after which the rate is halved."""
+        return max(1, self.patience // 3)

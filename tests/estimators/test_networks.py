@@ -1,4 +1,4 @@
-"""Sizes that would fill the memory are refused before any of it is allocated."""
+"""Networks: sizes that would fill the memory are refused before any of it is allocated."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequence
 from enstruct.encoders import MLP
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
-from enstruct.estimators import sizes
-from enstruct.estimators.sizes import BYTES, MOST_BYTES, bounded, check_bytes
+from enstruct.estimators import networks
+from enstruct.estimators.networks import BYTES, MOST_BYTES, check_bytes, check_networks
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(30, 4)), (RNG.random((30, 3)) < 0.5).astype(int)
@@ -68,34 +68,42 @@ def test_the_limit_itself_is_allowed():
 def test_weights_are_added_up_before_they_are_made(monkeypatch):
     made = []
 
-    def network():
+    def pair():
         made.append(torch.nn.Linear(9, 10))
-        return made[-1]
+        return made[-1], torch.nn.Linear(9, 5)
 
-    monkeypatch.setattr(sizes, "MOST_BYTES", 100 * BYTES)
-    assert bounded(network, "width=").weight.device.type == "cpu"
-    assert len(made) == 2
-    monkeypatch.setattr(sizes, "MOST_BYTES", 99 * BYTES)
+    monkeypatch.setattr(networks, "MOST_BYTES", 100 * BYTES)
+    check_networks(pair, "width=")
+    assert [network.weight.device.type for network in made] == ["meta"]
+    monkeypatch.setattr(networks, "MOST_BYTES", 99 * BYTES)
     with pytest.raises(ConfigError, match="width="):
-        bounded(network, "width=")
-    assert len(made) == 2  # the bias would have been too much: not one of them was made
+        check_networks(pair, "width=")
+    with pytest.raises(ConfigError, match="width="):
+        check_networks(lambda: (torch.nn.Linear(10**12, 10**12), None), "width=")
+    with pytest.raises(ConfigError, match="energy_network="):
+        check_networks(lambda: pair()[::-1], "width=")
+
+
+def test_weights_that_are_there_already_do_not_count(monkeypatch):
+    monkeypatch.setattr(networks, "MOST_BYTES", 99 * BYTES)
+    own = torch.nn.Linear(9, 10)
+    check_networks(lambda: (own, None), "width=")
 
 
 def test_counting_draws_no_random_numbers():
     def made():
         return torch.nn.ModuleList(
             [torch.nn.LSTM(3, 4), torch.nn.Conv2d(3, 4, 3), torch.nn.Embedding(5, 2), MLP(3, 4, sparse=True)]
-        )
+        ), None
 
     torch.manual_seed(0)
-    plain = made().state_dict()
-    torch.manual_seed(0)
-    counted = bounded(made, "width=").state_dict()
-    assert all(torch.equal(plain[name], weights) for name, weights in counted.items())
+    check_networks(made, "width=")
+    counted = torch.get_rng_state()
+    assert torch.equal(counted, torch.manual_seed(0).get_state())
 
 
 def test_a_network_of_ones_own_is_not_counted(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_BYTES", 2000 * BYTES)
+    monkeypatch.setattr(networks, "MOST_BYTES", 2000 * BYTES)
     own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_epochs=1)
     assert own.fit(*ROWS).predict(ROWS[0]).shape == (30, 3)
     with pytest.raises(ConfigError, match="hidden="):
