@@ -51,6 +51,8 @@ def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
     X = data.X if way == "ours" else sparse.csr_matrix(data.X).toarray()
     batch = next(batches(Rows(X, data.Y), shape["rows"]))
     before = resident_kib()
+    predictor: torch.nn.Module
+    step: Callable[[], object]
     if way == "ours":
         game = ours(shape)
         predictor, stage = game.predictor, METHODS["seal-nce"].stages[0]
