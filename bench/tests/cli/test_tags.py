@@ -9,7 +9,7 @@ from bench.tests.sentences import make_sentences
 from enstruct.data.citations import read_references
 from enstruct.data.conll import write_conll
 from enstruct.errors import DivergenceError
-from enstruct_bench.cli import compare, light
+from enstruct_bench.comparison import compare, few_labels
 from enstruct_bench.comparison.light import run_light_cell
 from enstruct_bench.comparison.run import fitted_cell
 from enstruct_bench.reports.compared import compared_section
@@ -99,7 +99,7 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
             raise DivergenceError("the loss became nan")
         return run_light_cell(method, drawn, *rest)
 
-    monkeypatch.setattr(light, "run_light_cell", work)
+    monkeypatch.setattr(few_labels, "run_light_cell", work)
     command = ["light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
     command += ["--model.max_epochs", "1", *FAST]
     assert main([*command, "--methods", "cross-entropy,ge"]) == 0

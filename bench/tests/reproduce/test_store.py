@@ -12,11 +12,12 @@ from enstruct.environment import FORMER_PROCESSOR, environment
 from enstruct.errors import DataError, EnstructError
 from enstruct.metrics import METRICS, Counts
 from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.comparison.whereabouts import whereabouts
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
 from enstruct_bench.reproduce import store as store_module
 from enstruct_bench.reproduce.runner import run
-from enstruct_bench.reproduce.store import Key, Store, stores_of, whereabouts
+from enstruct_bench.reproduce.store import Key, Store, stores_of
 
 
 def test_a_line_cut_short_is_made_again_and_nothing_else(copied_runs, caplog):

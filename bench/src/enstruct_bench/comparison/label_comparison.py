@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jsonargparse import Namespace
 from scipy import sparse
 
 from enstruct.cli import options as shared
@@ -21,6 +21,10 @@ from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.tuned_settings import Tuned
+
+if TYPE_CHECKING:
+    from enstruct_bench.comparison.compare import Compare
+
 
 FOLDED = "auto-folds"
 """The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""
@@ -65,24 +69,22 @@ class LabelComparison(Comparison):
         for each in [method] if head not in AUTOMATIC else methods.split("+") if named else []:
             get_method(each)
 
-    def read(self, options: Namespace) -> Sequence[Splits]:
+    def read(self, options: Compare) -> Sequence[Splits]:
         labels = shared.label_argument(options.labels)
         return load_protocol(options.data, options.split, options.split_seed, labels, options.drop)
 
-    def setting(self, options: Namespace, parts: Splits, model: Parameters) -> Parameters:
+    def setting(self, options: Compare, parts: Splits, model: Parameters) -> Parameters:
         setting: Parameters = {"content": fingerprint_of(parts)}
         if options.tuned is not None:
-            setting["tuned"] = Tuned.read(options.tuned, model["metric"]).written
+            setting["tuned"] = Tuned.read(Path(options.tuned), model["metric"]).written
         if options.split != "auto":
             setting["split"] = options.split
         return setting
 
-    def models(
-        self, options: Namespace, methods: Sequence[str], model: Parameters
-    ) -> tuple[Parameters, Mapping[str, Parameters]]:
+    def models(self, options: Compare, methods: Sequence[str], model: Parameters) -> tuple[Parameters, Mapping[str, Parameters]]:
         if options.tuned is None:
             return super().models(options, methods, model)
-        tuned = Tuned.read(options.tuned, model["metric"])
+        tuned = Tuned.read(Path(options.tuned), model["metric"])
         model = tuned.shared(model)
         tuned.check_equal(methods)
         return model, {method: tuned.of(method, model) for method in methods}

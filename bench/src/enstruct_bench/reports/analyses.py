@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from enstruct_bench.comparison.summary import mean_and_deviation
+from enstruct_bench.figures.plain import flat, text
 from enstruct_bench.reports.markdown import markdown_table
 
 SHOWN = 6
@@ -48,18 +49,6 @@ def _figures(content: dict[str, Any]) -> list[str]:
             lines += [f"{key} ({len(value)} records):", ""]
             lines += markdown_table(list(value[0]), [[text(value[i][name]) for name in value[0]] for i in some])
     return lines
-
-
-def text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """(path, value) of every entry that is no dictionary."""
-    rows: list[tuple[str, Any]] = []
-    for key, value in figures.items():
-        rows += flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
-    return rows
 
 
 def description_lines(paths: list[Path]) -> list[str]:

@@ -17,8 +17,9 @@ from enstruct.metrics import Counts
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
 from enstruct_bench.comparison.results_file import ResultsFile, is_folds
 from enstruct_bench.comparison.summary import paired
+from enstruct_bench.comparison.whereabouts import Where, parts_of, whereabouts
 from enstruct_bench.reports.markdown import markdown_table
-from enstruct_bench.reproduce.store import Where, parts_of, stores_of, whereabouts
+from enstruct_bench.reproduce.store import stores_of
 
 Cell = tuple[str, int]
 """Method and seed."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from enstruct_bench.comparison.whereabouts import Where, whereabouts
 from enstruct_bench.costs.measuring import PRODUCT
 from enstruct_bench.reports.markdown import markdown_table
-from enstruct_bench.reproduce.store import Where, whereabouts
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
 Line = tuple[str, ...]

@@ -10,18 +10,21 @@ from pathlib import Path
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.environment import FORMER_PROCESSOR
 from enstruct.methods import get_method
+from enstruct_bench.comparison.command import Command
 from enstruct_bench.comparison.label_comparison import FOLDED
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import paired
+from enstruct_bench.comparison.whereabouts import SAME, whereabouts
 from enstruct_bench.reports.analyses import analysis_lines, description_lines
 from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
 from enstruct_bench.reports.changes import changes_lines
 from enstruct_bench.reports.markdown import markdown_table
 from enstruct_bench.reports.published_figures import published_lines
+from enstruct_bench.reproduce.library import Describe, Measured
 from enstruct_bench.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct_bench.reproduce.runner import has_settings, outdated
-from enstruct_bench.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
-from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol, spelt
+from enstruct_bench.reproduce.store import Key, Run, Store, stores_of
+from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 HOW = f"""
@@ -248,14 +251,13 @@ def command_section(table: CommandTable, results: Path) -> str:
         f"{table.published_as}." + (f" Published: {table.published}." if table.published else ""),
     ]
     for part, command in table.parts.items():
-        runs = f"`enstruct-bench run {table.name} --datasets {part}`, which runs `{spelt(command)}`"
+        runs = f"`enstruct-bench run {table.name} --datasets {part}`, which runs `{command.spelled()}`"
         where = _whereabouts_of_part(results, part, command)
-        lines.append(f"- {part}: {where}; {'`enstruct-bench costs --measure`' if command[0] == 'benchmark' else runs}")
-    lines += [f"- {word}: made first, by `{spelt(command)}`" for word, command in table.made.items()]
+        lines.append(f"- {part}: {where}; {f'`{command.spelled()}`' if isinstance(command, Measured) else runs}")
+    lines += [f"- {word}: made first, by `{command.spelled()}`" for word, command in table.made.items()]
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
-    described = [
-        path for part, command in table.parts.items() if _describes(command) and (path := results / f"{part}.json").is_file()
-    ]
+    figures_of = {part: results / f"{part}.json" for part, command in table.parts.items() if isinstance(command, Describe)}
+    described = [path for path in figures_of.values() if path.is_file()]
     lines += [line for part in table.against for line in _held_against(table, part, results)]
     figures = [line for part in table.parts for line in analysis_lines(results / part)]
     return "\n".join([*lines, "", *description_lines(described), *figures])
@@ -288,13 +290,9 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
     return lines
 
 
-def _describes(command: Sequence[str]) -> bool:
-    return command[0] == "data"
-
-
-def _whereabouts_of_part(results: Path, part: str, command: Sequence[str]) -> str:
+def _whereabouts_of_part(results: Path, part: str, command: Command) -> str:
     if (results / part).is_dir():
         return f"in `results/{part}/`, see below"
     if not (results / f"{part}.json").is_file():
         return NOT_RUN
-    return f"in `results/{part}.json`" + (", under Costs" if command[0] == "benchmark" else "")
+    return f"in `results/{part}.json`" + (", under Costs" if isinstance(command, Measured) else "")

@@ -23,9 +23,10 @@ from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, LABEL_COMPARISON
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.comparison.whereabouts import Where, parts_of
 from enstruct_bench.reproduce.defaults import SEEDS
 from enstruct_bench.reproduce.protocols import check_present, load_rows, method_of, settings
-from enstruct_bench.reproduce.store import Key, Run, Store, Where, parts_of
+from enstruct_bench.reproduce.store import Key, Run, Store
 from enstruct_bench.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct_bench.reproduce.tables import TABLES
 

@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from enstruct.environment import FORMER_PROCESSOR, environment
+from enstruct.environment import environment
 from enstruct.errors import DataError
 from enstruct.files import load_arrays, replace_file, write_text
 from enstruct.metrics import Counts
 from enstruct.records import Shape, parsed
 from enstruct.workplaces import locked
 from enstruct_bench.comparison.results_file import Cell, as_array, as_counts, save_arrays
+from enstruct_bench.comparison.whereabouts import SAME, Where, whereabouts
 from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
 
 log = logging.getLogger("enstruct")
-Where = tuple[str, ...]
 ATTEMPTS = 5
 SCORES: Shape = {str: float}
 LINE: Shape = {
@@ -58,10 +58,6 @@ LINE: Shape = {
     "validation_score?": (float, None),
 }
 """Of a line (:mod:`enstruct.records`): what everything that reads it goes by."""
-SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
-"""What runs must share to stand in one table, since figures depend on it; and the processor, named where it is another than that
-of all runs from before it was recorded. The number of threads is recorded alone: but for what is done within minutes, figures do
-not depend on it."""
 
 
 class _TornError(Exception):
@@ -90,18 +86,6 @@ class Run:
     @property
     def where(self) -> Where:
         return whereabouts(self.line["environment"])
-
-
-def whereabouts(env: dict[str, Any]) -> Where:
-    """Of an environment, what decides whether runs stand in one table."""
-    processor = env.get("processor", FORMER_PROCESSOR)
-    return (*(str(env.get(name)) for name in SAME), *(() if processor == FORMER_PROCESSOR else (f"processor {processor}",)))
-
-
-def parts_of(where: Where) -> dict[str, str]:
-    """By their names, the processor always among them."""
-    processor = " ".join(where[len(SAME) :]).removeprefix("processor ")
-    return {**dict(zip(SAME, where, strict=False)), "processor": processor or FORMER_PROCESSOR}
 
 
 def stores_of(folder: Path, table: str) -> list[Store]:
