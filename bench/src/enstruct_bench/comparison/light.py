@@ -23,9 +23,10 @@ from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
+from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.rules_only import predict_by_rules
-from enstruct_bench.comparison.summary import difference, mean_and_deviation, seeds_of
+from enstruct_bench.comparison.summary import difference, seeds_of
 from enstruct_bench.comparison.tag_comparison import BASELINE, TAG_COMPARISON
 
 TEST, MOST_UNLABELLED = 200, 1000
@@ -133,7 +134,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, sizes:
     for n in sizes:
         draws = seeds_of(cells, f"{method} @{n}")
         values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
-        row[f"{n}"] = mean_and_deviation(values, 1) if values else None
+        row[f"{n}"] = mean_and_deviation(values, ".1f") if values else None
         row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
         row[f"{n}_difference"] = difference(cells, f"{reference} @{n}", f"{method} @{n}", "accuracy")
     return row
@@ -143,13 +144,13 @@ def light_titles(sizes: Sequence[int]) -> list[str]:
     return ["method", *(title for n in sizes for title in (f"{n} labelled", "Δ [95%]", "published"))]
 
 
-def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[str]:
-    out = [row["method"]]
+def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[Value]:
+    out: list[Value] = [row["method"]]
     for n in sizes:
         mean, difference, published = row[str(n)], row[f"{n}_difference"], row[f"{n}_published"]
         out += [
             "not run" if mean is None else mean,
-            "–" if difference is None else str(difference),
-            "–" if published is None else f"{published:.1f}",
+            "–" if difference is None else difference.quantity(),
+            "–" if published is None else Quantity(published, form=".1f"),
         ]
     return out

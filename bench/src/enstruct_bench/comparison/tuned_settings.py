@@ -13,6 +13,7 @@ from enstruct.estimators.base import COLUMN
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
 from enstruct.records import Shape, read_record
+from enstruct_bench.comparison.quantity import Quantity
 
 Parameters = dict[str, Any]
 SHAPE: Shape = {
@@ -90,14 +91,14 @@ class Tuned:
         return {**model, **found}
 
 
-def summary_row(best: Parameters) -> tuple[str, str, str, str]:
+def summary_row(best: Parameters) -> tuple[str, Quantity, str, str]:
     """Of one method's part of the file: its name, the best validation score in percent, how trials ended, what they found."""
     counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
     settings = dict(best["settings"])
     if "energy_network" in settings:  # nothing else of it is searched
         settings["units"] = settings.pop("energy_network")["fields"]["units"]
     found = ", ".join(f"{name.removeprefix(COLUMN)}={_short(value)}" for name, value in settings.items())
-    return best["method"], f"{100 * best['value']:.2f}", counts, found
+    return best["method"], Quantity(100 * best["value"]), counts, found
 
 
 def _short(value: Any) -> str:

@@ -26,7 +26,7 @@ from enstruct.files import write_json
 from enstruct.plots.labels import measurement_matrix
 from enstruct_bench.comparison.command import Command, parameters
 from enstruct_bench.figures import couplings, objectives, starts
-from enstruct_bench.figures.plain import flat, text
+from enstruct_bench.figures.plain import flat, value_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,12 +234,12 @@ def _show(kind: str, figures: dict[str, Any]) -> None:
     curves: list[tuple[str, list[dict[str, Any]]]] = []
     for key, value in flat(figures):
         if not isinstance(value, list):
-            table.add_row(key, text(value))
+            table.add_row(key, str(value_of(value)))
         elif value and isinstance(value[0], dict):
             curves.append((key, value))
     console.print(table)
     for title, entries in curves:
         curve = Table(*entries[0], title=title)
         for entry in entries:
-            curve.add_row(*map(text, entry.values()))
+            curve.add_row(*(str(value_of(value)) for value in entry.values()))
         console.print(curve)

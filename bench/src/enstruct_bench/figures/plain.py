@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from enstruct_bench.comparison.quantity import Quantity, Value
 
-def text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+def value_of(entry: Any) -> Value:
+    """As tables have it."""
+    if isinstance(entry, float):
+        return Quantity(entry, form=".4g")
+    return entry if isinstance(entry, int) and not isinstance(entry, bool) else str(entry)
 
 
 def flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

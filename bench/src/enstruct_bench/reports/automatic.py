@@ -15,10 +15,11 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
+from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.comparison.results_file import ResultsFile, is_folds
 from enstruct_bench.comparison.summary import paired
 from enstruct_bench.comparison.whereabouts import Where, parts_of, whereabouts
-from enstruct_bench.reports.markdown import markdown_table
+from enstruct_bench.reports.markdown import Text, markdown_table
 from enstruct_bench.reproduce.store import stores_of
 
 Cell = tuple[str, int]
@@ -68,22 +69,22 @@ class Runs:
         found = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
         return float(np.mean(found)) if found else 0.0
 
-    def mean(self, method: str) -> str:
-        return f"{self.score(method):.2f}" if self.of(method) else "not run"
+    def mean(self, method: str) -> Value:
+        return Quantity(self.score(method)) if self.of(method) else "not run"
 
-    def nets(self, method: str) -> str:
+    def nets(self, method: str) -> Value:
         """How many there are among the members: "6", or "3-4"."""
         if not self.of(method):
             return "–"
         found = [sum(METHODS[member].solver is None for member in record["members"]) for record in self.of(method)]
-        return f"{min(found)}-{max(found)}" if min(found) < max(found) else str(found[0])
+        return f"{min(found)}-{max(found)}" if min(found) < max(found) else found[0]
 
-    def gain(self, reference: str, automatic: str) -> str:
+    def gain(self, reference: str, automatic: str) -> Value:
         seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
         if not seeds:
             return "not run"
         a, b = ([self.rows[method, seed] for seed in seeds] for method in (reference, automatic))
-        return str(paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds))
+        return paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds).quantity()
 
 
 def automatic_section(folder: Path) -> str:
@@ -107,7 +108,7 @@ def automatic_section(folder: Path) -> str:
         *_tables(TOGETHER, found),
         *_of_fewer_methods(found),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
@@ -131,7 +132,7 @@ def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
     rows = [
         [
             *(name, method, runs.mean(method), runs.nets(method), head, runs.mean(head), runs.nets(head)),
-            *(runs.gain(method, head), str(len(runs.of(head)))),
+            *(runs.gain(method, head), len(runs.of(head))),
         ]
         for name, runs in found.items()
         for method in dict.fromkeys(method for method, _ in sorted(runs.records))
@@ -197,21 +198,21 @@ def _title(key: Origin, alike: Sequence[Origin]) -> str:
     return f"{name} ({', '.join(differing)})" if differing else name
 
 
-def _row(headline: Headline, name: str, runs: Runs) -> list[str]:
+def _row(headline: Headline, name: str, runs: Runs) -> list[Value]:
     mine = runs.of(headline.automatic)
     against = [max(alike, key=runs.score) for alike in headline.baselines]
     answers = ", ".join(f"{answer} {n}" for answer, n in Counter(record["answer"] for record in mine).most_common())
     minutes = np.mean([record["fit_seconds"] for record in mine]) / 60
     return [
-        *(name, str(len(mine)), *(runs.mean(method) for method in (*against, headline.automatic))),
+        *(name, len(mine), *(runs.mean(method) for method in (*against, headline.automatic))),
         *(runs.gain(method, headline.automatic) for method in against),
-        *(runs.nets(headline.automatic), runs.nets(against[-1]), f"{minutes:.1f}", answers),
+        *(runs.nets(headline.automatic), runs.nets(against[-1]), Quantity(float(minutes), form=".1f"), answers),
     ]
 
 
-def _candidates(records: Sequence[dict[str, Any]], titles: Sequence[str]) -> list[str]:
-    means = []
+def _candidates(records: Sequence[dict[str, Any]], titles: Sequence[str]) -> list[Value]:
+    means: list[Value] = []
     for title in titles:
         scores = [100 * record["candidate_f1"][title] for record in records if title in record["candidate_f1"]]
-        means.append(f"{np.mean(scores):.2f}" if scores else "–")
+        means.append(Quantity(float(np.mean(scores))) if scores else "–")
     return means

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enstruct_bench.comparison.summary import mean_and_deviation
+from enstruct_bench.comparison.quantity import Value, mean_and_deviation
 from enstruct_bench.reproduce.runner import outdated
 from enstruct_bench.reproduce.store import Run, Store
 from enstruct_bench.reproduce.table import LabelTable
@@ -22,7 +22,7 @@ def diverged_of(store: Store, dataset: str, protocol: str, row: str) -> list[Run
     return [run for key, run in store.diverged.items() if key[:3] == (dataset, protocol, row)]
 
 
-def score(table: LabelTable, store: Store, dataset: str, protocol: str, row: str, rule: str) -> str:
+def score(table: LabelTable, store: Store, dataset: str, protocol: str, row: str, rule: str) -> Value:
     """Mean of the table's metric under a decision rule, in percent, with its deviation; ² as :func:`mark` says."""
     runs, lost = runs_of(store, dataset, protocol, row), diverged_of(store, dataset, protocol, row)
     if not runs:
@@ -32,7 +32,7 @@ def score(table: LabelTable, store: Store, dataset: str, protocol: str, row: str
     values = [100 * scores[rule] for scores in found if rule in scores]
     if not values:
         return "–"
-    return mean_and_deviation(values) + (f" ({len(lost)} {DIVERGED})" if lost else "") + mark(table, runs)
+    return mean_and_deviation(values).noted((f" ({len(lost)} {DIVERGED})" if lost else "") + mark(table, runs))
 
 
 def mark(table: LabelTable, runs: Sequence[Run]) -> str:

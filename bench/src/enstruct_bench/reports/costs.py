@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.comparison.whereabouts import Where, whereabouts
 from enstruct_bench.costs.measuring import PRODUCT
-from enstruct_bench.reports.markdown import markdown_table
+from enstruct_bench.reports.markdown import Text, markdown_table
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
-Line = tuple[str, ...]
+Line = tuple[Value, ...]
 ELSEWHERE = ("bilevel", "peers")
 """Files that have sections of their own on the page."""
 PUBLISHED_EPOCH = {
@@ -51,7 +52,7 @@ def costs_section(folder: Path) -> str:
         parts += markdown_table(TITLES, lines(folder, where, left_out=ELSEWHERE))
     if "methods" in found:
         parts += _parameters(found["methods"])
-    return "\n".join(parts)
+    return Text(parts)
 
 
 def measured_in(content: Content) -> Where:
@@ -94,11 +95,11 @@ def _line(
 ) -> Line:
     return (
         what,
-        "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 0.9995 else f"{1e3 * seconds:,.0f}",
-        "" if times is None else f"{times:.2f}",
-        "" if gflop is None else f"{gflop:.2f}",
-        "" if mib is None else f"{mib:,.0f}",
-        "" if share is None else f"{100 * share:.0f}%",
+        "" if seconds is None else Quantity(1e3 * seconds, form=".3g" if seconds < 0.9995 else ",.0f"),
+        "" if times is None else Quantity(times),
+        "" if gflop is None else Quantity(gflop),
+        "" if mib is None else Quantity(mib, form=",.0f"),
+        "" if share is None else Quantity(100 * share, form=".0f", note="%"),
     )
 
 
@@ -193,7 +194,8 @@ def _peers(content: Content) -> Iterator[Line]:
 
 def _parameters(content: Content) -> list[str]:
     rows = [
-        [row["data"], *(f"{n:,}" for n in (row["predictor"], row["energy"], *row["published"]))] for row in content["parameters"]
+        [row["data"], *(Quantity(n, form=",.0f") for n in (row["predictor"], row["energy"], *row["published"]))]
+        for row in content["parameters"]
     ]
     titles = ["data", "predictor", "energy", "published predictor", "published energy"]
     return [

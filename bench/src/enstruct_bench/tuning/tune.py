@@ -93,5 +93,5 @@ def _summaries(task: Task, studies: dict[str, Any], trials: int) -> list[dict[st
 def _show(bests: list[dict[str, Any]]) -> None:
     table = Table(*TITLES)
     for best in bests:
-        table.add_row(*summary_row(best))
+        table.add_row(*map(str, summary_row(best)))
     Console(width=160).print(table)
