@@ -32,16 +32,16 @@ def rows():
 
 @pytest.fixture
 def store(tmp_path, rows):
-    found = Store(tmp_path, "small")
+    runs = Store(tmp_path, "small")
     for (method, seed), scores in rows.items():
         for dataset in ("synthetic-90", "synthetic-60"):
             if (dataset, method, seed) not in (("synthetic-90", "nce", 2), ("synthetic-60", "double", 0)):
                 mean = float(scores.mean())
                 record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
                 key = Key(dataset, "fair", method, seed)
-                given = {"method__n_samples": 40} if method == "double" else {}
-                found.add(key, Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(scores))), given, environment(), None)
-    return found
+                settings = {"method__n_samples": 40} if method == "double" else {}
+                runs.add(key, Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(scores))), settings, environment(), None)
+    return runs
 
 
 def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows):

@@ -92,7 +92,7 @@ def test_a_line_says_all_that_is_needed(finished_runs):
         assert "commit" in line
         assert {"predictor_updates", "energy_updates", "epochs", "micro_f1", "macro_f1"} <= set(line)
         assert set(line["metrics"]) >= {"fixed", "threshold", "chosen"}
-        assert all(set(found) == set(METRICS) for found in line["metrics"].values())
+        assert all(set(scores) == set(METRICS) for scores in line["metrics"].values())
         assert line["metrics"]["threshold"]["example-f1"] == line["example_f1"]["threshold"]
         assert line["of"] == {"name": line["method"]}
 

@@ -136,7 +136,7 @@ def _work(
     initial: EnergySequenceTagger | None,
     cells: Cells,
 ) -> Cell:
-    known = [cell for (_, d), cell in cells.found.items() if d == draw and cell.record["row"] == method == RULES]
+    known = [cell for (_, d), cell in cells.cells.items() if d == draw and cell.record["row"] == method == RULES]
     if known:  # the rules read no labels: what they found for fewer or more of them holds
         n = len(drawn.labelled)
         record = {**known[0].record, "method": f"{method} @{n}", "labelled": n, "unlabelled": len(drawn.unlabelled)}

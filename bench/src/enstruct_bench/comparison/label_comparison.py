@@ -100,13 +100,13 @@ class LabelComparison(Comparison):
         if _head(method) not in AUTOMATIC:
             return super().make(method, seed, model, callbacks, initial)
         metric = model.get("metric", "example-f1")
-        given = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
+        settings = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
         trained = TRAINED
         if ":" in method:
-            given["methods"] = tuple(method.partition(":")[2].split("+"))
-            trained = tuple(name for name in given["methods"] if METHODS[name].solver is None)
-        given |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
-        return AutoMultiLabelClassifier(**given, member_callbacks=lambda title: list(callbacks))
+            settings["methods"] = tuple(method.partition(":")[2].split("+"))
+            trained = tuple(name for name in settings["methods"] if METHODS[name].solver is None)
+        settings |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
+        return AutoMultiLabelClassifier(**settings, member_callbacks=lambda title: list(callbacks))
 
     def fit(self, estimator: Any, method: Any, train: tuple[Any, Any], validation: tuple[Any, Any]) -> None:
         """FOLDED rows train and decide on both parts, in turn."""

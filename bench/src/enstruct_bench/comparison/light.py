@@ -77,10 +77,10 @@ def run_light_cell(
     tagger, updates = None, {"predictor": 0, "energy": 0}
     if method == RULES:
         words = [as_words(sentence) for sentence in drawn.test.sentences]
-        found = predict_by_rules(words, citation_reward(), drawn.tags, seed=draw)
+        predicted = predict_by_rules(words, citation_reward(), drawn.tags, seed=draw)
     else:
         row = get_method(method, TAG_METHODS)
-        given = {
+        settings = {
             **model,
             "classes": drawn.tags,
             "method": method,
@@ -89,8 +89,8 @@ def run_light_cell(
             "callbacks": list(callbacks),
         }
         if method != BASELINE:
-            given["max_epochs"] = epochs
-        tagger = EnergySequenceTagger().set_params(**given)
+            settings["max_epochs"] = epochs
+        tagger = EnergySequenceTagger().set_params(**settings)
         tagger.fit(
             drawn.labelled.sentences,
             drawn.labelled.truth(),
@@ -98,8 +98,8 @@ def run_light_cell(
             reward=citation_reward() if row.has_energy else None,
             expectations=CITATION_EXPECTATIONS if row.predictor_loss.expectation_weight else None,
         )
-        found, updates = tagger.predict(drawn.test.sentences), tagger.updates_
-    counts = accuracy_counts(drawn.test.truth(), found)
+        predicted, updates = tagger.predict(drawn.test.sentences), tagger.updates_
+    counts = accuracy_counts(drawn.test.truth(), predicted)
     record = {
         "method": f"{method} @{len(drawn.labelled)}",
         "row": method,
@@ -107,16 +107,18 @@ def run_light_cell(
         "unlabelled": len(drawn.unlabelled),
         "seed": draw,
         "accuracy": ratio(counts),
-        "reward": _mean_reward(drawn.test, found),
+        "reward": _mean_reward(drawn.test, predicted),
         "updates": updates,
         "seconds": time.perf_counter() - begin,
     }
     return Cell(record, {"accuracy": counts}), tagger
 
 
-def _mean_reward(test: Tagged, found: list[list[str]]) -> float:
+def _mean_reward(test: Tagged, predicted: list[list[str]]) -> float:
     reward = citation_reward()
-    return float(np.mean([reward.score(reward.read(as_words(s)), tags) for s, tags in zip(test.sentences, found, strict=True)]))
+    return float(
+        np.mean([reward.score(reward.read(as_words(s)), tags) for s, tags in zip(test.sentences, predicted, strict=True)])
+    )
 
 
 def needs_baseline(method: str) -> bool:

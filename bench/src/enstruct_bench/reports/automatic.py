@@ -66,8 +66,8 @@ class Runs:
 
     def score(self, method: str) -> float:
         """Mean F1 in percent, 0 without a run."""
-        found = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
-        return float(np.mean(found)) if found else 0.0
+        scores = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
+        return float(np.mean(scores)) if scores else 0.0
 
     def mean(self, method: str) -> Value:
         return Quantity(self.score(method)) if self.of(method) else "not run"
@@ -76,8 +76,8 @@ class Runs:
         """How many there are among the members: "6", or "3-4"."""
         if not self.of(method):
             return "–"
-        found = [sum(METHODS[member].solver is None for member in record["members"]) for record in self.of(method)]
-        return f"{min(found)}-{max(found)}" if min(found) < max(found) else found[0]
+        numbers = [sum(METHODS[member].solver is None for member in record["members"]) for record in self.of(method)]
+        return f"{min(numbers)}-{max(numbers)}" if min(numbers) < max(numbers) else numbers[0]
 
     def gain(self, reference: str, automatic: str) -> Value:
         seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
@@ -89,8 +89,8 @@ class Runs:
 
 def automatic_section(folder: Path) -> str:
     """Of every data set with a run of ``auto`` or of FOLDED, in ``compare-*.json`` or ``reproduce/seal-2.jsonl``."""
-    found = collected(folder)
-    if not found:
+    runs_by_name = collected(folder)
+    if not runs_by_name:
         return ""
     lines = [
         "## The automatic classifier",
@@ -100,19 +100,19 @@ def automatic_section(folder: Path) -> str:
         "example-F1 under the rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not "
         "the row's) with 95% by hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
-        *_tables(GIVEN, found),
+        *_tables(GIVEN, runs_by_name),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
         f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models and trees of that "
         "name, an average of one for each fold.",
         "",
-        *_tables(TOGETHER, found),
-        *_of_fewer_methods(found),
+        *_tables(TOGETHER, runs_by_name),
+        *_of_fewer_methods(runs_by_name),
     ]
     return Text(lines)
 
 
-def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
-    having = {name: runs for name, runs in found.items() if runs.of(headline.automatic)}
+def _tables(headline: Headline, runs_by_name: dict[str, Runs]) -> list[str]:
+    having = {name: runs for name, runs in runs_by_name.items() if runs.of(headline.automatic)}
     if not having:
         return ["Not run.", ""]
     records = [record for runs in having.values() for record in runs.of(headline.automatic)]
@@ -127,14 +127,14 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
     ]
 
 
-def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
+def _of_fewer_methods(runs_by_name: dict[str, Runs]) -> list[str]:
     """Fewer methods in the same time: what is lost so is what the others are worth to ``auto`` and FOLDED."""
     rows = [
         [
             *(name, method, runs.mean(method), runs.nets(method), head, runs.mean(head), runs.nets(head)),
             *(runs.gain(method, head), len(runs.of(head))),
         ]
-        for name, runs in found.items()
+        for name, runs in runs_by_name.items()
         for method in dict.fromkeys(method for method, _ in sorted(runs.records))
         for head, _, methods in [method.partition(":")]
         if "+" in methods and runs.of(head)
@@ -154,11 +154,11 @@ def collected(folder: Path) -> dict[str, Runs]:
 
     Which torch or numpy prints the page makes no difference to it; settings are told from today's defaults.
     """
-    found: dict[Origin, Runs] = {}
+    runs_by_origin: dict[Origin, Runs] = {}
     sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
     def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], Counts]], folds: bool) -> None:
-        into = found.setdefault(key, Runs({}, {}, folds))
+        into = runs_by_origin.setdefault(key, Runs({}, {}, folds))
         into.records |= {cell: record for cell, (record, _) in runs.items()}
         into.rows |= {cell: rows for cell, (_, rows) in runs.items()}
 
@@ -175,17 +175,17 @@ def collected(folder: Path) -> dict[str, Runs]:
         for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
             same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
             add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, folds=False)
-    return {_title(key, [other for other in found if other[0] == key[0]]): runs for key, runs in found.items()}
+    return {_title(key, [other for other in runs_by_origin if other[0] == key[0]]): runs for key, runs in runs_by_origin.items()}
 
 
 def _is_usual(setting: dict[str, Any]) -> bool:
     """Whether a comparison was made as the fair runs of SEAL's Table 2 are: by the library's defaults, on its own split."""
     defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
-    given = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
+    settings = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
     return (
         "tuned" not in setting
         and (setting.get("split", "auto"), setting.get("split_seed", 0)) == ("auto", 0)
-        and all(defaults.get(name) == value for name, value in given.items())
+        and all(defaults.get(name) == value for name, value in settings.items())
     )
 
 

@@ -14,8 +14,8 @@ NOT_RUN, DIVERGED = "not run", "diverged"
 
 def runs_of(store: Store, dataset: str, protocol: str, row: str) -> list[Run]:
     """In the order of their seeds."""
-    found = [run for key, run in store.runs.items() if key[:3] == (dataset, protocol, row)]
-    return sorted(found, key=lambda run: int(run.line["seed"]))
+    same = [run for key, run in store.runs.items() if key[:3] == (dataset, protocol, row)]
+    return sorted(same, key=lambda run: int(run.line["seed"]))
 
 
 def diverged_of(store: Store, dataset: str, protocol: str, row: str) -> list[Run]:
@@ -28,8 +28,8 @@ def score(table: LabelTable, store: Store, dataset: str, protocol: str, row: str
     if not runs:
         return DIVERGED if lost else NOT_RUN
     metric = table.metric.replace("-", "_")
-    found = [run.line.get(metric, {}) for run in runs]
-    values = [100 * scores[rule] for scores in found if rule in scores]
+    by_rule = [run.line.get(metric, {}) for run in runs]
+    values = [100 * scores[rule] for scores in by_rule if rule in scores]
     if not values:
         return "–"
     return mean_and_deviation(values).noted((f" ({len(lost)} {DIVERGED})" if lost else "") + mark(table, runs))

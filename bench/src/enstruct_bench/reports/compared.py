@@ -87,6 +87,6 @@ def _differences(comparison: Comparison, cells: dict[tuple[str, int], Cell], fol
             by_rule = [(rule, difference(cells, reference, method, rule, folds)) for rule in comparison.differences.values()]
             if by_rule[-1][1] is not None:
                 words = {"threshold": "tuned ", "chosen": "best rule "} if len(by_rule) > 1 else {}
-                told = ", ".join(f"{words.get(rule, '')}{found}" for rule, found in by_rule)
+                told = ", ".join(f"{words.get(rule, '')}{gain}" for rule, gain in by_rule)
                 lines.append(f"- {method} against {reference}: {told}")
     return [*lines, ""] if lines else []

@@ -33,8 +33,8 @@ Content = dict[str, Any]
 
 def costs_section(folder: Path) -> str:
     """For each version and machine that files come from."""
-    found = {name: content for name, content in _contents(folder).items() if name not in ELSEWHERE}
-    if not found:
+    contents = {name: content for name, content in _contents(folder).items() if name not in ELSEWHERE}
+    if not contents:
         return ""
     parts = [
         "## Costs",
@@ -46,12 +46,12 @@ def costs_section(folder: Path) -> str:
         "rate: GFLOP a second over that of a plain product of two matrices on this machine.",
         "",
     ]
-    for where in dict.fromkeys(measured_in(content) for content in found.values()):
-        env = next(content["environment"] for content in found.values() if measured_in(content) == where)
+    for where in dict.fromkeys(measured_in(content) for content in contents.values()):
+        env = next(content["environment"] for content in contents.values() if measured_in(content) == where)
         parts += [f"torch {env['torch']}, {env.get('processor', env['machine'])}, {env['threads']} of {env['cores']} cores:", ""]
         parts += markdown_table(TITLES, lines(folder, where, left_out=ELSEWHERE))
-    if "methods" in found:
-        parts += _parameters(found["methods"])
+    if "methods" in contents:
+        parts += _parameters(contents["methods"])
     return Text(parts)
 
 
@@ -63,11 +63,11 @@ def measured_in(content: Content) -> Where:
 
 def lines(folder: Path, where: Where, left_out: tuple[str, ...] = ()) -> list[Line]:
     """Of the files that were measured there."""
-    found: list[Line] = []
+    measured: list[Line] = []
     for name, content in _contents(folder).items():
         if name not in left_out and measured_in(content) == where:
-            found += READERS[name](content)
-    return found
+            measured += READERS[name](content)
+    return measured
 
 
 def elsewhere(folder: Path, where: Where) -> list[Path]:
@@ -188,8 +188,8 @@ def _methods(content: Content) -> Iterator[Line]:
 
 
 def _peers(content: Content) -> Iterator[Line]:
-    for name, found in content["lines"].items():
-        yield _line(f"fit of {content['data']}: {name}", found["fit_seconds"])
+    for name, peer in content["lines"].items():
+        yield _line(f"fit of {content['data']}: {name}", peer["fit_seconds"])
 
 
 def _parameters(content: Content) -> list[str]:

@@ -133,8 +133,8 @@ def _where(store: Store) -> str:
 
 def _set(table: LabelTable) -> str:
     return "; ".join(
-        (f"{dataset}: " if dataset else "") + ", ".join(f"{name} {value}" for name, value in given.items())
-        for dataset, given in table.settings.items()
+        (f"{dataset}: " if dataset else "") + ", ".join(f"{name} {value}" for name, value in settings.items())
+        for dataset, settings in table.settings.items()
     )
 
 
@@ -279,14 +279,14 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
         keys = {seed: Key(dataset, "fair", reference, seed) for name, seed in cells if name == method}
         seeds = [seed for seed, key in keys.items() if store is not None and key in store.runs]
         if store is not None and seeds:
-            found = {}
+            differences = {}
             for rule in ("chosen", "fixed"):
                 a = [store.runs[keys[seed]].rows[rule] for seed in seeds]
                 b = [cells[method, seed].rows[rule] for seed in seeds]
-                found[rule] = str(paired(a, b, len(seeds)))
+                differences[rule] = str(paired(a, b, len(seeds)))
             lines.append(
-                f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found['chosen']}; "
-                f"at 0.5: {found['fixed']}"
+                f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: "
+                f"{differences['chosen']}; at 0.5: {differences['fixed']}"
             )
     return lines
 

@@ -90,8 +90,8 @@ class Run:
 
 def stores_of(folder: Path, table: str) -> list[Store]:
     """One for each version and machine that runs of the table come from, that of most runs first; none without runs."""
-    found = Store(folder, table, where=("every",))
-    runs = Counter(run.where for run in (*found.elsewhere, *found.without_scores))
+    every = Store(folder, table, where=("every",))
+    runs = Counter(run.where for run in (*every.elsewhere, *every.without_scores))
     return [Store(folder, table, where) for where, _ in runs.most_common()]
 
 
