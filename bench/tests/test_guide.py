@@ -56,9 +56,9 @@ def test_every_page_of_the_guide_is_read():
 def test_getting_started_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    found = list(blocks([page], "python", "bash"))
-    assert found
-    for _, language, block in found:
+    examples = list(blocks([page], "python", "bash"))
+    assert examples
+    for _, language, block in examples:
         if language == "python":
             run_python(page, block, namespace)
         else:

@@ -5,30 +5,19 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
+from tests.generated import FAST_SEGMENTER as FAST
+from tests.generated import write_picture_parts
 
 from enstruct.cli.main import main
 from enstruct.data.catalogue import PICTURES
 from enstruct.data.image_folders import has_parts, read_mask, read_pictures
-from enstruct.data.synthetic import ellipses
 from enstruct.estimators import EnergySegmenter
-
-FAST = ["--model.width", "4", "--model.levels", "2", "--model.batch_size", "8", "--model.max_epochs", "2"]
-
-
-def write_set(folder, n, seed):
-    for kind in ("images", "masks"):
-        (folder / kind).mkdir(parents=True)
-    for i, (image, mask) in enumerate(zip(*ellipses(n, 16, 0.3, seed), strict=True)):
-        Image.fromarray((255 * image).astype(np.uint8)).save(folder / "images" / f"{seed}-{i:02d}.png")
-        Image.fromarray((255 * mask).astype(np.uint8)).save(folder / "masks" / f"{seed}-{i:02d}.png")
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for seed, (part, n) in enumerate((("train", 20), ("val", 8), ("test", 8))):
-        write_set(tmp_path / "set" / part, n, seed)
-    return tmp_path
+    return write_picture_parts(tmp_path)
 
 
 def test_train_predict_evaluate_picture(files, capsys):

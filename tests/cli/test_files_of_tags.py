@@ -4,22 +4,19 @@ import json
 
 import numpy as np
 import pytest
-from tests.estimators.test_tagger import make_sentences
+from tests.generated import FAST_TAGGER as FAST
+from tests.generated import write_sentences
 
 from enstruct.cli.main import main
-from enstruct.data.conll import read_conll, write_conll
+from enstruct.data.conll import read_conll
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.plots.tags import tag_pairs
-
-FAST = ["--model.hidden", "8", "--model.embedding_dim", "6", "--model.batch_size", "8", "--model.learning_rate", "0.02"]
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, seed in (("train", 0), ("test", 1)):
-        (tmp_path / f"{name}.conll").write_text(write_conll(*make_sentences(80, seed)))
-    return tmp_path
+    return write_sentences(tmp_path)
 
 
 def test_train_predict_evaluate_picture(files, capsys):

@@ -10,7 +10,7 @@ from bench.tests.either import main
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DivergenceError
-from enstruct_bench.cli import compare
+from enstruct_bench.comparison import compare
 from enstruct_bench.comparison.run import fitted_cell
 
 FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]

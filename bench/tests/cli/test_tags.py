@@ -4,26 +4,22 @@ import json
 
 import pytest
 from bench.tests.either import main
-from bench.tests.sentences import make_sentences
+from tests.generated import FAST_TAGGER as FAST
+from tests.generated import write_sentences
 
 from enstruct.data.citations import read_references
-from enstruct.data.conll import write_conll
 from enstruct.errors import DivergenceError
-from enstruct_bench.cli import compare, light
+from enstruct_bench.comparison import compare, few_labels
 from enstruct_bench.comparison.light import run_light_cell
 from enstruct_bench.comparison.run import fitted_cell
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.light import light_section
 
-FAST = ["--model.hidden", "8", "--model.embedding_dim", "6", "--model.batch_size", "8", "--model.learning_rate", "0.02"]
-
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, seed in (("train", 0), ("test", 1)):
-        (tmp_path / f"{name}.conll").write_text(write_conll(*make_sentences(80, seed)))
-    return tmp_path
+    return write_sentences(tmp_path)
 
 
 def test_compare_goes_on_where_it_stopped(files, capsys):
@@ -99,7 +95,7 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
             raise DivergenceError("the loss became nan")
         return run_light_cell(method, drawn, *rest)
 
-    monkeypatch.setattr(light, "run_light_cell", work)
+    monkeypatch.setattr(few_labels, "run_light_cell", work)
     command = ["light", "refs.tagged", "--labelled", "[5,10]", "--draws", "1", "--epochs", "1", "--json", "l.json"]
     command += ["--model.max_epochs", "1", *FAST]
     assert main([*command, "--methods", "cross-entropy,ge"]) == 0

@@ -30,10 +30,10 @@ def test_the_mean_is_that_of_scores_of_several_parts():
     rng = np.random.default_rng(0)
     a, b = ([Counts(rng.integers(0, 3, (40, 2)), rng.integers(3, 5, (40, 2))) for _ in range(3)] for _ in range(2))
     scores = [np.mean([(run.above.sum(0) / run.below.sum(0)).mean() for run in runs]) for runs in (a, b)]
-    found = paired_difference(a, b)
-    assert found.mean == pytest.approx(scores[1] - scores[0])
+    difference = paired_difference(a, b)
+    assert difference.mean == pytest.approx(scores[1] - scores[0])
     thin = [[Counts(*map(sparse.csr_matrix, run)) for run in runs] for runs in (a, b)]
-    assert paired_difference(*thin) == found
+    assert paired_difference(*thin) == difference
 
 
 def test_interval_covers_the_true_difference_about_95_times_in_100():
@@ -43,20 +43,20 @@ def test_interval_covers_the_true_difference_about_95_times_in_100():
         rows = rng.normal(0.02, 0.3, size=200)
         seeds = rng.normal(0, 0.005, size=(5, 1))
         b = rows + seeds + rng.normal(0, 0.1, size=(5, 200))
-        found = paired_difference(counted(np.zeros((5, 200))), counted(b), replicates=300, seed=trial)
-        covered += found.low <= 0.02 <= found.high
+        difference = paired_difference(counted(np.zeros((5, 200))), counted(b), replicates=300, seed=trial)
+        covered += difference.low <= 0.02 <= difference.high
     assert 180 <= covered <= 200
 
 
 def test_few_seeds_that_differ_much_are_not_taken_for_all_there_are():
     """Seeds drawn from five alone vary by a fifth less than new ones do."""
     b = np.arange(5.0)[:, None] + np.zeros((5, 30))
-    found = paired_difference(counted(np.zeros((5, 30))), counted(b), replicates=4000)
+    difference = paired_difference(counted(np.zeros((5, 30))), counted(b), replicates=4000)
     drawn = np.random.default_rng(1).choice(5, size=(4000, 5)).mean(1)
     low, high = np.percentile(2 + (drawn - 2) * np.sqrt(5 / 4), [2.5, 97.5])
-    assert found.mean == 2
-    assert found.low == pytest.approx(low, abs=0.05)
-    assert found.high == pytest.approx(high, abs=0.05)
+    assert difference.mean == 2
+    assert difference.low == pytest.approx(low, abs=0.05)
+    assert difference.high == pytest.approx(high, abs=0.05)
 
 
 def test_identical_methods_differ_by_nothing():
@@ -67,9 +67,9 @@ def test_identical_methods_differ_by_nothing():
 def test_the_pairing_narrows_the_interval():
     rng = np.random.default_rng(0)
     rows = rng.random((1, 400))
-    found = paired_difference(counted(np.repeat(rows, 3, 0)), counted(np.repeat(rows, 3, 0) + 0.01))
-    assert found.low == pytest.approx(0.01)
-    assert found.high == pytest.approx(0.01)
+    difference = paired_difference(counted(np.repeat(rows, 3, 0)), counted(np.repeat(rows, 3, 0) + 0.01))
+    assert difference.low == pytest.approx(0.01)
+    assert difference.high == pytest.approx(0.01)
 
 
 def test_the_interval_of_a_ratio_of_sums_covers_the_truth_as_often_as_it_says():
@@ -78,6 +78,6 @@ def test_the_interval_of_a_ratio_of_sums_covers_the_truth_as_often_as_it_says():
     for trial in range(100):
         size = rng.integers(1, 10, 150).astype(float)
         rows = [[Counts.of(rng.binomial(size.astype(int), p), size)] for p in (0.5, 0.6)]
-        found = paired_difference(*rows, replicates=200, seed=trial)
-        hits += found.low <= 0.1 <= found.high
+        difference = paired_difference(*rows, replicates=200, seed=trial)
+        hits += difference.low <= 0.1 <= difference.high
     assert 85 <= hits <= 100

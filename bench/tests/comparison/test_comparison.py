@@ -170,10 +170,10 @@ def test_another_metric_and_folds(blocks):
     rows = summarise(LABEL_COMPARISON, cells, folds=True)
     pooled = {m: np.concatenate([cells[m, i].rows["threshold"].above for i in range(3)]) for m in methods}
     assert len(pooled["low-rank"]) == len(blocks)
-    found = rows[1]["tuned_difference"]
-    assert found.mean == pytest.approx(100 * (pooled["low-rank"] - pooled["binary-relevance"]).mean())
-    assert found.low <= found.mean <= found.high
-    assert "¹" not in str(found)
+    difference = rows[1]["tuned_difference"]
+    assert difference.mean == pytest.approx(100 * (pooled["low-rank"] - pooled["binary-relevance"]).mean())
+    assert difference.low <= difference.mean <= difference.high
+    assert "¹" not in str(difference)
     assert rows[0]["fixed"] == pytest.approx([100 * cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)])
     assert LABEL_COMPARISON.titles("hamming")[1] == "Hamming accuracy @0.5"
 

@@ -21,8 +21,10 @@ RATIOS = {**ONE, "accuracy": 0.7, "pooled": 0.6, "without": None}
 def table(name, cells):
     """As the command prints it."""
     if name == "light":
-        return [formatted_light_row(row, [5]) for row in summarise_light(cells, [5])]
-    return [formatted(COMPARISONS[name], row) for row in summarise(COMPARISONS[name], cells)]
+        rows = [formatted_light_row(row, [5]) for row in summarise_light(cells, [5])]
+    else:
+        rows = [formatted(COMPARISONS[name], row) for row in summarise(COMPARISONS[name], cells)]
+    return [[*map(str, row)] for row in rows]
 
 
 KINDS = {

@@ -16,12 +16,12 @@ def test_span_f1_is_seqevals():
 
     rng = np.random.default_rng(0)
     names = np.array(["O", "B-A", "I-A", "B-B", "I-B"])
-    truth, found = ([names[rng.integers(5, size=n)].tolist() for n in rng.integers(1, 9, 60)] for _ in range(2))
-    found = [names[rng.integers(5, size=len(row))].tolist() for row in truth]
-    assert span_f1(truth, found) == pytest.approx(f1_score(truth, found))
+    truth, predicted = ([names[rng.integers(5, size=n)].tolist() for n in rng.integers(1, 9, 60)] for _ in range(2))
+    predicted = [names[rng.integers(5, size=len(row))].tolist() for row in truth]
+    assert span_f1(truth, predicted) == pytest.approx(f1_score(truth, predicted))
     assert ratio(span_counts(truth, truth)) == 1.0
-    flat = [(a, b) for t, p in zip(truth, found, strict=True) for a, b in zip(t, p, strict=True)]
-    assert token_accuracy(truth, found) == pytest.approx(np.mean([a == b for a, b in flat]))
+    flat = [(a, b) for t, p in zip(truth, predicted, strict=True) for a, b in zip(t, p, strict=True)]
+    assert token_accuracy(truth, predicted) == pytest.approx(np.mean([a == b for a, b in flat]))
     assert ratio(accuracy_counts([], [])) == 0.0
     with pytest.raises(DataError, match="Sentence 0 has 1 true tags and 2"):
         token_accuracy([["O"]], [["O", "O"]])

@@ -31,9 +31,9 @@ def test_same_losses_and_gradients_on_a_fixed_batch_in_float64():
 
     class Fixed(torch.nn.Module):
         def draw(self, at):
-            space, found = LabelSpace(LABELS), LabelVectors.from_dense(drawn)
+            space, vectors = LabelSpace(LABELS), LabelVectors.from_dense(drawn)
             log_truth = space.log_prob(LabelVectors.from_dense(at.truth.unsqueeze(1)), at.logits).squeeze(1)
-            return Candidates(found, space.log_prob(found, at.logits), log_truth)
+            return Candidates(vectors, space.log_prob(vectors, at.logits), log_truth)
 
     ours = LearnedLoss(METHODS["seal-nce"].with_(n_samples=SAMPLES), LabelSpace(LABELS), energy, LABELS, Settings())
     ours.source = Fixed()

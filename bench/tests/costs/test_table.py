@@ -32,20 +32,20 @@ def test_our_step_makes_fewer_products():
 def test_lines_are_measured_in_processes_of_their_own(monkeypatch):
     monkeypatch.setattr(growth, "BASE", SHAPE)
     monkeypatch.setattr(growth, "CHANGED", {"labels": (10, 20, 1000)})
-    found = growth.lines(20)
-    assert [(line["way"], line["labels"]) for line in found] == [(way, n) for n in (10, 20) for way in growth.WAYS]
+    lines = growth.lines(20)
+    assert [(line["way"], line["labels"]) for line in lines] == [(way, n) for n in (10, 20) for way in growth.WAYS]
     for way in growth.WAYS:
-        few, many = (line["gflop"] for line in found if line["way"] == way)
+        few, many = (line["gflop"] for line in lines if line["way"] == way)
         assert few < many < 2 * few  # the encoder's products do not grow with the labels
 
 
 @pytest.mark.parametrize("dataset", methods.SHAPES)
 def test_parameters_are_those_of_the_published_networks(dataset):
     """The energies' but for the paper's measurements on two sets (200, where its own settings say 300 and 400), to a hundred."""
-    found = methods.parameters(dataset)
-    assert found["predictor"] == found["published"][0]
+    counted = methods.parameters(dataset)
+    assert counted["predictor"] == counted["published"][0]
     more = {"cal500": 200 * (174 + 2), "eurlex-ev": 100 * (3993 + 2)}.get(dataset, 0)
-    assert found["energy"] == pytest.approx(found["published"][1] + more, abs=4000)
+    assert counted["energy"] == pytest.approx(counted["published"][1] + more, abs=4000)
 
 
 @pytest.mark.filterwarnings("ignore::enstruct.errors.ConstantLabelWarning")

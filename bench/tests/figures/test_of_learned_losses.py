@@ -26,12 +26,12 @@ def pairwise(blocks):
 
 
 def test_second_derivatives_are_those_of_the_pairwise_table(pairwise, blocks):
-    found = interactions.second_derivatives(pairwise.inference_problem(blocks.X[:20]))
-    y = torch.zeros(1, 1, found.shape[0], dtype=torch.float64, requires_grad=True)
+    derivatives = interactions.second_derivatives(pairwise.inference_problem(blocks.X[:20]))
+    y = torch.zeros(1, 1, derivatives.shape[0], dtype=torch.float64, requires_grad=True)
     term = pairwise.energy_.part("pairwise").double()
-    hessian = torch.autograd.functional.hessian(lambda v: term(None, v).sum(), y.detach()).reshape(found.shape)
+    hessian = torch.autograd.functional.hessian(lambda v: term(None, v).sum(), y.detach()).reshape(derivatives.shape)
     pairwise.energy_.float()
-    np.testing.assert_allclose(found, hessian.numpy(), atol=1e-5)
+    np.testing.assert_allclose(derivatives, hessian.numpy(), atol=1e-5)
 
 
 def test_an_energy_made_of_label_correlations_attracts_what_correlates(pairwise, blocks, tmp_path):
@@ -95,9 +95,9 @@ def test_the_estimators_are_told_apart(monkeypatch, tmp_path):
 
 
 def test_couplings_draw_scores_that_must_be_taken(blocks):
-    given = {"method": "seal-nce", "monitor": "fixed"}
+    settings = {"method": "seal-nce", "monitor": "fixed"}
     with pytest.raises(ConfigError, match="monitor='fixed'"):
-        couplings.measure(given, blocks.X, blocks.Y, blocks.X, blocks.Y, 1.0, lambda name: [])
+        couplings.measure(settings, blocks.X, blocks.Y, blocks.X, blocks.Y, 1.0, lambda name: [])
 
 
 def test_couplings_need_an_energy(blocks):

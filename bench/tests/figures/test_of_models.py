@@ -37,9 +37,9 @@ def test_convergence(spen, test_rows, tmp_path):
     figures = convergence.measure(spen, test_rows.X, test_rows.Y, most_steps=60)
     for start in convergence.STARTS:
         of = figures[start]
-        found = spen.infer(test_rows.X, starts=(start,), steps=60, tolerance=1e-3, stable=None)
-        assert of["steps"] == found.steps.tolist()
-        f1 = example_f1(test_rows.Y, spen.decide(test_rows.X, found.y.numpy()))
+        inferred = spen.infer(test_rows.X, starts=(start,), steps=60, tolerance=1e-3, stable=None)
+        assert of["steps"] == inferred.steps.tolist()
+        f1 = example_f1(test_rows.Y, spen.decide(test_rows.X, inferred.y.numpy()))
         assert of["to_convergence"]["f1"] == of["waiting_for_the_last"]["f1"] == pytest.approx(f1)
         steps = [row["steps"] for row in of["by_share"]]
         assert steps == sorted(steps)

@@ -39,5 +39,5 @@ def test_plain_figures_and_curves(tmp_path):
 def test_descriptions(tmp_path):
     part = {"rows": 3, "features": 2, "labels": 4, "cardinality": 1.5, "distinct label sets": 2, "unused labels": 0}
     write(tmp_path / "d.json", {"data": "x", "parts": {"train": {**part, "labels seen once": 1}}, "near": []})
-    assert "| x | train | 3 | 2 | 4 | 1.5 | 2 | 0 | 1 |" in description_lines([tmp_path / "d.json"])
+    assert "| x | train | 3 | 2 | 4 | 1.5 | 2 | 0 | 1 |" in "\n".join(description_lines([tmp_path / "d.json"]))
     assert description_lines([]) == []

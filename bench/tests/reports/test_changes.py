@@ -32,20 +32,20 @@ def rows():
 
 @pytest.fixture
 def store(tmp_path, rows):
-    found = Store(tmp_path, "small")
+    runs = Store(tmp_path, "small")
     for (method, seed), scores in rows.items():
         for dataset in ("synthetic-90", "synthetic-60"):
             if (dataset, method, seed) not in (("synthetic-90", "nce", 2), ("synthetic-60", "double", 0)):
                 mean = float(scores.mean())
                 record = {"example_f1": {"threshold": mean, "chosen": mean, "fixed": 0.25 * (1 + seed)}, "decision": "threshold"}
                 key = Key(dataset, "fair", method, seed)
-                given = {"method__n_samples": 40} if method == "double" else {}
-                found.add(key, Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(scores))), given, environment(), None)
-    return found
+                settings = {"method__n_samples": 40} if method == "double" else {}
+                runs.add(key, Cell(record, dict.fromkeys(("chosen", "fixed"), Counts.of(scores))), settings, environment(), None)
+    return runs
 
 
 def test_a_change_is_held_against_the_same_seeds_of_what_it_changes(store, rows):
-    lines = changes_lines(TABLE, store, TABLE.datasets)
+    lines = "\n".join(changes_lines(TABLE, store, TABLE.datasets)).splitlines()
     assert lines[2] == "| change | synthetic-90 | synthetic-60 |"  # sets without any run have no column
     cells = next(line for line in lines if line.startswith("| double")).strip("| ").split(" | ")
     for cell, seeds in ((cells[1], (0, 1)), (cells[2], (1, 2))):
@@ -60,12 +60,12 @@ def test_divergence_and_former_settings_are_marked(store, rows):
     store.add_diverged(
         Key("synthetic-60", "fair", "half", 0), {"diverged": "nan"}, {"method__n_samples": 10}, environment(), None
     )
-    lines = changes_lines(TABLE, store, TABLE.datasets)
+    lines = "\n".join(changes_lines(TABLE, store, TABLE.datasets)).splitlines()
     assert next(line for line in lines if line.startswith("| half")) == "| half | +0.00 [+0.00, +0.00] ¹ (1) ² | diverged |"
 
 
 def test_rules_stand_side_by_side(store, rows):
-    lines = changes_lines(TABLE, store, TABLE.datasets)
+    lines = "\n".join(changes_lines(TABLE, store, TABLE.datasets)).splitlines()
     mean = mean_and_deviation([100 * float(rows["nce", seed].mean()) for seed in (0, 1)])
     assert f"| synthetic-90 | nce | 37.50 ±17.68 | {mean} | – | – | – | – | {mean} | 2 |" in lines
 

@@ -13,6 +13,6 @@ def test_pair_interactions_of_a_quadratic_penalty():
         term.measurements.matrix.copy_(torch.tensor([[1.0], [1.0], [0.0]]))
         term.measurements.weights.fill_(2.0)
         term.bias.fill_(-1.0)
-    found = pair_interactions(term, torch.zeros(5, 3))
-    assert found[0, 1] == found[1, 0] == 2.0
-    assert abs(found[2]).max() == 0.0
+    interactions = pair_interactions(term, torch.zeros(5, 3))
+    assert interactions[0, 1] == interactions[1, 0] == 2.0
+    assert abs(interactions[2]).max() == 0.0

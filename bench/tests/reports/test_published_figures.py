@@ -20,8 +20,8 @@ SEAL_2 = TABLES["seal-2"]
 def add(store, method, seed, figure, rows, validation=None):
     record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), figure), "decision": "fixed"}
     cell = Cell(record | {"validation_score": validation}, dict.fromkeys(("chosen", "fixed"), Counts.of(rows)))
-    given = encoded(settings(SEAL_2, "cal500", "published", method))
-    store.add(Key("cal500", "published", method, seed), cell, given, environment(), None)
+    parameters = encoded(settings(SEAL_2, "cal500", "published", method))
+    store.add(Key("cal500", "published", method, seed), cell, parameters, environment(), None)
 
 
 @pytest.mark.parametrize(("runs", "same_rows"), [(1, False), (2, False), (5, False), (5, True), (3, True)])
@@ -31,14 +31,14 @@ def test_two_figures_of_one_method_differ_by_less_than_chance_in_95_of_100_cases
     rng, n = np.random.default_rng(0), 200
     of_rows = rng.normal(0.4, 0.2, 5 * n)
 
-    def scores(number, some):
+    def scores(number, tested):
         of_runs = rng.normal(0, 0.02 if runs > 1 else 0, (number, 1))
-        return of_rows[some] + of_runs + rng.normal(0, 0.05, (number, n))
+        return of_rows[tested] + of_runs + rng.normal(0, 0.05, (number, n))
 
     def within():
-        some = rng.permutation(5 * n)[:n]
-        others = some if same_rows else rng.permutation(5 * n)[:n]
-        ours, theirs = scores(runs, some), scores(PUBLISHED_SEEDS, others)
+        tested = rng.permutation(5 * n)[:n]
+        others = tested if same_rows else rng.permutation(5 * n)[:n]
+        ours, theirs = scores(runs, tested), scores(PUBLISHED_SEEDS, others)
         return abs(ours.mean() - theirs.mean()) <= chance([*ours], same_rows)
 
     assert 0.925 < np.mean([within() for _ in range(1500)]) < 0.98

@@ -7,6 +7,7 @@ from bench.tests.small_table import SMALL
 
 from enstruct.environment import environment
 from enstruct.metrics import Counts
+from enstruct_bench.comparison.compare import Compare
 from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.reproduced import (
@@ -36,7 +37,7 @@ def test_the_page_says_what_was_reduced_why_there_is_one_protocol_and_where_rows
 def test_a_changed_row_is_held_against_the_same_seeds_of_the_fair_table(tmp_path):
     rng = np.random.default_rng(0)
     store = Store(tmp_path / "reproduce", "seal-2")
-    table = CommandTable("t", "T", "nowhere", {"compare-x": ("compare", "x")}, against={"compare-x": ("cal500", "cross-entropy")})
+    table = CommandTable("t", "T", "nowhere", {"compare-x": Compare("x")}, against={"compare-x": ("cal500", "cross-entropy")})
     setting = {"data": "cal500", "model": {}, "environment": environment()}
     changed = ResultsFile(tmp_path / "compare-x.json", setting, {})
     for seed in (0, 1, 2):

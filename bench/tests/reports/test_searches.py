@@ -61,8 +61,8 @@ def test_trials(tmp_path):
     content = {"data": "yeast", "environment": WHERE, "best": [best]}
     (tmp_path / "tune-yeast.json").write_text(json.dumps(content))
     text = trials_section(tmp_path / "tune-yeast.json")
-    found = "layers=2, learning_rate=0.00123, negatives=PerturbedSamples(n=5, std=0.123), units=300"
-    assert f"| seal-regression-s | 61.23 | 4 complete, 1 pruned | {found} |" in text
+    best = "layers=2, learning_rate=0.00123, negatives=PerturbedSamples(n=5, std=0.123), units=300"
+    assert f"| seal-regression-s | 61.23 | 4 complete, 1 pruned | {best} |" in text
     assert "The best hamming of each method" in text
     assert "compare-tuned" not in text
     (tmp_path / "compare-tuned-yeast.json").write_text("{}")

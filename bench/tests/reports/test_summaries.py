@@ -6,10 +6,31 @@ import pytest
 from bench.tests.small_table import SMALL
 
 from enstruct.errors import DataError
+from enstruct_bench.comparison.quantity import Quantity
+from enstruct_bench.reports.markdown import Table, Text, markdown_table
 from enstruct_bench.reports.reproduced import reproduced_table
 from enstruct_bench.reports.summaries import FOLDER, Section, blocks, origin_of, printed, read_summary, renew
 
-TEXT = """## A title
+QUANTITIES = [
+    [Quantity(47.801234, 0.15), Quantity(-1.234567, low=-2.0, high=0.001, note=" ¹"), Quantity(1771.4, form=",.0f")],
+    ["–", Quantity(4.492e-05, form=".4g"), 5],
+]
+TEXT = Text(
+    [
+        *(
+            "## A title",
+            "",
+            "Some words.",
+            "",
+            *markdown_table(["a", "b"], [["1", "x y"], [2, "–"]]),
+            "- a line",
+            "- another",
+            "",
+        ),
+        *markdown_table(["c", "d", "e"], QUANTITIES),
+    ]
+)
+PRINTED = """## A title
 
 Some words.
 
@@ -21,9 +42,10 @@ Some words.
 - a line
 - another
 
-| c |
-|---|
-| 3 |
+| c | d | e |
+|---|---|---|
+| 47.80 ±0.15 | -1.23 [-2.00, +0.00] ¹ | 1,771 |
+| – | 4.492e-05 | 5 |
 """
 
 
@@ -32,16 +54,28 @@ def section(text, files=()):
 
 
 def test_texts_and_tables_come_back_as_they_were(tmp_path):
-    found = blocks(TEXT)
-    assert [block if isinstance(block, str) else block["rows"] for block in found] == [
+    assert [block if isinstance(block, str) else block["rows"] for block in blocks(TEXT)] == [
         "## A title\n\nSome words.\n",
-        [["1", "x y"], ["2", "–"]],
+        [["1", "x y"], [2, "–"]],
         "\n- a line\n- another\n",
-        [["3"]],
+        [
+            [
+                {"mean": 47.801234, "spread": 0.15},
+                {"mean": -1.234567, "low": -2.0, "high": 0.001, "note": " ¹"},
+                {"mean": 1771.4, "form": ",.0f"},
+            ],
+            ["–", {"mean": 4.492e-05, "form": ".4g"}, 5],
+        ],
         "",
     ]
     renew([section(TEXT)], tmp_path, print)
-    assert printed(tmp_path / FOLDER / "s.json") == TEXT
+    assert printed(tmp_path / FOLDER / "s.json") == TEXT == PRINTED
+
+
+def test_sections_of_a_section_keep_their_tables():
+    inner = Text(["x", *markdown_table(["a"], [[1]])])
+    assert Text([inner, inner, "y"]) == "\n".join([inner, inner, "y"])
+    assert [type(block) is Table for block in Text([inner, inner, "y"]).blocks] == [False, True, False, True, False]
 
 
 def test_a_section_of_real_runs_comes_back(copied_runs, tmp_path):
@@ -49,6 +83,8 @@ def test_a_section_of_real_runs_comes_back(copied_runs, tmp_path):
     assert text.count("| cross-entropy |") == 1
     renew([section(text, copied_runs.glob("*.jsonl"))], tmp_path, print)
     assert printed(tmp_path / FOLDER / "s.json") == text
+    row = next(row for block in blocks(text) if isinstance(block, dict) for row in block["rows"] if row[0] == "cross-entropy")
+    assert {"mean", "spread"} in [set(cell) for cell in row if isinstance(cell, dict)]  # numbers, not what is printed of them
     origin = read_summary(tmp_path / FOLDER / "s.json")["from"]
     assert origin["runs"] == 6
     assert origin["seeds"] == [0, 1]
@@ -92,7 +128,13 @@ def test_nothing_to_say_is_no_summary(tmp_path):
     assert not (tmp_path / FOLDER).exists()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"section": "s"}', '{"section": "s", "blocks": [3], "from": {}}'])
+UNKNOWN_FORM = (
+    '{"section": "s", "blocks": [{"columns": ["a"], "rows": [[{"mean": 1.0, "form": "x"}]]}], '
+    '"from": {"runs": 0, "seeds": [], "commits": {}, "versions": {}, "machines": {}}}'
+)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"section": "s"}', '{"section": "s", "blocks": [3], "from": {}}', UNKNOWN_FORM])
 def test_damage_is_named(content, tmp_path):
     (tmp_path / "s.json").write_text(content)
     with pytest.raises(DataError, match=r"s\.json is not a summary"):

@@ -8,43 +8,46 @@ import pytest
 
 from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError
+from enstruct_bench.comparison.compare import Compare
+from enstruct_bench.figures.commands import OfAModel
 from enstruct_bench.reports.reproduced import command_section
 from enstruct_bench.reproduce.commands import finished, made_elsewhere, run_parts
+from enstruct_bench.reproduce.library import Measured, Synthetic, Train
 from enstruct_bench.reproduce.table import CommandTable
+from enstruct_bench.tuning.tune import Tune
 
 TABLE = CommandTable(
     "figures",
     "Figures",
     "nowhere",
     {
-        "curve": ("figure", "convergence", "net", "rows.npz"),
-        "rows": ("compare", "rows.npz", "--model.max_epochs", "2"),
-        "speed": ("benchmark",),
+        "curve": OfAModel("convergence", "net", "rows.npz"),
+        "rows": Compare("rows.npz", methods=("mlp",), model={"max_epochs": 2}),
+        "speed": Measured(),
     },
     made={
-        "rows.npz": ("data", "synthetic", "rows.npz", "--rows", "150"),
-        "net": ("train", "rows.npz", "--out", "net", "--model.method", "spen"),
+        "rows.npz": Synthetic("rows.npz", rows=150),
+        "net": Train("rows.npz", model={"method": "spen"}, out="net"),
     },
 )
 
 
 class Recorder:
-    """Stands for ``enstruct``: writes what it is told to write; fails for the words in ``fails``."""
+    """Stands for the work: writes what a command would write; fails for those whose words hold one of ``fails``."""
 
     def __init__(self, fails=()):
         self.commands, self.fails = [], fails
 
     def __call__(self, command):
         self.commands.append(command)
-        if any(word in self.fails for word in command):
+        if any(word in command.spelled() for word in self.fails):
             return 2
-        if "--out" in command:
-            folder = Path(command[command.index("--out") + 1])
-            folder.mkdir(parents=True)
-            (folder / "some.png").write_text("")
-        file = command[command.index("--json") + 1] if "--json" in command else command[2] if command[0] == "data" else None
-        if file is not None:
-            Path(file).write_text("{}")
+        place = Path(getattr(command, command.output))
+        if command.makes_folder:
+            place.mkdir(parents=True)
+            (place / "some.png").write_text("")
+        else:
+            place.write_text("{}")
         return 0
 
 
@@ -62,10 +65,10 @@ def test_what_a_part_needs_is_made_first_and_once(tmp_path):
     assert [path.name for path in (tmp_path / "curve").iterdir()] == ["some.png"]
     assert not list(tmp_path.glob(".*"))
     assert enstruct.commands == [
-        ["data", "synthetic", rows, "--rows", "150"],
-        ["train", rows, "--out", net, "--model.method", "spen"],
-        ["figure", "convergence", net, rows, "--out", str(tmp_path / ".curve.part")],
-        ["compare", rows, "--model.max_epochs", "2", "--json", str(tmp_path / "rows.json")],
+        Synthetic(rows, rows=150),
+        Train(rows, model={"method": "spen"}, out=net),
+        OfAModel("convergence", net, rows, out=tmp_path / ".curve.part"),
+        Compare(rows, methods=("mlp",), model={"max_epochs": 2}, json=tmp_path / "rows.json"),
     ]
 
 
@@ -76,7 +79,7 @@ def test_finished_parts_are_made_once_but_comparisons_go_on(tmp_path):
     again, said = Recorder(), []
     run(tmp_path, again, ["curve", "rows"], said=said)
     assert "curve is finished" in said[0]
-    assert [command[0] for command in again.commands] == ["compare"]
+    assert [type(command) for command in again.commands] == [Compare]
 
 
 def test_figures_of_another_machine_are_told_from_those_of_this_one(tmp_path):
@@ -97,7 +100,7 @@ def test_training_that_was_interrupted_goes_on(tmp_path):
     (tmp_path / "made" / "net.checkpoint").write_text("")
     enstruct = Recorder()
     run(tmp_path, enstruct, ["curve"])
-    assert enstruct.commands[1][-1] == "--resume"
+    assert enstruct.commands[1].resume
 
 
 def test_parts_that_fail_do_not_keep_others(tmp_path):
@@ -131,7 +134,7 @@ def test_a_table_without_parts_says_why(tmp_path):
 
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
-    table = CommandTable("t", "T", "nowhere", {"a": ("compare", "x.conll", "--model.embeddings", "6mpaths.xz")})
+    table = CommandTable("t", "T", "nowhere", {"a": Compare("x.conll", model={"embeddings": "6mpaths.xz"})})
     with pytest.raises(DatasetNotFoundError, match=r"6mpaths"):
         run(tmp_path, Recorder(), ["a"], table)
 
@@ -141,20 +144,21 @@ def test_the_page_says_where_figures_lie(tmp_path):
     run(tmp_path, Recorder(), ["curve", "rows"])
     text = command_section(TABLE, tmp_path)
     assert text.count("not run") == 1
-    assert "- net: made first, by `enstruct train rows.npz --out net" in text
+    assert "- net: made first, by `enstruct train rows.npz --model.method spen --out net`" in text
     assert "`enstruct-bench run figures --datasets rows`, which runs `enstruct-bench compare" in text
     assert "Pictures: `results/curve/some.png`." in text
 
 
 def test_options_in_the_place_of_the_table_s_own(tmp_path):
     enstruct = Recorder()
-    run_parts(TABLE, ["rows"], tmp_path, enstruct, print, {"--seeds": "5"})
-    assert enstruct.commands[-1][2:6] == ["--model.max_epochs", "2", "--seeds", "5"]
-    again = replace(TABLE, parts={"rows": ("compare", "x", "--seeds", "1", "--methods", "dvn")})
-    run_parts(again, [], tmp_path, enstruct, print, {"--seeds": "5", "--methods": "spen"})
-    assert enstruct.commands[-1][:6] == ["compare", "x", "--seeds", "5", "--methods", "spen"]
+    run_parts(TABLE, ["rows"], tmp_path, enstruct, print, {"seeds": 5})
+    assert enstruct.commands[-1].spelled().startswith(f"enstruct-bench compare {tmp_path / 'made' / 'rows.npz'} --methods mlp")
+    assert enstruct.commands[-1].seeds == 5
+    again = replace(TABLE, parts={"rows": Compare("x", methods=("dvn",), seeds=1)})
+    run_parts(again, [], tmp_path, enstruct, print, {"seeds": 5, "methods": ("spen",)})
+    assert enstruct.commands[-1] == Compare("x", methods=("spen",), seeds=5, json=tmp_path / "rows.json")
     with pytest.raises(ConfigError, match="not for curve"):
-        run_parts(TABLE, [], tmp_path, enstruct, print, {"--seeds": "5"})
+        run_parts(TABLE, [], tmp_path, enstruct, print, {"seeds": 5})
 
 
 TRIALS = CommandTable(
@@ -162,8 +166,8 @@ TRIALS = CommandTable(
     "Trials",
     "nowhere",
     {
-        "tune-x": ("tune", "x", "--methods", "dvn,spen", "--trials", "3", "--storage", "x.journal"),
-        "compare-x": ("compare", "x", "--tuned", "tune-x"),
+        "tune-x": Tune("x", methods=("dvn", "spen"), trials=3, storage="x.journal"),
+        "compare-x": Compare("x", tuned="tune-x"),
     },
 )
 
@@ -177,9 +181,9 @@ class Searcher(Recorder):
 
     def __call__(self, command):
         status = super().__call__(command)
-        if command[0] == "tune":
+        if isinstance(command, Tune):
             best = [{"method": name, "trials": {"complete": n - 1, "pruned": 1}} for name, n in self.trials.items()]
-            Path(command[command.index("--json") + 1]).write_text(json.dumps({"best": best}))
+            command.json.write_text(json.dumps({"best": best}))
         return status
 
 
@@ -187,13 +191,12 @@ def test_what_another_part_left_is_found_there(tmp_path):
     (tmp_path / "made").mkdir()
     enstruct, made = Searcher(dvn=3, spen=3), tmp_path / "made"
     run(tmp_path, enstruct, ["compare-x"], TRIALS)
-    assert enstruct.commands[0][:-1] == [*TRIALS.parts["tune-x"][:-1], str(made / "x.journal"), "--json"]
-    assert enstruct.commands[1:] == [
-        ["compare", "x", "--tuned", str(tmp_path / "tune-x.json"), "--json", str(tmp_path / "compare-x.json")]
-    ]
+    searched, compared = enstruct.commands
+    assert replace(searched, json=None) == replace(TRIALS.parts["tune-x"], storage=str(made / "x.journal"))
+    assert compared == Compare("x", tuned=str(tmp_path / "tune-x.json"), json=tmp_path / "compare-x.json")
     again, said = Recorder(), []
     run(tmp_path, again, [], TRIALS, said)
-    assert [command[0] for command in again.commands] == ["compare"]
+    assert [type(command) for command in again.commands] == [Compare]
     assert "delete it and made/x.journal" in said[0]
 
 

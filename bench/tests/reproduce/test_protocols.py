@@ -36,9 +36,9 @@ ROOT = Path(__file__).parents[3]
 def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
     table = TABLES["seal-2"]
     for method in SEAL_SETTINGS[dataset]:
-        given = settings(table, dataset, "published", method)
-        row = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", method), **given)._method()
-        assert given["decision"] == "fixed"
+        parameters = settings(table, dataset, "published", method)
+        row = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", method), **parameters)._method()
+        assert parameters["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
             steps = row.coupling
             assert steps.rounds_per_batch * steps.energy_steps <= MOST_UPDATES[0]
@@ -88,8 +88,8 @@ def test_figures_are_those_of_this_version(method, real_data):
     if expected is None:
         pytest.skip("no figures are pinned on such a machine")
     table = TABLES["seal-2"]
-    given = settings(table, "cal500", "fair", method)
-    cell = run_cell(LABEL_COMPARISON, method, load_rows(table, "cal500", "fair")[0], 0, given)
+    parameters = settings(table, "cal500", "fair", method)
+    cell = run_cell(LABEL_COMPARISON, method, load_rows(table, "cal500", "fair")[0], 0, parameters)
     assert ratio(cell.rows["chosen"]) == pytest.approx(expected[method], abs=1e-3)
 
 
@@ -107,18 +107,18 @@ def test_published_faults_of_fun_sets(real_data):
     wrong = load_rows(TABLES["seal-2"], "spo_FUN", "published")[0]
     assert wrong.train.Y.shape[1] == 500
     assert (wrong.test.Y[:, 0].toarray() == 1).all()
-    given = settings(TABLES["seal-2"], "spo_FUN", "published", "nce")
-    assert given["learn_constant"] is given["standardize"] is True
+    parameters = settings(TABLES["seal-2"], "spo_FUN", "published", "nce")
+    assert parameters["learn_constant"] is parameters["standardize"] is True
 
 
 def test_energy_only_rows_are_published_with_their_inference():
     table = TABLES["seal-2"]
     for row, steps in (("spen", 20), ("dvn", 30), ("nce", 20)):
-        given = settings(table, "cal500", "published", row)
-        method = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", row), **given)._method()
+        parameters = settings(table, "cal500", "published", row)
+        method = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", row), **parameters)._method()
         assert isinstance(method.inference.rule, ProjectedAdam)
         assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
-        assert given["method__energy_clip"] == 10
+        assert parameters["method__energy_clip"] == 10
         assert not any(stage.transplant for stage in method.stages)
         assert getattr(method.negatives, "dropout", None) is (None if row == "dvn" else True)
     assert method_of(table, "fair", "spen") == "spen"

@@ -131,7 +131,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
     with pytest.raises(ConfigError, match="too small"):
         run(changed, store, both, 1e-9, lambda title: [], again=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "run_cell", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(runner, "run_cell", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run(changed, store, both, None, lambda title: [], again=True)
     assert len(Store(copied_runs, "small").runs) == 6  # nothing goes before there is something in its place
@@ -261,7 +261,7 @@ def test_a_cell_that_another_table_has_is_not_run_again(finished_runs, tmp_path,
     assert run(other, Store(tmp_path, "other"), keys[1:], None, lambda title: []) == 1  # of other settings
     old = original[keys[1]]
     old.line["settings"]["learning_rate"] = 0.5
-    (tmp_path / "small.jsonl").write_text("".join(json.dumps(found.line) + "\n" for found in original.values()))
+    (tmp_path / "small.jsonl").write_text("".join(json.dumps(run.line) + "\n" for run in original.values()))
     (tmp_path / "kin.jsonl").unlink()
     (tmp_path / "again.jsonl").unlink()
     assert run(kin, Store(tmp_path, "kin"), keys, None, lambda title: []) == 1  # one of the two had another setting
@@ -276,8 +276,8 @@ def test_a_variant_is_its_method_with_other_parameters(tmp_path):
     assert often["method"] == "often"
     assert often["predictor_updates"] == 3 * once["predictor_updates"] * often["epochs"] / once["epochs"]
     assert not runner.outdated(table, store.runs[key])
-    given = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
-    assert given == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"method__rounds_per_batch": 5}
+    parameters = settings(TABLES["seal-2"], "genbase", "published", "cross-entropy-5-updates")
+    assert parameters == settings(TABLES["seal-2"], "genbase", "published", "cross-entropy") | {"method__rounds_per_batch": 5}
 
 
 def test_a_variant_may_be_a_method_of_its_own(tmp_path):
@@ -308,7 +308,7 @@ def test_adopting_a_comparison(tmp_path, monkeypatch):
     run(SMALL, made, list(store.runs), None, lambda title: [])
     for key, taken in store.runs.items():
         assert np.allclose(taken.rows["chosen"].above, made.runs[key].rows["chosen"].above)  # the same cell, either way
-    assert all(found.line["settings"] == {"max_epochs": 2, "hidden": 8} for found in store.runs.values())
+    assert all(run.line["settings"] == {"max_epochs": 2, "hidden": 8} for run in store.runs.values())
     runner.check_settings(SMALL, store, list(store.runs))
     others = json.loads((tmp_path / "c.json").read_text())
     others["setting"]["content"] = "0" * 16

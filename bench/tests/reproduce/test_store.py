@@ -13,11 +13,12 @@ from enstruct.errors import DataError, EnstructError
 from enstruct.metrics import METRICS, Counts
 from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.comparison.whereabouts import whereabouts
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce import runner
 from enstruct_bench.reproduce import store as store_module
 from enstruct_bench.reproduce.runner import run
-from enstruct_bench.reproduce.store import Key, Store, stores_of, whereabouts
+from enstruct_bench.reproduce.store import Key, Store, stores_of
 
 
 def test_a_line_cut_short_is_made_again_and_nothing_else(copied_runs, caplog):
@@ -92,7 +93,7 @@ def test_a_line_says_all_that_is_needed(finished_runs):
         assert "commit" in line
         assert {"predictor_updates", "energy_updates", "epochs", "micro_f1", "macro_f1"} <= set(line)
         assert set(line["metrics"]) >= {"fixed", "threshold", "chosen"}
-        assert all(set(found) == set(METRICS) for found in line["metrics"].values())
+        assert all(set(scores) == set(METRICS) for scores in line["metrics"].values())
         assert line["metrics"]["threshold"]["example-f1"] == line["example_f1"]["threshold"]
         assert line["of"] == {"name": line["method"]}
 

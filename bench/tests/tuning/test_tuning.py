@@ -34,10 +34,10 @@ def task():
 
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
 def test_every_network_method_takes_what_is_suggested_for_it(method):
-    given = suggest(FixedTrial(_middle()), METHODS[method], 10)
-    row = EnergyMultiLabelClassifier().set_params(method=method, **given)._method()
+    suggested = suggest(FixedTrial(_middle()), METHODS[method], 10)
+    row = EnergyMultiLabelClassifier().set_params(method=method, **suggested)._method()
     measures = row.has_energy and bool({"global", "conditional", "conv"} & {*EnergySpec(**row.energy).terms})
-    assert ("energy_network" in given) == measures
+    assert ("energy_network" in suggested) == measures
 
 
 def test_what_a_method_fixes_or_has_no_use_for_is_not_searched():
@@ -59,18 +59,18 @@ def test_every_side_may_learn_from_a_batch_several_times():
 
 def test_rates_of_inference_are_searched_where_there_is_one():
     assert [m for m in ("spen", "dvn", "nce", "seal-nce", "crf") if "inference_rate" in searched(m, 10)] == ["spen", "dvn", "nce"]
-    given = suggest(FixedTrial({**_middle(), "inference_rate": 0.03}), METHODS["dvn"], 10)
-    row = EnergyMultiLabelClassifier().set_params(method="dvn", **given)._method()
+    suggested = suggest(FixedTrial({**_middle(), "inference_rate": 0.03}), METHODS["dvn"], 10)
+    row = EnergyMultiLabelClassifier().set_params(method="dvn", **suggested)._method()
     assert (row.inference.rule.rate, row.inference.steps) == (0.03, METHODS["dvn"].inference.steps)
 
 
 def test_updates_a_batch_are_capped():
     wished = {**_middle(), "rounds_per_batch": 5, "energy_steps": 12}
-    given = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
-    assert given["method__rounds_per_batch"] * given["method__energy_steps"] <= 10
-    given = suggest(FixedTrial(wished), METHODS["seal-regression-s"], 100)
-    assert (given["method__rounds_per_batch"], given["method__energy_steps"]) == (5, 12)
-    assert isinstance(given["method__negatives"], PerturbedSamples)
+    suggested = suggest(FixedTrial(wished), METHODS["seal-nce"], 10)
+    assert suggested["method__rounds_per_batch"] * suggested["method__energy_steps"] <= 10
+    suggested = suggest(FixedTrial(wished), METHODS["seal-regression-s"], 100)
+    assert (suggested["method__rounds_per_batch"], suggested["method__energy_steps"]) == (5, 12)
+    assert isinstance(suggested["method__negatives"], PerturbedSamples)
     with pytest.raises(ConfigError, match="solver"):
         suggest(FixedTrial(_middle()), METHODS["binary-relevance"])
     with pytest.raises(ConfigError, match="most_updates"):
@@ -136,8 +136,8 @@ def test_fewer_trials_than_a_study_has_take_the_first(task, tmp_path):
     study = open_study("s", tmp_path / "j")
     tune("cross-entropy", task, study, 3)
     first = max(ended(study)[:1], key=lambda trial: trial.value)
-    found = tune("cross-entropy", task, study, 1)
-    assert (found["best"], found["value"], sum(found["trials"].values())) == (first.number, first.value, 1)
+    best = tune("cross-entropy", task, study, 1)
+    assert (best["best"], best["value"], sum(best["trials"].values())) == (first.number, first.value, 1)
 
 
 def test_a_trial_cut_short_is_not_the_best(task, tmp_path):
@@ -147,8 +147,8 @@ def test_a_trial_cut_short_is_not_the_best(task, tmp_path):
     trial = study.ask()
     trial.report(9.0, 1)
     study.tell(trial, state=TrialState.PRUNED)
-    found = tune("cross-entropy", task, study, 2)
-    assert (found["best"], found["trials"]) == (0, {"complete": 1, "pruned": 1})
+    best = tune("cross-entropy", task, study, 2)
+    assert (best["best"], best["trials"]) == (0, {"complete": 1, "pruned": 1})
 
 
 @pytest.mark.parametrize("content", [b'{"best": [1, 2]}', b'{\n "best": 1\n}', b"SQLite format 3\x00\n\x01\x02", b"op_code"])
@@ -177,10 +177,10 @@ def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
 
 
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
-    found = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
-    model = EnergyMultiLabelClassifier().set_params(method="cross-entropy", random_state=0, **found["settings"], **found["fixed"])
+    best = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
+    model = EnergyMultiLabelClassifier().set_params(method="cross-entropy", random_state=0, **best["settings"], **best["fixed"])
     model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, y_val=task.splits.validation.Y)
-    assert max(model.decision_scores_.values()) == pytest.approx(found["value"])
+    assert max(model.decision_scores_.values()) == pytest.approx(best["value"])
 
 
 def test_trials_that_diverge_are_counted_as_failed(task, tmp_path, monkeypatch):
@@ -222,13 +222,13 @@ def test_the_command_gives_every_method_the_same_trials(tmp_path, monkeypatch, c
     arguments = ["tune", "mine.npz", "--methods", "cross-entropy,seal-nce", "--trials", "2", "--json", "best.json"]
     assert main([*arguments, "--model.max_epochs", "2"]) == 0
     best = json.loads((tmp_path / "best.json").read_text())["best"]
-    assert [found["method"] for found in best] == ["cross-entropy", "seal-nce"]
-    assert all(sum(found["trials"].values()) == 2 for found in best)
+    assert [each["method"] for each in best] == ["cross-entropy", "seal-nce"]
+    assert all(sum(each["trials"].values()) == 2 for each in best)
     assert "method__energy_weight" in best[1]["settings"]
     compared = ["compare", "mine.npz", "--seeds", "1", "--tuned", "best.json", "--json", "out.json"]
     assert main([*compared, "--methods", "binary-relevance,cross-entropy,seal-nce"]) == 0
     out = json.loads((tmp_path / "out.json").read_text())
-    assert out["setting"]["tuned"] == {found["method"]: found["settings"] for found in best}
+    assert out["setting"]["tuned"] == {each["method"]: each["settings"] for each in best}
     assert out["setting"]["model"]["max_epochs"] == 2
     one = [*compared[:-1], "shared.json", "--methods"]
     assert main([*one, "cross-entropy"]) == 0

@@ -42,10 +42,3 @@ def prepared(arguments: list[str] | None = None) -> Callable[[], int]:
     except EnstructError as error:
         return partial(refused, str(error))
     return core.prepared_command(parser, COMMANDS, arguments)
-
-
-def prepared_either(arguments: list[str]) -> Callable[[], int]:
-    """One command of ``enstruct-bench`` or of ``enstruct``, whichever has it."""
-    from enstruct_bench.reproduce.table import is_ours  # with the library's methods, and so torch
-
-    return (prepared if arguments and is_ours(arguments) else core.prepared)(arguments)

@@ -40,5 +40,5 @@ def run(options: Namespace) -> None:
         say(f"{path.name} is of another version or machine: --measure measures it here")
     table = Table(*TITLES)
     for line in lines(options.results, here):
-        table.add_row(*line)
+        table.add_row(*map(str, line))
     Console(width=150).print(table)

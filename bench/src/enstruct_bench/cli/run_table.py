@@ -6,8 +6,9 @@ from jsonargparse import Namespace
 
 from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
+from enstruct.cli.work import carry_out
 from enstruct.errors import ConfigError
-from enstruct_bench.cli.commands import prepared_either
+from enstruct_bench.comparison.command import Command
 from enstruct_bench.reports.reproduced import reproduced_section
 from enstruct_bench.reproduce.budget import within
 from enstruct_bench.reproduce.commands import run_parts
@@ -51,11 +52,11 @@ def _hand_over(table: CommandTable, options: Namespace) -> None:
     """Run the commands of the table's parts."""
     if options.protocol or options.adopt is not None or options.again:
         raise ConfigError(f"{table.name} is made by other commands: --protocol, --adopt and --again are not for it.")
-    asked = {"--seeds": options.seeds, "--methods": options.methods or None}
-    given = {name: str(value) for name, value in asked.items() if value is not None}
+    asked = {"seeds": options.seeds, "methods": tuple(_names(options.methods)) or None}
+    changed = {name: value for name, value in asked.items() if value is not None}
     with within(options.budget, say):
-        run_parts(table, _names(options.datasets), options.results.parent, _run_either, say, given)
+        run_parts(table, _names(options.datasets), options.results.parent, _work, say, changed)
 
 
-def _run_either(arguments: list[str]) -> int:
-    return prepared_either(arguments)()
+def _work(command: Command) -> int:
+    return carry_out(lambda _: command.run(), Namespace())

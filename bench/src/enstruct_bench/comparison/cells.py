@@ -9,24 +9,24 @@ from enstruct_bench.comparison.results_file import Cell, ResultsFile
 
 
 class Cells:
-    """``found``: (method, seed) -> cell, those of the file ``store`` from the beginning.
+    """``cells``: (method, seed) -> cell, those of the file ``store`` from the beginning.
 
     ``say``: who is told what diverged; ``runs``: what the seeds are there, "seed", "fold" or "draw".
     """
 
     def __init__(self, store: ResultsFile | None, say: Callable[[str], None], runs: str = "seed") -> None:
         self.store, self.say, self.runs = store, say, runs
-        self.found: dict[tuple[str, int], Cell] = {} if store is None else store.cells
+        self.cells: dict[tuple[str, int], Cell] = {} if store is None else store.cells
 
     def lacking(self, methods: Iterable[str], seed: int) -> list[str]:
-        return [method for method in methods if (method, seed) not in self.found]
+        return [method for method in methods if (method, seed) not in self.cells]
 
     def make(self, method: str, seed: int, work: Callable[[], Cell]) -> None:
         """The cell by ``work``, unless it is there; one that diverges is said to and left out."""
-        if (method, seed) in self.found:
+        if (method, seed) in self.cells:
             return
         try:
-            self.found[method, seed] = self.store.run(method, seed, work) if self.store else work()
+            self.cells[method, seed] = self.store.run(method, seed, work) if self.store else work()
         except DivergenceError as error:
             self.diverged(method, seed, error)
         except KeyboardInterrupt as end:
@@ -40,7 +40,7 @@ class Cells:
     def of(self, methods: Iterable[str], seeds: Iterable[int], *references: str) -> dict[tuple[str, int], Cell]:
         """Those of these methods and seeds that there are. DivergenceError where none is a reference's."""
         seeds = list(seeds)
-        asked = {(m, seed): self.found[m, seed] for m in methods for seed in seeds if (m, seed) in self.found}
+        asked = {(m, seed): self.cells[m, seed] for m in methods for seed in seeds if (m, seed) in self.cells}
         if not any(method in references for method, _ in asked):
             raise DivergenceError(
                 f"All runs of {', '.join(references)}, which others are held against, diverged: lower --model.learning_rate."

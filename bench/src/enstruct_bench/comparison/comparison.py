@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
-
-from jsonargparse import Namespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import enstruct.estimators
 from enstruct.metrics import Counts
 from enstruct.tasks import Task
 from enstruct_bench.comparison.results_file import Cell, Kind
+
+if TYPE_CHECKING:
+    from enstruct_bench.comparison.compare import Compare
+
 
 Parameters = dict[str, Any]
 COUNTED = {
@@ -65,20 +67,18 @@ class Comparison(ABC):
         self.task.method(method)
 
     @abstractmethod
-    def read(self, options: Namespace) -> Sequence[Any]:
+    def read(self, options: Compare) -> Sequence[Any]:
         """The parts of the data, each with ``train``, ``validation`` and ``test``: one for all seeds, or one a fold."""
 
     @abstractmethod
-    def setting(self, options: Namespace, parts: Any, model: Parameters) -> Parameters:
+    def setting(self, options: Compare, parts: Any, model: Parameters) -> Parameters:
         """What a results file says of the data and of the options of this task alone, so that other runs are told apart."""
 
     @abstractmethod
     def contents(self, parts: Any) -> list[tuple[Any, Any]]:
         """(inputs, outputs) to train, validate and test on."""
 
-    def models(
-        self, options: Namespace, methods: Sequence[str], model: Parameters
-    ) -> tuple[Parameters, Mapping[str, Parameters]]:
+    def models(self, options: Compare, methods: Sequence[str], model: Parameters) -> tuple[Parameters, Mapping[str, Parameters]]:
         """The parameters that all rows have, and those of each row."""
         return model, dict.fromkeys(methods, model)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jsonargparse import Namespace
 from scipy import sparse
 
 from enstruct.cli import options as shared
@@ -21,6 +21,10 @@ from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.tuned_settings import Tuned
+
+if TYPE_CHECKING:
+    from enstruct_bench.comparison.compare import Compare
+
 
 FOLDED = "auto-folds"
 """The automatic row that is given training and validation rows together, as `enstruct train --auto` is."""
@@ -65,24 +69,22 @@ class LabelComparison(Comparison):
         for each in [method] if head not in AUTOMATIC else methods.split("+") if named else []:
             get_method(each)
 
-    def read(self, options: Namespace) -> Sequence[Splits]:
+    def read(self, options: Compare) -> Sequence[Splits]:
         labels = shared.label_argument(options.labels)
         return load_protocol(options.data, options.split, options.split_seed, labels, options.drop)
 
-    def setting(self, options: Namespace, parts: Splits, model: Parameters) -> Parameters:
+    def setting(self, options: Compare, parts: Splits, model: Parameters) -> Parameters:
         setting: Parameters = {"content": fingerprint_of(parts)}
         if options.tuned is not None:
-            setting["tuned"] = Tuned.read(options.tuned, model["metric"]).written
+            setting["tuned"] = Tuned.read(Path(options.tuned), model["metric"]).written
         if options.split != "auto":
             setting["split"] = options.split
         return setting
 
-    def models(
-        self, options: Namespace, methods: Sequence[str], model: Parameters
-    ) -> tuple[Parameters, Mapping[str, Parameters]]:
+    def models(self, options: Compare, methods: Sequence[str], model: Parameters) -> tuple[Parameters, Mapping[str, Parameters]]:
         if options.tuned is None:
             return super().models(options, methods, model)
-        tuned = Tuned.read(options.tuned, model["metric"])
+        tuned = Tuned.read(Path(options.tuned), model["metric"])
         model = tuned.shared(model)
         tuned.check_equal(methods)
         return model, {method: tuned.of(method, model) for method in methods}
@@ -98,13 +100,13 @@ class LabelComparison(Comparison):
         if _head(method) not in AUTOMATIC:
             return super().make(method, seed, model, callbacks, initial)
         metric = model.get("metric", "example-f1")
-        given = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
+        settings = {"metric": metric, "settings": changed(model), "random_state": SEED_STEP * seed}
         trained = TRAINED
         if ":" in method:
-            given["methods"] = tuple(method.partition(":")[2].split("+"))
-            trained = tuple(name for name in given["methods"] if METHODS[name].solver is None)
-        given |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
-        return AutoMultiLabelClassifier(**given, member_callbacks=lambda title: list(callbacks))
+            settings["methods"] = tuple(method.partition(":")[2].split("+"))
+            trained = tuple(name for name in settings["methods"] if METHODS[name].solver is None)
+        settings |= {"members": max(1, NETWORKS // max(1, len(trained))), "minutes": AUTO_MINUTES}
+        return AutoMultiLabelClassifier(**settings, member_callbacks=lambda title: list(callbacks))
 
     def fit(self, estimator: Any, method: Any, train: tuple[Any, Any], validation: tuple[Any, Any]) -> None:
         """FOLDED rows train and decide on both parts, in turn."""

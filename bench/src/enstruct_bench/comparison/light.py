@@ -23,9 +23,10 @@ from enstruct.metrics.base import ratio
 from enstruct.metrics.tags import accuracy_counts
 from enstruct.training.callbacks import Callback
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
+from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.results_file import Cell, Kind
 from enstruct_bench.comparison.rules_only import predict_by_rules
-from enstruct_bench.comparison.summary import difference, mean_and_deviation, seeds_of
+from enstruct_bench.comparison.summary import difference, seeds_of
 from enstruct_bench.comparison.tag_comparison import BASELINE, TAG_COMPARISON
 
 TEST, MOST_UNLABELLED = 200, 1000
@@ -76,10 +77,10 @@ def run_light_cell(
     tagger, updates = None, {"predictor": 0, "energy": 0}
     if method == RULES:
         words = [as_words(sentence) for sentence in drawn.test.sentences]
-        found = predict_by_rules(words, citation_reward(), drawn.tags, seed=draw)
+        predicted = predict_by_rules(words, citation_reward(), drawn.tags, seed=draw)
     else:
         row = get_method(method, TAG_METHODS)
-        given = {
+        settings = {
             **model,
             "classes": drawn.tags,
             "method": method,
@@ -88,8 +89,8 @@ def run_light_cell(
             "callbacks": list(callbacks),
         }
         if method != BASELINE:
-            given["max_epochs"] = epochs
-        tagger = EnergySequenceTagger().set_params(**given)
+            settings["max_epochs"] = epochs
+        tagger = EnergySequenceTagger().set_params(**settings)
         tagger.fit(
             drawn.labelled.sentences,
             drawn.labelled.truth(),
@@ -97,8 +98,8 @@ def run_light_cell(
             reward=citation_reward() if row.has_energy else None,
             expectations=CITATION_EXPECTATIONS if row.predictor_loss.expectation_weight else None,
         )
-        found, updates = tagger.predict(drawn.test.sentences), tagger.updates_
-    counts = accuracy_counts(drawn.test.truth(), found)
+        predicted, updates = tagger.predict(drawn.test.sentences), tagger.updates_
+    counts = accuracy_counts(drawn.test.truth(), predicted)
     record = {
         "method": f"{method} @{len(drawn.labelled)}",
         "row": method,
@@ -106,16 +107,18 @@ def run_light_cell(
         "unlabelled": len(drawn.unlabelled),
         "seed": draw,
         "accuracy": ratio(counts),
-        "reward": _mean_reward(drawn.test, found),
+        "reward": _mean_reward(drawn.test, predicted),
         "updates": updates,
         "seconds": time.perf_counter() - begin,
     }
     return Cell(record, {"accuracy": counts}), tagger
 
 
-def _mean_reward(test: Tagged, found: list[list[str]]) -> float:
+def _mean_reward(test: Tagged, predicted: list[list[str]]) -> float:
     reward = citation_reward()
-    return float(np.mean([reward.score(reward.read(as_words(s)), tags) for s, tags in zip(test.sentences, found, strict=True)]))
+    return float(
+        np.mean([reward.score(reward.read(as_words(s)), tags) for s, tags in zip(test.sentences, predicted, strict=True)])
+    )
 
 
 def needs_baseline(method: str) -> bool:
@@ -133,7 +136,7 @@ def _row(cells: dict[tuple[str, int], Cell], method: str, reference: str, sizes:
     for n in sizes:
         draws = seeds_of(cells, f"{method} @{n}")
         values = [100 * cells[f"{method} @{n}", draw].record["accuracy"] for draw in draws]
-        row[f"{n}"] = mean_and_deviation(values, 1) if values else None
+        row[f"{n}"] = mean_and_deviation(values, ".1f") if values else None
         row[f"{n}_published"] = PUBLISHED.get(method, {}).get(n)
         row[f"{n}_difference"] = difference(cells, f"{reference} @{n}", f"{method} @{n}", "accuracy")
     return row
@@ -143,13 +146,13 @@ def light_titles(sizes: Sequence[int]) -> list[str]:
     return ["method", *(title for n in sizes for title in (f"{n} labelled", "Δ [95%]", "published"))]
 
 
-def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[str]:
-    out = [row["method"]]
+def formatted_light_row(row: dict[str, Any], sizes: Sequence[int]) -> list[Value]:
+    out: list[Value] = [row["method"]]
     for n in sizes:
         mean, difference, published = row[str(n)], row[f"{n}_difference"], row[f"{n}_published"]
         out += [
             "not run" if mean is None else mean,
-            "–" if difference is None else str(difference),
-            "–" if published is None else f"{published:.1f}",
+            "–" if difference is None else difference.quantity(),
+            "–" if published is None else Quantity(published, form=".1f"),
         ]
     return out

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jsonargparse import Namespace
 
 from enstruct.data.image_folders import PictureParts, load_picture_parts, near_duplicate_pictures
 from enstruct.errors import DataError, unknown_name
@@ -17,6 +16,10 @@ from enstruct.metrics.masks import MASK_METRICS
 from enstruct.tasks import MASKS
 from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from enstruct_bench.comparison.compare import Compare
+
 
 PROTOCOLS: dict[str, Parameters] = {"dvn": {"crop": 24}, "whole": {"crop": None}}
 """Of the horses: DVN's (random 24 x 24 crops in training, 36 averaged ones at test); whole images, as the implicit paper."""
@@ -52,16 +55,14 @@ class MaskComparison(Comparison):
     shares = ("pooled", "without")
     names: ClassVar[Mapping[str, str]] = {"iou": "IoU", "pooled-iou": "pooled IoU"}
 
-    def read(self, options: Namespace) -> Sequence[ComparedPictures]:
+    def read(self, options: Compare) -> Sequence[ComparedPictures]:
         return [ComparedPictures.of(load_picture_parts(options.data, options.split_seed))]
 
-    def setting(self, options: Namespace, parts: ComparedPictures, model: Parameters) -> Parameters:
+    def setting(self, options: Compare, parts: ComparedPictures, model: Parameters) -> Parameters:
         arrays = (array for part in (parts.train, parts.validation, parts.test) for array in (*part.images, *part.truth()))
         return {"duplicates": list(parts.duplicates), "content": fingerprint(*arrays)}
 
-    def models(
-        self, options: Namespace, methods: Sequence[str], model: Parameters
-    ) -> tuple[Parameters, Mapping[str, Parameters]]:
+    def models(self, options: Compare, methods: Sequence[str], model: Parameters) -> tuple[Parameters, Mapping[str, Parameters]]:
         if options.protocol is not None:
             if options.protocol not in PROTOCOLS:
                 raise unknown_name("protocol", options.protocol, PROTOCOLS)

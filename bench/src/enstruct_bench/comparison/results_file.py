@@ -95,13 +95,13 @@ class ResultsFile:
     @classmethod
     def to_add_to(cls, path: Path, setting: dict[str, Any], defaults: dict[str, Any], kind: Kind = ANY) -> ResultsFile:
         """SaveError where nothing can be written, DataError for scores of other runs in its place, before anything is run."""
-        found = cls(path, setting, defaults, kind)
-        with found._locked():
-            if found.rows_path.exists() and not path.exists():
+        file = cls(path, setting, defaults, kind)
+        with file._locked():
+            if file.rows_path.exists() and not path.exists():
                 raise DataError(
-                    f"{found.rows_path} is there without {path.name}, and would be replaced: move it, or put both back."
+                    f"{file.rows_path} is there without {path.name}, and would be replaced: move it, or put both back."
                 )
-            return found
+            return file
 
     def _locked(self) -> AbstractContextManager[None]:
         return locked(self.path.with_name(f".{self.path.name}.lock"))
@@ -117,10 +117,10 @@ class ResultsFile:
             raise DataError(
                 f"{self.rows_path}, the scores of {self.path.name}, cannot be read ({error}): put both back."
             ) from error
-        found = self._as_now(content["setting"])
+        kept_setting = self._as_now(content["setting"])
         records = {(record["method"], record["seed"]): record for record in content["runs"]}
-        if found != self.setting:
-            there, here = (self._with_defaults(setting) for setting in (found, self.setting))
+        if kept_setting != self.setting:
+            there, here = (self._with_defaults(setting) for setting in (kept_setting, self.setting))
             raise DataError(f"{self.path} holds runs with another {'; '.join(differences(there, here))}; write to another file.")
         for (method, seed), record in records.items():
             key = f"{method}/{seed}/"
@@ -146,12 +146,12 @@ class ResultsFile:
 
     def _as_now(self, setting: dict[str, Any]) -> dict[str, Any]:
         """With what earlier files do not say: the data are taken for these."""
-        found = self._stripped(setting)
-        if "environment" in found and "processor" in self.setting.get("environment", {}):
-            found["environment"] = {"processor": FORMER_PROCESSOR, **found["environment"]}
+        completed = self._stripped(setting)
+        if "environment" in completed and "processor" in self.setting.get("environment", {}):
+            completed["environment"] = {"processor": FORMER_PROCESSOR, **completed["environment"]}
         for name in {"content", "tables"} & self.setting.keys():
-            found.setdefault(name, self.setting[name])
-        return found
+            completed.setdefault(name, self.setting[name])
+        return completed
 
     def _stripped(self, setting: dict[str, Any]) -> dict[str, Any]:
         """Without parameters that are the defaults."""
@@ -189,11 +189,11 @@ class ResultsFile:
 
 def differences(there: dict[str, Any], here: dict[str, Any], prefix: str = "") -> list[str]:
     """Of settings: "environment.cores (2 there, 8 here)"."""
-    found: list[str] = []
+    listed: list[str] = []
     for key in sorted({*there, *here}):
         a, b = there.get(key), here.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            found += differences(a, b, f"{prefix}{key}.")
+            listed += differences(a, b, f"{prefix}{key}.")
         elif a != b:
-            found.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
-    return found
+            listed.append(f"{prefix}{key} ({a!r} there, {b!r} here)")
+    return listed

@@ -10,6 +10,7 @@ import numpy as np
 from enstruct.metrics.base import Counts, ratio
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.comparison import Comparison
+from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.results_file import Cell
 
 
@@ -22,10 +23,13 @@ class Paired(NamedTuple):
     pairs: int
     runs: int
 
-    def __str__(self) -> str:
+    def quantity(self) -> Quantity:
         """``+1.23 [+0.45, +2.01] ¹ (2)``: of one run (over rows alone), and of fewer pairs than the row has runs."""
-        alone = " ¹" if self.pairs == 1 else ""
-        return interval(self[:3]) + alone + (f" ({self.pairs})" if self.pairs < self.runs else "")
+        alone, fewer = " ¹" if self.pairs == 1 else "", f" ({self.pairs})" if self.pairs < self.runs else ""
+        return Quantity(self.mean, low=self.low, high=self.high, note=alone + fewer)
+
+    def __str__(self) -> str:
+        return str(self.quantity())
 
 
 def paired(a: Sequence[Counts], b: Sequence[Counts], runs: int, folds: bool = False) -> Paired:
@@ -33,12 +37,6 @@ def paired(a: Sequence[Counts], b: Sequence[Counts], runs: int, folds: bool = Fa
     left, right = ([Counts.joined(each)] if folds else each for each in (a, b))
     mean, low, high = paired_difference(left, right)
     return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
-
-
-def mean_and_deviation(percents: Sequence[float], digits: int = 2) -> str:
-    """``47.80 ±0.15``, the standard deviation of single runs; of one run ``47.80``."""
-    spread = f" ±{np.std(percents, ddof=1):.{digits}f}" if len(percents) > 1 else ""
-    return f"{np.mean(percents):.{digits}f}{spread}"
 
 
 def methods_of(cells: Iterable[tuple[str, int]]) -> list[str]:
@@ -94,22 +92,19 @@ def difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, 
     return paired(a, b, len(seeds), folds)
 
 
-def interval(difference: Sequence[float]) -> str:
-    """``+1.23 [+0.45, +2.01]``."""
-    return "{:+.2f} [{:+.2f}, {:+.2f}]".format(*difference)
-
-
-def formatted(comparison: Comparison, row: dict[str, Any]) -> list[str]:
+def formatted(comparison: Comparison, row: dict[str, Any]) -> list[Value]:
     """The cells of a printed row, in the order of the columns."""
-    out = []
+    out: list[Value] = []
     for key in comparison.columns:
         value = row[key]
         if value is None:
             out.append("–")
-        elif isinstance(value, (str, Paired)):
-            out.append(str(value))
+        elif isinstance(value, str):
+            out.append(value)
+        elif isinstance(value, Paired):
+            out.append(value.quantity())
         elif isinstance(value, list):
             out.append(mean_and_deviation(value))
         else:
-            out.append(f"{value:.0f}" if key in comparison.whole else f"{value:.2f}")
+            out.append(Quantity(value, form=".0f" if key in comparison.whole else ".2f"))
     return out

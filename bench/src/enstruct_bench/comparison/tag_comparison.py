@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from jsonargparse import Namespace
 
 from enstruct.errors import DataError
 from enstruct.methods import PREDICTOR_ALONE
@@ -21,6 +20,10 @@ from enstruct.tasks import TAGS
 from enstruct_bench.comparison.comparison import COUNTED, Comparison, Parameters
 from enstruct_bench.comparison.fingerprint import fingerprint
 from enstruct_bench.comparison.protocols import TaggedParts, load_tagged_parts
+
+if TYPE_CHECKING:
+    from enstruct_bench.comparison.compare import Compare
+
 
 BASELINE = "cross-entropy"
 TABLES = ("embeddings", "clusters")
@@ -43,10 +46,10 @@ class TagComparison(Comparison):
     shares = ("accuracy",)
     names: ClassVar[Mapping[str, str]] = {"span-f1": "span F1"}
 
-    def read(self, options: Namespace) -> Sequence[TaggedParts]:
+    def read(self, options: Compare) -> Sequence[TaggedParts]:
         return [load_tagged_parts(options.data, options.split_seed, options.columns)]
 
-    def setting(self, options: Namespace, parts: TaggedParts, model: Parameters) -> Parameters:
+    def setting(self, options: Compare, parts: TaggedParts, model: Parameters) -> Parameters:
         return {
             "columns": options.columns,
             "epochs": options.epochs,
@@ -54,9 +57,7 @@ class TagComparison(Comparison):
             "tables": tables_of(model),
         }
 
-    def models(
-        self, options: Namespace, methods: Sequence[str], model: Parameters
-    ) -> tuple[Parameters, Mapping[str, Parameters]]:
+    def models(self, options: Compare, methods: Sequence[str], model: Parameters) -> tuple[Parameters, Mapping[str, Parameters]]:
         further = {**model, "max_epochs": options.epochs}
         return model, {method: further if self.goes_on(method) else model for method in methods}
 

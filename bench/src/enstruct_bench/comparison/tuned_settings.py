@@ -13,6 +13,7 @@ from enstruct.estimators.base import COLUMN
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
 from enstruct.records import Shape, read_record
+from enstruct_bench.comparison.quantity import Quantity
 
 Parameters = dict[str, Any]
 SHAPE: Shape = {
@@ -48,10 +49,10 @@ class Tuned:
         best = read_record(path, SHAPE, "no file of `enstruct-bench tune --json`")["best"]
         if not best:
             raise DataError(f"{path} has no method under best: tune again.")
-        metrics, written = {found["metric"] for found in best}, {found["method"]: found["settings"] for found in best}
-        settings = {method: _decoded(found, f"{path}: settings of {method}") for method, found in written.items()}
+        metrics, written = {each["metric"] for each in best}, {each["method"]: each["settings"] for each in best}
+        settings = {method: _decoded(each, f"{path}: settings of {method}") for method, each in written.items()}
         fixed = _decoded(best[0]["fixed"], f"{path}: fixed")
-        trials = {found["method"]: sum(found["trials"].values()) for found in best}
+        trials = {each["method"]: sum(each["trials"].values()) for each in best}
         if metrics != {metric}:
             raise ConfigError(f"{path} was tuned for {', '.join(sorted(metrics))}; add --model.metric, or tune for {metric}.")
         return cls(path, settings, fixed, written, trials)
@@ -79,25 +80,25 @@ class Tuned:
             return model
         raise ConfigError(f"{self.path} has no settings of {method} (it has {', '.join(self.settings)}): tune all methods alike.")
 
-    def _merged(self, model: Parameters, found: Parameters) -> Parameters:
+    def _merged(self, model: Parameters, tuned: Parameters) -> Parameters:
         defaults = EnergyMultiLabelClassifier().get_params()
-        for name, value in found.items():
+        for name, value in tuned.items():
             if name in model and model[name] not in (defaults[name], value):
                 option = name.replace("__", ".") if name.startswith(COLUMN) else f"model.{name}"
                 raise ConfigError(
                     f"{self.path} was tuned with {name}={value}: leave --{option} {model[name]} out, or tune with it."
                 )
-        return {**model, **found}
+        return {**model, **tuned}
 
 
-def summary_row(best: Parameters) -> tuple[str, str, str, str]:
+def summary_row(best: Parameters) -> tuple[str, Quantity, str, str]:
     """Of one method's part of the file: its name, the best validation score in percent, how trials ended, what they found."""
     counts = ", ".join(f"{n} {state}" for state, n in best["trials"].items())
     settings = dict(best["settings"])
     if "energy_network" in settings:  # nothing else of it is searched
         settings["units"] = settings.pop("energy_network")["fields"]["units"]
-    found = ", ".join(f"{name.removeprefix(COLUMN)}={_short(value)}" for name, value in settings.items())
-    return best["method"], f"{100 * best['value']:.2f}", counts, found
+    searched = ", ".join(f"{name.removeprefix(COLUMN)}={_short(value)}" for name, value in settings.items())
+    return best["method"], Quantity(100 * best["value"]), counts, searched
 
 
 def _short(value: Any) -> str:
@@ -107,10 +108,10 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _decoded(found: Parameters, where: str) -> Parameters:
+def _decoded(encoded: Parameters, where: str) -> Parameters:
     """Parameters of the estimator. DataError for names that are none, and for values that cannot be read."""
     decoded, known = {}, EnergyMultiLabelClassifier().get_params()
-    for name, value in found.items():
+    for name, value in encoded.items():
         if name not in known:
             raise DataError(f"{where}: there is no parameter {name!r}. Put a copy of the file back, or tune again.")
         try:

@@ -73,6 +73,7 @@ def published_inference(energy: nn.Module, x: Tensor, n_labels: int, rate: float
         if step < steps:
             y.grad = None
             value.sum().backward()
+            assert y.grad is not None
             with torch.no_grad():
                 y -= rate * y.grad
                 y.clamp_(0, 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from enstruct.data.rows import Rows
@@ -94,7 +95,7 @@ def product_flops() -> dict[str, float]:
     x, y = torch.randn(128, 1836), (torch.rand(128, 159) < 0.02).float()
     names, theta = zip(*predictor.named_parameters(), strict=True)
 
-    def loss(theta):
+    def loss(theta: tuple[Tensor, ...]) -> Tensor:
         logits = torch.func.functional_call(predictor, dict(zip(names, theta, strict=True)), (x,))
         return torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(1).mean()
 

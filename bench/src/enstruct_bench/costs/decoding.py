@@ -9,12 +9,17 @@ rows with weighted samples each, works on the labels that a row's samples contai
 up the order for the best size alone.
 """
 
+from __future__ import annotations
+
 import argparse
 import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
@@ -27,15 +32,18 @@ from enstruct.files import write_json
 SHAPES = {"yeast": (14, 4.2), "bibtex": (159, 2.4), "cal500": (174, 26.0), "spo_FUN": (499, 8.7), "delicious": (983, 19.0)}
 ROWS, CHUNK = 1000, 256
 WEIGHED, SAMPLES, BATCH = 100, 300, 8
+Chunks = Sequence[tuple[sparse.csr_matrix, NDArray[np.float64]]]
+"""Samples of BATCH rows, and their log-weights."""
 
 
-def marginals(labels, cardinality, rng):
+def marginals(labels: int, cardinality: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """(ROWS, labels), rows of different certainty and size."""
     logits = 2 * rng.normal(size=(ROWS, labels)) + 0.6 * rng.normal(size=(ROWS, 1))
-    return expit(logits + np.log(cardinality / (labels - cardinality)) - 1.2)
+    p: NDArray[np.float64] = expit(logits + np.log(cardinality / (labels - cardinality)) - 1.2)
+    return p
 
 
-def by_the_formula(p):
+def by_the_formula(p: NDArray[np.float64]) -> NDArray[Any]:
     """The same sets from whole tables: rows as they come, s_k(j) for every j."""
     chosen = []
     for part in np.array_split(p, np.arange(CHUNK, len(p), CHUNK)):
@@ -62,7 +70,7 @@ def by_the_formula(p):
     return np.vstack(chosen)
 
 
-def weighted_samples(p, rng):
+def weighted_samples(p: NDArray[np.float64], rng: np.random.Generator) -> Chunks:
     """Chunks of BATCH rows as a posterior yields them: samples (CSR), log-weights (BATCH, SAMPLES)."""
     return [
         (
@@ -75,11 +83,11 @@ def weighted_samples(p, rng):
     ]
 
 
-def least_risk(chunks):
+def least_risk(chunks: Chunks) -> sparse.csr_matrix:
     return sparse.vstack([minimum_risk(samples, weight) for samples, weight in chunks])
 
 
-def least_risk_by_the_formula(chunks):
+def least_risk_by_the_formula(chunks: Chunks) -> NDArray[np.uint8]:
     """G_k[i] of every label for each size, one row and one size after another."""
     chosen = []
     for samples, log_weight in chunks:
@@ -97,7 +105,7 @@ def least_risk_by_the_formula(chunks):
     return np.array(chosen)
 
 
-def seconds(work, times=3):
+def seconds(work: Callable[[], object], times: int = 3) -> float:
     taken = []
     for _ in range(times):
         begin = time.perf_counter()
@@ -106,23 +114,24 @@ def seconds(work, times=3):
     return min(taken)
 
 
-def measured(name, labels, cardinality):
+def measured(name: str, labels: int, cardinality: float) -> Iterator[dict[str, Any]]:
     """A line of each rule."""
     rng = np.random.default_rng(0)
     p = marginals(labels, cardinality, rng)
     chunks = weighted_samples(p[:WEIGHED], rng)
-    for rule, given, ours, formula in (
+    rules: tuple[tuple[str, Any, Callable[[Any], NDArray[Any]], Callable[[Any], NDArray[Any]]], ...] = (
         ("expected-F1", p, lambda p: decode(p).toarray(), by_the_formula),
         ("minimum-Bayes-risk", chunks, lambda chunks: least_risk(chunks).toarray(), least_risk_by_the_formula),
-    ):
-        mine, theirs = ours(given), formula(given)
-        line = {
+    )
+    for rule, inputs, ours, formula in rules:
+        mine, theirs = ours(inputs), formula(inputs)
+        line: dict[str, Any] = {
             "rule": rule,
             "shape": name,
             "labels": labels,
             "rows": len(mine),
-            "ours": seconds(partial(ours, given)),
-            "formula": seconds(partial(formula, given)),
+            "ours": seconds(partial(ours, inputs)),
+            "formula": seconds(partial(formula, inputs)),
             "rows_that_differ": int((mine != theirs).any(1).sum()),
         }
         times = line["formula"] / line["ours"]
@@ -134,7 +143,7 @@ def measured(name, labels, cardinality):
         yield line
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-decoding.json"))
     options = parser.parse_args()

@@ -51,6 +51,8 @@ def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
     X = data.X if way == "ours" else sparse.csr_matrix(data.X).toarray()
     batch = next(batches(Rows(X, data.Y), shape["rows"]))
     before = resident_kib()
+    predictor: torch.nn.Module
+    step: Callable[[], object]
     if way == "ours":
         game = ours(shape)
         predictor, stage = game.predictor, METHODS["seal-nce"].stages[0]
@@ -65,9 +67,9 @@ def measure(way: str, shape: dict[str, Any]) -> dict[str, Any]:
     return {**shape, "way": way, "seconds": taken, "peak_mib": peak, "gflop": flops(step) / 1e9}
 
 
-def lines(largest: int, keep: Callable[[list[dict[str, Any]]], None] = lambda found: None) -> list[dict[str, Any]]:
+def lines(largest: int, keep: Callable[[list[dict[str, Any]]], None] = lambda lines: None) -> list[dict[str, Any]]:
     """``keep`` is told of what is measured after each line; one that cannot be, for want of memory, is named and left out."""
-    found: list[dict[str, Any]] = []
+    measured: list[dict[str, Any]] = []
     for name, values in CHANGED.items():
         for value in values:
             if name == "labels" and value > largest:
@@ -80,10 +82,10 @@ def lines(largest: int, keep: Callable[[list[dict[str, Any]]], None] = lambda fo
                 if done.returncode:
                     print(f"{way}, {name} {value}: ended with status {done.returncode}", flush=True)
                     continue
-                found.append({"changed": name, **json.loads(done.stdout)})
-                print(text(found[-1]), flush=True)
-                keep(found)
-    return found
+                measured.append({"changed": name, **json.loads(done.stdout)})
+                print(text(measured[-1]), flush=True)
+                keep(measured)
+    return measured
 
 
 def text(line: dict[str, Any]) -> str:
@@ -106,9 +108,9 @@ def main() -> None:
     print(f"matrix products: {rate / 1e9:.0f} GFLOP/s")
     content = {"environment": environment(), "matmul_gflops": rate / 1e9}
 
-    def keep(found: list[dict[str, Any]]) -> None:
+    def keep(measured: list[dict[str, Any]]) -> None:
         if options.out is not None:
-            write_json(options.out, {**content, "lines": found})
+            write_json(options.out, {**content, "lines": measured})
 
     lines(options.largest, keep)
 

@@ -19,6 +19,7 @@ import torch
 from enstruct.data.rows import Rows
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
+from enstruct.energies.build import Features
 from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct.inference import ProjectedGradient, minimise
@@ -33,7 +34,7 @@ from enstruct_bench.costs.measuring import flops, matmul_rate, seconds
 FEATURES, LABELS, HIDDEN, UNITS, RATE, STEPS, LONG = 1836, 159, 400, 200, 0.1, 20, 100
 
 
-def networks(labels: int, sparse: bool, features: str = "separate") -> tuple[Predictor, Any]:
+def networks(labels: int, sparse: bool, features: Features = "separate") -> tuple[Predictor, Any]:
     def encoder() -> MLP:
         return MLP(FEATURES, HIDDEN, sparse=sparse)
 
@@ -74,7 +75,8 @@ def refinement(repeats: int, steps: int) -> dict[str, float]:
     data = sparse_topics(1024, FEATURES, LABELS, 2.4)
     x = next(batches(Rows(data.X, data.Y), 1024)).x
     row: dict[str, float] = {"steps": steps}
-    for features in ("shared", "separate"):
+    sharings: tuple[Features, ...] = ("shared", "separate")
+    for features in sharings:
         predictor, energy = networks(LABELS, True, features)
 
         def refined(predictor: Any = predictor, energy: Any = energy, features: str = features) -> Any:
@@ -92,17 +94,17 @@ def refinement(repeats: int, steps: int) -> dict[str, float]:
 
 
 def over_labels(repeats: int) -> list[dict[str, float]]:
-    found = []
+    lines = []
     for labels in (100, 300, 1000, 3000, 10000):
-        energy = build_energy(EnergySpec(units=UNITS), MLP(50, 50), MLP(50, 50), labels).eval()
+        energy: Any = build_energy(EnergySpec(units=UNITS), MLP(50, 50), MLP(50, 50), labels).eval()
         state = energy.prepare(torch.randn(128, 50))
         space = LabelSpace(labels)
 
         def find(energy: Any = energy, state: Any = state, space: LabelSpace = space) -> Any:
             return minimise(energy, state, space, steps=STEPS)
 
-        found.append({"labels": labels, "seconds": seconds(find, repeats)})
-    return found
+        lines.append({"labels": labels, "seconds": seconds(find, repeats)})
+    return lines
 
 
 def draw(scaling: list[dict[str, float]], path: Path) -> None:

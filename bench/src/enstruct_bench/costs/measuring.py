@@ -30,9 +30,9 @@ def seconds(work: Work, repeats: int, warm: int = 1) -> float:
 def flops(work: Work) -> float:
     """Of the dense products that are made, a multiplication and an addition counted as two; torch's profiler counts them, since
     its FlopCounterMode cannot follow ``autograd.grad``."""
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_flops=True) as found:
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_flops=True) as profiled:
         work()
-    return float(sum(event.flops for event in found.events() if event.name in PRODUCTS))
+    return float(sum(event.flops for event in profiled.events() if event.name in PRODUCTS))
 
 
 def matmul_rate() -> float:

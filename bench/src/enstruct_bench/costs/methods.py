@@ -50,10 +50,10 @@ def count(network: nn.Module) -> int:
 def parameters(dataset: str) -> dict[str, Any]:
     """Of predictor and energy; the published counts leave out a bias for each label in both."""
     features, labels = SHAPES[dataset]
-    given = SEAL_SETTINGS[dataset]["seal-nce"]
-    architecture = {"layers": given.layers, "hidden": given.hidden, "dropout": given.dropout}
+    published = SEAL_SETTINGS[dataset]["seal-nce"]
+    architecture = {"layers": published.layers, "hidden": published.hidden, "dropout": published.dropout}
     networks = build_networks(
-        METHODS["seal-nce"], labels, np.zeros((1, features)), None, EnergySpec(units=given.units), architecture
+        METHODS["seal-nce"], labels, np.zeros((1, features)), None, EnergySpec(units=published.units), architecture
     )
     ours = [count(network) - labels for network in networks if network is not None]
     return {"data": dataset, "predictor": ours[0], "energy": ours[1], "published": list(PARAMETERS[dataset])}

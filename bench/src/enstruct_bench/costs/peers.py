@@ -7,19 +7,24 @@ library is not held to its threshold. Peers not installed (group "peers" of pypr
 threads as torch (`OMP_NUM_THREADS`), but for LibMultiLabel's one-vs-rest, which takes every core of the machine.
 """
 
+from __future__ import annotations
+
 import argparse
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from enstruct.data.load import load_splits
-from enstruct.data.splits import imputed
+from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.environment import environment
 from enstruct.errors import EnstructError
@@ -28,14 +33,19 @@ from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.files import write_json
 from enstruct.metrics import example_f1
 
+Answer = Callable[[Any], Any]
+"""Rows of features -> label sets, or marginals; dense or sparse, as the peer has them."""
+Fit = Callable[[Splits], tuple[Answer, Answer]]
+"""Trains a peer and returns what predicts its label sets, and its marginals."""
 
-def scikit_learn(splits):
+
+def scikit_learn(splits: Splits) -> tuple[Answer, Answer]:
     model = OneVsRestClassifier(LogisticRegression(solver="liblinear")).fit(splits.train.X, splits.train.Y)
     return model.predict, model.predict_proba
 
 
-def multilearn(make):
-    def fit(splits):
+def multilearn(make: str) -> Fit:
+    def fit(splits: Splits) -> tuple[Answer, Answer]:
         from skmultilearn.adapt import MLkNN
         from skmultilearn.problem_transform import BinaryRelevance, ClassifierChain
 
@@ -47,15 +57,15 @@ def multilearn(make):
     return fit
 
 
-def libmultilabel(trainer):
-    def fit(splits):
+def libmultilabel(trainer: str) -> Fit:
+    def fit(splits: Splits) -> tuple[Answer, Answer]:
         from libmultilabel import linear
 
         train = {"one-vs-rest": linear.train_1vsrest, "cost-sensitive": linear.train_cost_sensitive}[trainer]
         X, Y = (sparse.csr_matrix(part, dtype=np.float64) for part in (splits.train.X, splits.train.Y))
         model = train(Y, X, options=f"-s 0 -B 1 -m {torch.get_num_threads()} -q", verbose=False)
 
-        def scores(X):
+        def scores(X: Any) -> NDArray[np.float64]:
             return np.asarray(linear.predict_values(model, sparse.csr_matrix(X, dtype=np.float64)))
 
         return lambda X: scores(X) > 0, lambda X: 1 / (1 + np.exp(-scores(X)))
@@ -63,8 +73,8 @@ def libmultilabel(trainer):
     return fit
 
 
-def enstruct(method):
-    def fit(splits):
+def enstruct(method: str) -> Fit:
+    def fit(splits: Splits) -> tuple[Answer, Answer]:
         model = EnergyMultiLabelClassifier(method, decision="fixed", random_state=0)
         model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
         return model.predict, model.predict_proba
@@ -85,15 +95,15 @@ PEERS = {
 }
 
 
-def measure(fit, splits):
+def measure(fit: Fit, splits: Splits) -> dict[str, Any]:
     begin = time.perf_counter()
     predict, marginals = fit(splits)
     fitted = time.perf_counter()
     own = predict(splits.test.X)
     answered = time.perf_counter()
-    held, test = marginals(splits.validation.X), marginals(splits.test.X)
-    best = cross_validate(AVERAGEABLE, held, splits.validation.Y).best()
-    rule = fit_rule(make_rule(best), held, splits.validation.Y, "example-f1", None)
+    validation, test = marginals(splits.validation.X), marginals(splits.test.X)
+    best = cross_validate(AVERAGEABLE, validation, splits.validation.Y).best()
+    rule = fit_rule(make_rule(best), validation, splits.validation.Y, "example-f1", None)
     return {
         "fit_seconds": fitted - begin,
         "predict_seconds": answered - fitted,
@@ -103,7 +113,7 @@ def measure(fit, splits):
     }
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="bibtex")
     parser.add_argument("--only", default="")
@@ -125,9 +135,9 @@ def main():
             print(f"{name:40s} not installed: pip install --group peers")
             continue
         torch.set_num_threads(measured_on["threads"])  # a peer that uses OpenMP too may leave another number
-        lines[name] = found = measure(fit, splits)
-        scores = f"F1 {100 * found['f1_own_decision']:.1f}, best rule {100 * found['f1_best_rule']:.1f} ({found['rule']})"
-        print(f"{name:40s} fit {found['fit_seconds']:7.1f} s  predict {found['predict_seconds']:6.2f} s  {scores}", flush=True)
+        lines[name] = line = measure(fit, splits)
+        scores = f"F1 {100 * line['f1_own_decision']:.1f}, best rule {100 * line['f1_best_rule']:.1f} ({line['rule']})"
+        print(f"{name:40s} fit {line['fit_seconds']:7.1f} s  predict {line['predict_seconds']:6.2f} s  {scores}", flush=True)
     if options.out is not None:
         content = {"data": options.data, "environment": measured_on, "lines": lines}
         write_json(options.out, content)

@@ -80,20 +80,20 @@ def against_pytorch_crf(repetitions: int) -> dict[str, Any]:
         torch.randn(TAGS),
         torch.randn(TAGS),
     )
-    found: dict[str, Any] = {"shape": [batch, length, TAGS]}
+    figures: dict[str, Any] = {"shape": [batch, length, TAGS]}
     with torch.no_grad():
-        found["ours"] = best(lambda: viterbi(potentials), 10 * repetitions)
+        figures["ours"] = best(lambda: viterbi(potentials), 10 * repetitions)
         try:
             from torchcrf import CRF
         except ImportError:
-            return found
+            return figures
         crf = CRF(TAGS, batch_first=True)
         for theirs, ours in (("transitions", 2), ("start_transitions", 3), ("end_transitions", 4)):
             getattr(crf, theirs).copy_(-potentials[ours])
-        found["pytorch-crf"] = best(lambda: crf.decode(-potentials[0], potentials[1]), 10 * repetitions)
+        figures["pytorch-crf"] = best(lambda: crf.decode(-potentials[0], potentials[1]), 10 * repetitions)
         paths = torch.tensor(crf.decode(-potentials[0], potentials[1]))
     assert torch.equal(viterbi(potentials).argmax(-1), paths), "the paths differ"
-    return found
+    return figures
 
 
 def measure(n_sentences: int, repetitions: int) -> dict[str, Any]:

@@ -50,11 +50,13 @@ def ours(shape: dict[str, Any]) -> Game:
     return Game(predictor, LearnedLoss(method, LabelSpace(shape["labels"]), energy, shape["labels"], Settings(clip=None)))
 
 
-def near_base_rates(predictor: Predictor, shape: dict[str, Any]) -> None:
+def near_base_rates(predictor: torch.nn.Module, shape: dict[str, Any]) -> None:
     """As a trained predictor is: the number of labels that it samples is what a step costs."""
+    head = predictor.get_submodule("head")
+    assert isinstance(head, torch.nn.Linear)
     with torch.no_grad():
-        predictor.head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
-        predictor.head.weight.mul_(0.1)
+        head.bias.fill_(torch.logit(torch.tensor(shape["cardinality"] / shape["labels"])))
+        head.weight.mul_(0.1)
 
 
 def measure(name: str, steps: int) -> dict[str, Any]:
@@ -66,7 +68,7 @@ def measure(name: str, steps: int) -> dict[str, Any]:
     published = PublishedStep(*networks(shape, is_sparse=False), shape["samples"], 5.0)
     for predictor in (game.predictor, published.predictor):
         near_base_rates(predictor, shape)
-    row = {"shape": name}
+    row: dict[str, Any] = {"shape": name}
     for who, step in (
         ("ours", lambda: game.play(csr, method.stages[0])),
         ("published", lambda: published.step(dense.x, dense.y)),

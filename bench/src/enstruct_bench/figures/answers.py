@@ -22,11 +22,11 @@ NEAR = 0.01
 def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """The truth Y is not needed; every analysis of a model is called alike."""
     problem = model.inference_problem(X)
-    found = model.infer(X)
+    inferred = model.infer(X)
     return {
         "rows": X.shape[0],
-        "status": found.status,
-        "inference": _summary(found.y.cpu().numpy()),
+        "status": inferred.status,
+        "inference": _summary(inferred.y.cpu().numpy()),
         "predictor": _summary(problem.predicted.cpu().numpy()),
     }
 

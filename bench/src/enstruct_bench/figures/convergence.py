@@ -37,20 +37,20 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any, most_steps: int =
 
     def run(**changes: Any) -> tuple[Solution, dict[str, float]]:
         begin = time.perf_counter()
-        found = model.infer(X, **{"steps": most_steps, "tolerance": TOLERANCE, "stable": None, **changes})
+        inferred = model.infer(X, **{"steps": most_steps, "tolerance": TOLERANCE, "stable": None, **changes})
         seconds = time.perf_counter() - begin
-        steps = found.steps.double()
-        f1 = example_f1(Y, model.decide(X, found.y.cpu().numpy()))
+        steps = inferred.steps.double()
+        f1 = example_f1(Y, model.decide(X, inferred.y.cpu().numpy()))
         cost = {"steps": int(steps.max()), "mean_steps": float(steps.mean()), "seconds_per_row": seconds / n}
-        return found, {"f1": f1, **cost}
+        return inferred, {"f1": f1, **cost}
 
     figures: dict[str, Any] = {"rows": n, "most_steps": most_steps, "tolerance": TOLERANCE, "share": SHARE}
     for start in STARTS:
-        found, whole = run(starts=(start,))
+        inferred, whole = run(starts=(start,))
         waiting = run(starts=(start,), compact=False)[1]
         figures[start] = {
-            "steps": found.steps.tolist(),
-            "converged": float(found.converged.double().mean()),
+            "steps": inferred.steps.tolist(),
+            "converged": float(inferred.converged.double().mean()),
             "to_convergence": whole,
             "waiting_for_the_last": waiting,
             "by_share": [{"share": share, **run(starts=(start,), share=share)[1]} for share in SHARES],

@@ -54,9 +54,9 @@ def _name(source: PredictorSamples) -> str:
     return f"concrete {source.temperature:g}" if source.gradient == "concrete" else str(source.gradient)
 
 
-def _error(found: Tensor, exact: Tensor) -> tuple[float, float]:
+def _error(estimates: Tensor, exact: Tensor) -> tuple[float, float]:
     size = exact.norm()
-    return float((found.mean(0) - exact).norm() / size), float(found.var(0).sum().sqrt() / size)
+    return float((estimates.mean(0) - exact).norm() / size), float(estimates.var(0).sum().sqrt() / size)
 
 
 class _Problem:

@@ -51,8 +51,8 @@ def measure() -> dict[str, Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         for curvature in CURVATURES:
-            found = {name: coupling.gradient(problem(curvature)).gradient[0] for name, coupling in COUPLINGS.items()}
-            sizes = {name: 0.0 if g is None else float(g.abs().sum()) for name, g in found.items()}
+            gradients = {name: coupling.gradient(problem(curvature)).gradient[0] for name, coupling in COUPLINGS.items()}
+            sizes = {name: 0.0 if g is None else float(g.abs().sum()) for name, g in gradients.items()}
             curve.append({"curvature": curvature, "exact": 0.5 / curvature, **sizes})
     return {"curve": curve}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from enstruct_bench.comparison.summary import mean_and_deviation
+from enstruct_bench.comparison.quantity import Value, mean_and_deviation
+from enstruct_bench.figures.plain import flat, value_of
 from enstruct_bench.reports.markdown import markdown_table
 
 SHOWN = 6
@@ -29,8 +31,8 @@ def analysis_lines(folder: Path) -> list[str]:
 
 
 def _objectives(content: dict[str, Any]) -> list[str]:
-    score = {name: f"{name} {mean_and_deviation([100 * f for f in f1])}" for name, f1 in content["f1"].items()}
-    rows = [[objective, score[alone], score[loss]] for objective, (alone, loss) in content["pairs"].items()]
+    score = {name: replace(mean_and_deviation([100 * f for f in f1]), name=name) for name, f1 in content["f1"].items()}
+    rows: list[list[Value]] = [[objective, score[alone], score[loss]] for objective, (alone, loss) in content["pairs"].items()]
     rows.append(["–", "", score[content["baseline"]]])
     head = f"{content['data']}, {content['seeds']} seeds, test F1 under the best rule."
     return [head, "", *markdown_table(["objective", "energy alone, by inference", "as the loss of a predictor"], rows)]
@@ -40,26 +42,14 @@ def _figures(content: dict[str, Any]) -> list[str]:
     """Plain numbers, and a few records of every curve."""
     left_out = ("analysis", "environment", "settings", "data", "model", "method")
     figures = dict(flat({key: value for key, value in content.items() if key not in left_out}))
-    plain = [[key, text(value)] for key, value in figures.items() if not isinstance(value, list)]
+    plain = [[key, value_of(value)] for key, value in figures.items() if not isinstance(value, list)]
     lines = markdown_table(["figure", "value"], plain) if plain else []
     for key, value in figures.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            some = np.unique(np.linspace(0, len(value) - 1, SHOWN).round().astype(int))
+            shown = np.unique(np.linspace(0, len(value) - 1, SHOWN).round().astype(int))
             lines += [f"{key} ({len(value)} records):", ""]
-            lines += markdown_table(list(value[0]), [[text(value[i][name]) for name in value[0]] for i in some])
+            lines += markdown_table(list(value[0]), [[value_of(value[i][name]) for name in value[0]] for i in shown])
     return lines
-
-
-def text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """(path, value) of every entry that is no dictionary."""
-    rows: list[tuple[str, Any]] = []
-    for key, value in figures.items():
-        rows += flat(value, f"{prefix}{key} · ") if isinstance(value, dict) else [(prefix + key, value)]
-    return rows
 
 
 def description_lines(paths: list[Path]) -> list[str]:
@@ -68,5 +58,5 @@ def description_lines(paths: list[Path]) -> list[str]:
     for path in paths:
         content = json.loads(path.read_text(encoding="utf-8"))
         for part, figures in content["parts"].items():
-            rows.append([content["data"], part, *(text(figures[name]) for name in DESCRIBED)])
+            rows.append([content["data"], part, *(value_of(figures[name]) for name in DESCRIBED)])
     return markdown_table(["data", "part", *DESCRIBED], rows) if rows else []

@@ -15,10 +15,12 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
+from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.comparison.results_file import ResultsFile, is_folds
 from enstruct_bench.comparison.summary import paired
-from enstruct_bench.reports.markdown import markdown_table
-from enstruct_bench.reproduce.store import Where, parts_of, stores_of, whereabouts
+from enstruct_bench.comparison.whereabouts import Where, parts_of, whereabouts
+from enstruct_bench.reports.markdown import Text, markdown_table
+from enstruct_bench.reproduce.store import stores_of
 
 Cell = tuple[str, int]
 """Method and seed."""
@@ -64,31 +66,31 @@ class Runs:
 
     def score(self, method: str) -> float:
         """Mean F1 in percent, 0 without a run."""
-        found = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
-        return float(np.mean(found)) if found else 0.0
+        scores = [100 * record["example_f1"]["chosen"] for record in self.of(method)]
+        return float(np.mean(scores)) if scores else 0.0
 
-    def mean(self, method: str) -> str:
-        return f"{self.score(method):.2f}" if self.of(method) else "not run"
+    def mean(self, method: str) -> Value:
+        return Quantity(self.score(method)) if self.of(method) else "not run"
 
-    def nets(self, method: str) -> str:
+    def nets(self, method: str) -> Value:
         """How many there are among the members: "6", or "3-4"."""
         if not self.of(method):
             return "–"
-        found = [sum(METHODS[member].solver is None for member in record["members"]) for record in self.of(method)]
-        return f"{min(found)}-{max(found)}" if min(found) < max(found) else str(found[0])
+        numbers = [sum(METHODS[member].solver is None for member in record["members"]) for record in self.of(method)]
+        return f"{min(numbers)}-{max(numbers)}" if min(numbers) < max(numbers) else numbers[0]
 
-    def gain(self, reference: str, automatic: str) -> str:
+    def gain(self, reference: str, automatic: str) -> Value:
         seeds = [seed for method, seed in self.rows if method == automatic and (reference, seed) in self.rows]
         if not seeds:
             return "not run"
         a, b = ([self.rows[method, seed] for seed in seeds] for method in (reference, automatic))
-        return str(paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds))
+        return paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds).quantity()
 
 
 def automatic_section(folder: Path) -> str:
     """Of every data set with a run of ``auto`` or of FOLDED, in ``compare-*.json`` or ``reproduce/seal-2.jsonl``."""
-    found = collected(folder)
-    if not found:
+    runs_by_name = collected(folder)
+    if not runs_by_name:
         return ""
     lines = [
         "## The automatic classifier",
@@ -98,19 +100,19 @@ def automatic_section(folder: Path) -> str:
         "example-F1 under the rule chosen on rows held out; Δ paired over the seeds that both have (their number where it is not "
         "the row's) with 95% by hierarchical bootstrap over runs and test rows. Times with other work on the machine.",
         "",
-        *_tables(GIVEN, found),
+        *_tables(GIVEN, runs_by_name),
         f"`{FOLDED}` is given training and validation rows together, as `fit(X, y)` and `enstruct train --auto` are: each member "
         f"leaves out a fifth of them. So are `{FOLDED}:cross-entropy`, of as many nets, and the linear models and trees of that "
         "name, an average of one for each fold.",
         "",
-        *_tables(TOGETHER, found),
-        *_of_fewer_methods(found),
+        *_tables(TOGETHER, runs_by_name),
+        *_of_fewer_methods(runs_by_name),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
-def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
-    having = {name: runs for name, runs in found.items() if runs.of(headline.automatic)}
+def _tables(headline: Headline, runs_by_name: dict[str, Runs]) -> list[str]:
+    having = {name: runs for name, runs in runs_by_name.items() if runs.of(headline.automatic)}
     if not having:
         return ["Not run.", ""]
     records = [record for runs in having.values() for record in runs.of(headline.automatic)]
@@ -125,14 +127,14 @@ def _tables(headline: Headline, found: dict[str, Runs]) -> list[str]:
     ]
 
 
-def _of_fewer_methods(found: dict[str, Runs]) -> list[str]:
+def _of_fewer_methods(runs_by_name: dict[str, Runs]) -> list[str]:
     """Fewer methods in the same time: what is lost so is what the others are worth to ``auto`` and FOLDED."""
     rows = [
         [
             *(name, method, runs.mean(method), runs.nets(method), head, runs.mean(head), runs.nets(head)),
-            *(runs.gain(method, head), str(len(runs.of(head)))),
+            *(runs.gain(method, head), len(runs.of(head))),
         ]
-        for name, runs in found.items()
+        for name, runs in runs_by_name.items()
         for method in dict.fromkeys(method for method, _ in sorted(runs.records))
         for head, _, methods in [method.partition(":")]
         if "+" in methods and runs.of(head)
@@ -152,11 +154,11 @@ def collected(folder: Path) -> dict[str, Runs]:
 
     Which torch or numpy prints the page makes no difference to it; settings are told from today's defaults.
     """
-    found: dict[Origin, Runs] = {}
+    runs_by_origin: dict[Origin, Runs] = {}
     sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
     def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], Counts]], folds: bool) -> None:
-        into = found.setdefault(key, Runs({}, {}, folds))
+        into = runs_by_origin.setdefault(key, Runs({}, {}, folds))
         into.records |= {cell: record for cell, (record, _) in runs.items()}
         into.rows |= {cell: rows for cell, (_, rows) in runs.items()}
 
@@ -173,17 +175,17 @@ def collected(folder: Path) -> dict[str, Runs]:
         for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
             same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
             add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, folds=False)
-    return {_title(key, [other for other in found if other[0] == key[0]]): runs for key, runs in found.items()}
+    return {_title(key, [other for other in runs_by_origin if other[0] == key[0]]): runs for key, runs in runs_by_origin.items()}
 
 
 def _is_usual(setting: dict[str, Any]) -> bool:
     """Whether a comparison was made as the fair runs of SEAL's Table 2 are: by the library's defaults, on its own split."""
     defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
-    given = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
+    settings = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
     return (
         "tuned" not in setting
         and (setting.get("split", "auto"), setting.get("split_seed", 0)) == ("auto", 0)
-        and all(defaults.get(name) == value for name, value in given.items())
+        and all(defaults.get(name) == value for name, value in settings.items())
     )
 
 
@@ -196,21 +198,21 @@ def _title(key: Origin, alike: Sequence[Origin]) -> str:
     return f"{name} ({', '.join(differing)})" if differing else name
 
 
-def _row(headline: Headline, name: str, runs: Runs) -> list[str]:
+def _row(headline: Headline, name: str, runs: Runs) -> list[Value]:
     mine = runs.of(headline.automatic)
     against = [max(alike, key=runs.score) for alike in headline.baselines]
     answers = ", ".join(f"{answer} {n}" for answer, n in Counter(record["answer"] for record in mine).most_common())
     minutes = np.mean([record["fit_seconds"] for record in mine]) / 60
     return [
-        *(name, str(len(mine)), *(runs.mean(method) for method in (*against, headline.automatic))),
+        *(name, len(mine), *(runs.mean(method) for method in (*against, headline.automatic))),
         *(runs.gain(method, headline.automatic) for method in against),
-        *(runs.nets(headline.automatic), runs.nets(against[-1]), f"{minutes:.1f}", answers),
+        *(runs.nets(headline.automatic), runs.nets(against[-1]), Quantity(float(minutes), form=".1f"), answers),
     ]
 
 
-def _candidates(records: Sequence[dict[str, Any]], titles: Sequence[str]) -> list[str]:
-    means = []
+def _candidates(records: Sequence[dict[str, Any]], titles: Sequence[str]) -> list[Value]:
+    means: list[Value] = []
     for title in titles:
         scores = [100 * record["candidate_f1"][title] for record in records if title in record["candidate_f1"]]
-        means.append(f"{np.mean(scores):.2f}" if scores else "–")
+        means.append(Quantity(float(np.mean(scores))) if scores else "–")
     return means

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enstruct_bench.comparison.quantity import Value
 from enstruct_bench.comparison.summary import paired
 from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, mark, runs_of, score
 from enstruct_bench.reports.markdown import markdown_table
@@ -18,7 +19,7 @@ def changes_lines(table: LabelTable, store: Store, datasets: Sequence[str]) -> l
     datasets = [name for name in datasets if any(key.dataset == name for key in store.runs)]
     if not table.changed or not datasets:
         return []
-    rows = [
+    rows: list[list[Value]] = [
         [row, *(_difference(table, store, name, original, row) for name in datasets)] for row, original in table.changed.items()
     ]
     originals = list(dict.fromkeys(table.changed.values()))
@@ -33,17 +34,17 @@ def changes_lines(table: LabelTable, store: Store, datasets: Sequence[str]) -> l
     ]
 
 
-def _difference(table: LabelTable, store: Store, dataset: str, original: str, row: str) -> str:
+def _difference(table: LabelTable, store: Store, dataset: str, original: str, row: str) -> Value:
     before, after = ({run.key.seed: run for run in runs_of(store, dataset, "fair", each)} for each in (original, row))
     seeds = sorted({*before} & {*after})
     if not seeds:
         return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (original, row)) else NOT_RUN
     a, b = ([runs[seed] for seed in seeds] for runs in (before, after))
     difference = paired([run.rows["chosen"] for run in a], [run.rows["chosen"] for run in b], len(seeds), table.folds)
-    return f"{difference} ({len(seeds)}){mark(table, [*a, *b])}"
+    return difference.quantity().noted(f" ({len(seeds)}){mark(table, [*a, *b])}")
 
 
-def _by_rule(table: LabelTable, store: Store, dataset: str, row: str) -> Sequence[str]:
+def _by_rule(table: LabelTable, store: Store, dataset: str, row: str) -> Sequence[Value]:
     runs = runs_of(store, dataset, "fair", row)
     scores = (score(table, store, dataset, "fair", row, rule) for rule in RULES)
-    return [dataset, row, *scores, str(len(runs))] if runs else []
+    return [dataset, row, *scores, len(runs)] if runs else []

@@ -11,7 +11,7 @@ from enstruct_bench.comparison.comparison import Comparison
 from enstruct_bench.comparison.comparisons import comparison_of
 from enstruct_bench.comparison.results_file import Cell, ResultsFile, is_folds
 from enstruct_bench.comparison.summary import difference, formatted, methods_of, spread, summarise
-from enstruct_bench.reports.markdown import markdown_table, set_for_all, where_it_ran
+from enstruct_bench.reports.markdown import Text, markdown_table, set_for_all, where_it_ran
 
 PUBLISHED = {
     "weizmann32": "Published, mean IoU over images: DVN 83.9 (36 crops of 24x24, Gygli et al. 2017), cGLOW 81.2, "
@@ -44,7 +44,7 @@ def compared_section(path: Path) -> str:
         *markdown_table(titles, [formatted(comparison, row) for row in summarise(comparison, cells, None, folds)]),
         *_differences(comparison, cells, folds),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def _of_labels(setting: dict[str, Any]) -> str:
@@ -87,6 +87,6 @@ def _differences(comparison: Comparison, cells: dict[tuple[str, int], Cell], fol
             by_rule = [(rule, difference(cells, reference, method, rule, folds)) for rule in comparison.differences.values()]
             if by_rule[-1][1] is not None:
                 words = {"threshold": "tuned ", "chosen": "best rule "} if len(by_rule) > 1 else {}
-                told = ", ".join(f"{words.get(rule, '')}{found}" for rule, found in by_rule)
+                told = ", ".join(f"{words.get(rule, '')}{gain}" for rule, gain in by_rule)
                 lines.append(f"- {method} against {reference}: {told}")
     return [*lines, ""] if lines else []

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from enstruct_bench.comparison.quantity import Quantity, Value
+from enstruct_bench.comparison.whereabouts import Where, whereabouts
 from enstruct_bench.costs.measuring import PRODUCT
-from enstruct_bench.reports.markdown import markdown_table
-from enstruct_bench.reproduce.store import Where, whereabouts
+from enstruct_bench.reports.markdown import Text, markdown_table
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
-Line = tuple[str, ...]
+Line = tuple[Value, ...]
 ELSEWHERE = ("bilevel", "peers")
 """Files that have sections of their own on the page."""
 PUBLISHED_EPOCH = {
@@ -32,8 +33,8 @@ Content = dict[str, Any]
 
 def costs_section(folder: Path) -> str:
     """For each version and machine that files come from."""
-    found = {name: content for name, content in _contents(folder).items() if name not in ELSEWHERE}
-    if not found:
+    contents = {name: content for name, content in _contents(folder).items() if name not in ELSEWHERE}
+    if not contents:
         return ""
     parts = [
         "## Costs",
@@ -45,13 +46,13 @@ def costs_section(folder: Path) -> str:
         "rate: GFLOP a second over that of a plain product of two matrices on this machine.",
         "",
     ]
-    for where in dict.fromkeys(measured_in(content) for content in found.values()):
-        env = next(content["environment"] for content in found.values() if measured_in(content) == where)
+    for where in dict.fromkeys(measured_in(content) for content in contents.values()):
+        env = next(content["environment"] for content in contents.values() if measured_in(content) == where)
         parts += [f"torch {env['torch']}, {env.get('processor', env['machine'])}, {env['threads']} of {env['cores']} cores:", ""]
         parts += markdown_table(TITLES, lines(folder, where, left_out=ELSEWHERE))
-    if "methods" in found:
-        parts += _parameters(found["methods"])
-    return "\n".join(parts)
+    if "methods" in contents:
+        parts += _parameters(contents["methods"])
+    return Text(parts)
 
 
 def measured_in(content: Content) -> Where:
@@ -62,11 +63,11 @@ def measured_in(content: Content) -> Where:
 
 def lines(folder: Path, where: Where, left_out: tuple[str, ...] = ()) -> list[Line]:
     """Of the files that were measured there."""
-    found: list[Line] = []
+    measured: list[Line] = []
     for name, content in _contents(folder).items():
         if name not in left_out and measured_in(content) == where:
-            found += READERS[name](content)
-    return found
+            measured += READERS[name](content)
+    return measured
 
 
 def elsewhere(folder: Path, where: Where) -> list[Path]:
@@ -94,11 +95,11 @@ def _line(
 ) -> Line:
     return (
         what,
-        "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 0.9995 else f"{1e3 * seconds:,.0f}",
-        "" if times is None else f"{times:.2f}",
-        "" if gflop is None else f"{gflop:.2f}",
-        "" if mib is None else f"{mib:,.0f}",
-        "" if share is None else f"{100 * share:.0f}%",
+        "" if seconds is None else Quantity(1e3 * seconds, form=".3g" if seconds < 0.9995 else ",.0f"),
+        "" if times is None else Quantity(times),
+        "" if gflop is None else Quantity(gflop),
+        "" if mib is None else Quantity(mib, form=",.0f"),
+        "" if share is None else Quantity(100 * share, form=".0f", note="%"),
     )
 
 
@@ -187,13 +188,14 @@ def _methods(content: Content) -> Iterator[Line]:
 
 
 def _peers(content: Content) -> Iterator[Line]:
-    for name, found in content["lines"].items():
-        yield _line(f"fit of {content['data']}: {name}", found["fit_seconds"])
+    for name, peer in content["lines"].items():
+        yield _line(f"fit of {content['data']}: {name}", peer["fit_seconds"])
 
 
 def _parameters(content: Content) -> list[str]:
     rows = [
-        [row["data"], *(f"{n:,}" for n in (row["predictor"], row["energy"], *row["published"]))] for row in content["parameters"]
+        [row["data"], *(Quantity(n, form=",.0f") for n in (row["predictor"], row["energy"], *row["published"]))]
+        for row in content["parameters"]
     ]
     titles = ["data", "predictor", "energy", "published predictor", "published energy"]
     return [

@@ -10,7 +10,7 @@ from enstruct.estimators import EnergySequenceTagger
 from enstruct_bench.comparison.light import LIGHT_CELLS, formatted_light_row, light_titles, summarise_light
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import spread
-from enstruct_bench.reports.markdown import markdown_table, set_for_all, where_it_ran
+from enstruct_bench.reports.markdown import Text, markdown_table, set_for_all, where_it_ran
 
 
 def light_section(path: Path) -> str:
@@ -29,7 +29,7 @@ def light_section(path: Path) -> str:
         "",
         *markdown_table(light_titles(sizes), [formatted_light_row(row, sizes) for row in rows]),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def _where(setting: dict[str, Any]) -> str:

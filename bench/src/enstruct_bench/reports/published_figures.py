@@ -52,8 +52,8 @@ def chance(rows: Sequence[NDArray[np.float64]], same_rows: bool = False) -> floa
 
 
 def _distances(table: LabelTable, store: Store, dataset: str, methods: Sequence[str]) -> list[str]:
-    found: dict[str, list[str]] = {"Within": [], "Beyond": [], "One run, of which nothing can be said": []}
-    within, beyond, unknown = found.values()
+    groups: dict[str, list[str]] = {"Within": [], "Beyond": [], "One run, of which nothing can be said": []}
+    within, beyond, unknown = groups.values()
     same_rows, single = dataset in CATALOGUE and CATALOGUE[dataset].published_parts, False
     for method in methods:
         published, runs = table.rows.get(method, {}).get(dataset), runs_of(store, dataset, "published", method)
@@ -67,11 +67,11 @@ def _distances(table: LabelTable, store: Store, dataset: str, methods: Sequence[
         text = f"{method} {difference:+.2f} ±{100 * expected:.2f}{mark(table, runs)}"
         (within if abs(difference) <= 100 * expected else beyond).append(text)
         single |= len(runs) == 1
-    if not any(found.values()):
+    if not any(groups.values()):
         return []
     rows = "the test rows are those published" if same_rows else "the papers' splits are not public"
     what = "seeds" if same_rows else "test rows" if single else "test rows and seeds"
-    listed = [f"{title}: {', '.join(names) or 'none'}." for title, names in found.items() if names or names is not unknown]
+    listed = [f"{title}: {', '.join(names) or 'none'}." for title, names in groups.items() if names or names is not unknown]
     return [
         f"Published protocol at 0.5 less the published figure, ± what other {what} alone make of it in 95 of 100 cases ({rows}). "
         + " ".join(listed),

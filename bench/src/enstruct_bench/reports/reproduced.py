@@ -9,19 +9,23 @@ from pathlib import Path
 
 from enstruct.data.catalogue import CATALOGUE
 from enstruct.methods import get_method
+from enstruct_bench.comparison.command import Command
 from enstruct_bench.comparison.label_comparison import FOLDED
 from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
+from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import paired
+from enstruct_bench.comparison.whereabouts import SAME, whereabouts
 from enstruct_bench.reports.analyses import analysis_lines, description_lines
 from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
 from enstruct_bench.reports.changes import changes_lines
-from enstruct_bench.reports.markdown import markdown_table
+from enstruct_bench.reports.markdown import Text, markdown_table
 from enstruct_bench.reports.published_figures import published_lines
+from enstruct_bench.reproduce.library import Describe, Measured
 from enstruct_bench.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct_bench.reproduce.runner import has_settings, outdated
-from enstruct_bench.reproduce.store import SAME, Key, Run, Store, stores_of, whereabouts
-from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol, spelt
+from enstruct_bench.reproduce.store import Key, Run, Store, stores_of
+from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
 
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 HOW = f"""
@@ -56,13 +60,13 @@ TITLES = (
 
 def reproduced_head() -> str:
     """What stands before the papers' tables."""
-    return "\n".join(["## The papers' tables", "", " ".join(HOW.split()), ""])
+    return Text(["## The papers' tables", "", " ".join(HOW.split()), ""])
 
 
 def reproduced_table(table: LabelTable | CommandTable, folder: Path) -> str:
     """A declared table; ``folder`` holds the files of runs of such as are run cell by cell."""
     if isinstance(table, LabelTable):
-        return "\n".join(table_sections(table, folder))
+        return Text(table_sections(table, folder))
     return command_section(table, folder.parent)
 
 
@@ -104,7 +108,7 @@ def reproduced_section(table: LabelTable, store: Store, datasets: Sequence[str] 
     for dataset in datasets:
         methods = [row for row in table.methods() if dataset not in partly or _is_tried(store, dataset, row)]
         lines += _dataset(table, store, dataset, methods, dataset not in partly)
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def _where(store: Store) -> str:
@@ -129,8 +133,8 @@ def _where(store: Store) -> str:
 
 def _set(table: LabelTable) -> str:
     return "; ".join(
-        (f"{dataset}: " if dataset else "") + ", ".join(f"{name} {value}" for name, value in given.items())
-        for dataset, given in table.settings.items()
+        (f"{dataset}: " if dataset else "") + ", ".join(f"{name} {value}" for name, value in settings.items())
+        for dataset, settings in table.settings.items()
     )
 
 
@@ -208,23 +212,23 @@ def _titles() -> list[tuple[str, str]]:
     return [(title, next(baselines) if "{}" in title else "") for title in TITLES]
 
 
-def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[str]:
+def _row(table: LabelTable, store: Store, dataset: str, method: str) -> list[Value]:
     published = table.rows.get(method, {}).get(dataset)
     theirs, ours = (runs_of(store, dataset, protocol, method) for protocol in ("published", "fair"))
     asked = "published" in table.protocols and has_settings(table, dataset, "published", method)
-    cells = [method, "–" if published is None else f"{published:.2f}"]
+    cells: list[Value] = [method, "–" if published is None else Quantity(published)]
     cells += [score(table, store, dataset, "published", method, rule) if asked else "–" for rule in ("fixed", "threshold")]
     if "fair" not in table.protocols:
-        return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), str(len(theirs))]
+        return [*cells, *["–"] * (len(TITLES) - len(cells) - 1), len(theirs)]
     cells += [score(table, store, dataset, "fair", method, rule) for rule in ("fixed", "threshold", "chosen")]
     head = method.partition(":")[0]
     for baseline in BASELINES:
         reference = f"{head}:{baseline}" if baseline in ALIKE.get(head, ()) else baseline
         cells.append(_difference(table, store, dataset, reference, method))
-    return [*cells, f"{len(theirs)} / {len(ours)}" if asked else str(len(ours))]
+    return [*cells, f"{len(theirs)} / {len(ours)}" if asked else len(ours)]
 
 
-def _difference(table: LabelTable, store: Store, dataset: str, reference: str, method: str) -> str:
+def _difference(table: LabelTable, store: Store, dataset: str, reference: str, method: str) -> Value:
     """Paired over the seeds that both have, each under its best rule."""
     if method == reference:
         return "–"
@@ -237,7 +241,7 @@ def _difference(table: LabelTable, store: Store, dataset: str, reference: str, m
     if not pairs:
         return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
     a, b = ([pair[side].rows["chosen"] for pair in pairs] for side in (0, 1))
-    return str(paired(a, b, len(seeds), table.folds))
+    return paired(a, b, len(seeds), table.folds).quantity()
 
 
 def command_section(table: CommandTable, results: Path) -> str:
@@ -248,17 +252,16 @@ def command_section(table: CommandTable, results: Path) -> str:
         f"{table.published_as}." + (f" Published: {table.published}." if table.published else ""),
     ]
     for part, command in table.parts.items():
-        runs = f"`enstruct-bench run {table.name} --datasets {part}`, which runs `{spelt(command)}`"
+        runs = f"`enstruct-bench run {table.name} --datasets {part}`, which runs `{command.spelled()}`"
         where = _whereabouts_of_part(results, part, command)
-        lines.append(f"- {part}: {where}; {'`enstruct-bench costs --measure`' if command[0] == 'benchmark' else runs}")
-    lines += [f"- {word}: made first, by `{spelt(command)}`" for word, command in table.made.items()]
+        lines.append(f"- {part}: {where}; {f'`{command.spelled()}`' if isinstance(command, Measured) else runs}")
+    lines += [f"- {word}: made first, by `{command.spelled()}`" for word, command in table.made.items()]
     lines += [f"- {name}: {why}" for name, why in table.absent.items()]
-    described = [
-        path for part, command in table.parts.items() if _describes(command) and (path := results / f"{part}.json").is_file()
-    ]
+    figures_of = {part: results / f"{part}.json" for part, command in table.parts.items() if isinstance(command, Describe)}
+    described = [path for path in figures_of.values() if path.is_file()]
     lines += [line for part in table.against for line in _held_against(table, part, results)]
     figures = [line for part in table.parts for line in analysis_lines(results / part)]
-    return "\n".join([*lines, "", *description_lines(described), *figures])
+    return Text([*lines, "", *description_lines(described), *figures])
 
 
 def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
@@ -276,25 +279,21 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
         keys = {seed: Key(dataset, "fair", reference, seed) for name, seed in cells if name == method}
         seeds = [seed for seed, key in keys.items() if store is not None and key in store.runs]
         if store is not None and seeds:
-            found = {}
+            differences = {}
             for rule in ("chosen", "fixed"):
                 a = [store.runs[keys[seed]].rows[rule] for seed in seeds]
                 b = [cells[method, seed].rows[rule] for seed in seeds]
-                found[rule] = str(paired(a, b, len(seeds)))
+                differences[rule] = str(paired(a, b, len(seeds)))
             lines.append(
-                f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: {found['chosen']}; "
-                f"at 0.5: {found['fixed']}"
+                f"- {part}: {method} so changed against {reference} as it is, {len(seeds)} seeds, best rules: "
+                f"{differences['chosen']}; at 0.5: {differences['fixed']}"
             )
     return lines
 
 
-def _describes(command: Sequence[str]) -> bool:
-    return command[0] == "data"
-
-
-def _whereabouts_of_part(results: Path, part: str, command: Sequence[str]) -> str:
+def _whereabouts_of_part(results: Path, part: str, command: Command) -> str:
     if (results / part).is_dir():
         return f"in `results/{part}/`, see below"
     if not (results / f"{part}.json").is_file():
         return NOT_RUN
-    return f"in `results/{part}.json`" + (", under Costs" if command[0] == "benchmark" else "")
+    return f"in `results/{part}.json`" + (", under Costs" if isinstance(command, Measured) else "")

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from enstruct_bench.comparison.summary import interval, mean_and_deviation
+from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.tuned_settings import TITLES, summary_row
-from enstruct_bench.reports.markdown import markdown_table, where_it_ran
+from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
 SEARCH_TITLES = (
     "setting",
@@ -38,7 +38,7 @@ def search_section(path: Path) -> str:
         "",
         *markdown_table(SEARCH_TITLES, [_search_row(name, fit) for name, fit in content["fits"].items()]),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def trials_section(path: Path) -> str:
@@ -54,15 +54,15 @@ def trials_section(path: Path) -> str:
         "",
         *markdown_table(TITLES, [summary_row(best) for best in content["best"]]),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
-def _search_row(key: str, fit: dict[str, Any]) -> tuple[str, ...]:
+def _search_row(key: str, fit: dict[str, Any]) -> tuple[Value, ...]:
     name, seed = key.split(" / seed ")
-    scores = (f"{100 * fit[score]:.2f}" for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
-    ratio = "–" if fit["implicit_ratio"] is None else f"{fit['implicit_ratio']:.3g}"
-    failed = "–" if fit["implicit_ratio"] is None else f"{100 * fit['solver_failed']:.0f}%"
-    return (name, seed, *scores, str(fit["epochs"]), ratio, failed, f"{fit['seconds']:.0f}")
+    scores = (Quantity(100 * fit[score]) for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
+    ratio = "–" if fit["implicit_ratio"] is None else Quantity(fit["implicit_ratio"], form=".3g")
+    failed = "–" if fit["implicit_ratio"] is None else Quantity(100 * fit["solver_failed"], form=".0f", note="%")
+    return (name, seed, *scores, fit["epochs"], ratio, failed, Quantity(fit["seconds"], form=".0f"))
 
 
 def cost_section(path: Path) -> str:
@@ -78,12 +78,12 @@ def cost_section(path: Path) -> str:
         *markdown_table(
             ("method", "coupling", "ms", "times alternating"),
             [
-                (row["method"], row["coupling"], f"{1e3 * row['step']:.1f}", f"{row['times_alternating']:.2f}")
+                (row["method"], row["coupling"], Quantity(1e3 * row["step"], form=".1f"), Quantity(row["times_alternating"]))
                 for row in content["rows"]
             ],
         ),
     ]
-    return "\n".join(lines)
+    return Text(lines)
 
 
 def ablation_section(path: Path) -> str:
@@ -97,44 +97,47 @@ def ablation_section(path: Path) -> str:
         f"the average of cross-entropy's, 95% by bootstrap over test rows. {where_it_ran(content['environment'])}",
         "",
     ]
-    for name, found in content["sets"].items():
-        averages = {tuple(line["members"]): line for line in found["averages"]}
-        sizes = ", ".join(f"{part} {n}" for part, n in found["rows"].items())
+    for name, ablated in content["sets"].items():
+        averages = {tuple(line["members"]): line for line in ablated["averages"]}
+        sizes = ", ".join(f"{part} {n}" for part, n in ablated["rows"].items())
         lines += [f"### {name}: {sizes}", ""]
-        alone = [_alone(setting, fits, averages[setting,]) for setting, fits in found["alone"].items()]
+        alone = [_alone(setting, fits, averages[setting,]) for setting, fits in ablated["alone"].items()]
         lines += markdown_table(("method", "fits", "alone", "averaged", "Δ", "s a fit"), alone)
-        mixes = [line for line in found["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
+        mixes = [line for line in ablated["averages"] if len(line["members"]) > 1][:SHOWN_AVERAGES]
         lines += [f"The {len(mixes)} averages of several methods that score highest on validation rows:", ""]
         lines += markdown_table(("average of", "validation", "test", "Δ"), [_mix(line) for line in mixes])
-    return "\n".join(lines)
+    return Text(lines)
 
 
-def _alone(name: str, fits: dict[str, Any], average: dict[str, Any]) -> tuple[str, ...]:
+def _alone(name: str, fits: dict[str, Any], average: dict[str, Any]) -> tuple[Value, ...]:
     seconds = sum(run["seconds"] for run in fits["runs"]) / len(fits["runs"])
     alone = mean_and_deviation([100 * run["test_f1"][run["rule"]] for run in fits["runs"]])
-    return (name, str(len(fits["runs"])), alone, f"{100 * average['test']:.2f}", _gain(average), f"{seconds:.0f}")
+    return (name, len(fits["runs"]), alone, Quantity(100 * average["test"]), _gain(average), Quantity(seconds, form=".0f"))
 
 
-def _mix(line: dict[str, Any]) -> tuple[str, ...]:
-    return (", ".join(line["members"]), f"{100 * line['validation']:.2f}", f"{100 * line['test']:.2f}", _gain(line))
+def _mix(line: dict[str, Any]) -> tuple[Value, ...]:
+    return (", ".join(line["members"]), Quantity(100 * line["validation"]), Quantity(100 * line["test"]), _gain(line))
 
 
-def _gain(line: dict[str, Any]) -> str:
-    return "–" if line["gain"] is None else interval(line["gain"])
+def _gain(line: dict[str, Any]) -> Value:
+    if line["gain"] is None:
+        return "–"
+    mean, low, high = line["gain"]
+    return Quantity(mean, low=low, high=high)
 
 
 def peers_section(path: Path) -> str:
     """A file of :mod:`enstruct_bench.costs.peers`."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    rows: list[tuple[str, ...]] = [
+    rows: list[tuple[Value, ...]] = [
         (
             name,
-            f"{found['fit_seconds']:.1f}",
-            f"{found['predict_seconds']:.2f}",
-            f"{100 * found['f1_own_decision']:.1f}",
-            f"{100 * found['f1_best_rule']:.1f} ({found['rule']})",
+            Quantity(line["fit_seconds"], form=".1f"),
+            Quantity(line["predict_seconds"]),
+            Quantity(100 * line["f1_own_decision"], form=".1f"),
+            Quantity(100 * line["f1_best_rule"], form=".1f", note=f" ({line['rule']})"),
         )
-        for name, found in content["lines"].items()
+        for name, line in content["lines"].items()
     ]
     lines = [
         f"## Peers on {content['data']} (`{path.name}`)",
@@ -144,4 +147,4 @@ def peers_section(path: Path) -> str:
         "",
         *markdown_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
     ]
-    return "\n".join(lines)
+    return Text(lines)

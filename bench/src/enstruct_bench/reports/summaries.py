@@ -2,7 +2,10 @@
 
 RESULTS/summaries/NAME.json
     section   the name, which is the file's
-    blocks    in their order texts, and tables as {"columns": [...], "rows": [[...], ...]}: means with intervals, as printed
+    blocks    in their order texts, and tables as {"columns": [...], "rows": [[...], ...]}, whose cells are words, whole numbers,
+              and quantities with their deviations or intervals, before they are rounded, in percent where the table is, as
+              {"mean": 67.7612, "spread": 0.2731} or {"mean": -3.53, "low": -4.77, "high": -2.29, "note": " ¹"}
+              (:class:`~enstruct_bench.comparison.quantity.Quantity`); those from before 2026-11-24 are as rounded as the page
     from      what the figures were made from: "runs" (how many), "seeds", and how many runs have each of "commits" (null: they do
               not say), "versions" (enstruct, torch, Python) and "machines"
 
@@ -20,13 +23,20 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.files import write_text
-from enstruct.records import read_record
-from enstruct_bench.reports.markdown import markdown_table
+from enstruct.records import Shape, read_record
+from enstruct_bench.comparison.quantity import FORMS, Quantity, Value
+from enstruct_bench.reports.markdown import Table, Text
 
 FOLDER = "summaries"
-SHAPE = {
+QUANTITY: Shape = {
+    "mean": float,
+    **dict.fromkeys(("spread?", "low?", "high?"), float),
+    **dict.fromkeys(("name?", "note?"), str),
+    "form?": FORMS,
+}
+SHAPE: Shape = {
     "section": str,
-    "blocks": [(str, {"columns": [str], "rows": [[str]]})],
+    "blocks": [(str, {"columns": [str], "rows": [[(str, int, QUANTITY)]]})],
     "from": {"runs": int, "seeds": [int], "commits": dict, "versions": dict, "machines": dict},
 }
 
@@ -62,32 +72,31 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 def printed(path: Path) -> str:
     """A section as it stands on the page."""
-    parts = []
+    parts: list[str] = []
     for block in read_summary(path)["blocks"]:
-        parts.append(block if isinstance(block, str) else "\n".join(markdown_table(block["columns"], block["rows"])[:-1]))
-    return "\n".join(parts)
+        if isinstance(block, str):
+            parts.append(block)
+        else:
+            parts.append(Table(block["columns"], [[_read(cell) for cell in row] for row in block["rows"]]))
+    return Text(parts)
+
+
+def _read(cell: Any) -> Value:
+    return Quantity(**cell) if isinstance(cell, dict) else cell
 
 
 def blocks(text: str) -> list[str | dict[str, Any]]:
-    """The texts and tables that Markdown is made of; :func:`printed` puts them together again."""
-    found: list[str | dict[str, Any]] = []
-    lines = text.split("\n")
-    i = 0
-    while i < len(lines):
-        end = i
-        while end < len(lines) and lines[end].startswith("|") == lines[i].startswith("|"):
-            end += 1
-        if lines[i].startswith("|"):
-            columns, _, *rows = (_cells(line) for line in lines[i:end])
-            found.append({"columns": columns, "rows": rows})
-        else:
-            found.append("\n".join(lines[i:end]))
-        i = end
-    return found
+    """The texts and tables of a section, as a file holds them; :func:`printed` puts them together again."""
+    return [
+        {"columns": [*block.columns], "rows": [[_kept(value) for value in row] for row in block.rows]}
+        if isinstance(block, Table)
+        else block
+        for block in Text([text]).blocks
+    ]
 
 
-def _cells(line: str) -> list[str]:
-    return line.removeprefix("| ").removesuffix(" |").split(" | ")
+def _kept(value: Value) -> Any:
+    return value.as_json() if isinstance(value, Quantity) else value
 
 
 def origin_of(files: Iterable[Path]) -> dict[str, Any]:

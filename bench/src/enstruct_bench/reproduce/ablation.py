@@ -32,13 +32,13 @@ CHANGES: dict[str, dict[str, Mapping[str, object] | Method]] = {
 """Row -> what is changed of it. As it is, `seal-nce` has one update a batch of either player, 20 samples, an energy whose weight
 rises to 3 over 500 updates, nothing learnt before, and alternating gradients. "predictor-first": both play from where
 cross-entropy ends; "energy-first": from there the energy has learnt beside the predictor as it stands, too."""
-ROWS = {f"{row}-{change}": (row, given) for row, changes in CHANGES.items() for change, given in changes.items()}
+ROWS = {f"{row}-{change}": (row, altered) for row, changes in CHANGES.items() for change, altered in changes.items()}
 ABLATION = LabelTable(
     "ablation",
     "What raises F1: one change at a time",
     "nowhere: the search behind what `auto` does (docs/auto.md)",
     ("bibtex", "delicious", "cal500", "yeast", "spo_FUN", "rcv1"),
     {name: {} for name in ("cross-entropy", "auto:cross-entropy", "seal-nce", *ROWS)},
-    variants={name: (given, {}) if isinstance(given, Method) else (row, given) for name, (row, given) in ROWS.items()},
+    variants={name: (altered, {}) if isinstance(altered, Method) else (row, altered) for name, (row, altered) in ROWS.items()},
     changed={"auto:cross-entropy": "cross-entropy"} | {name: row for name, (row, _) in ROWS.items()},
 )

@@ -94,32 +94,32 @@ def _published(dataset: str, method: str) -> dict[str, Any]:
     standardize = dataset in STANDARDISED
     if method in BASELINES and METHODS[method].solver is not None:
         return {"decision": "fixed", "standardize": standardize}
-    found = SEAL_SETTINGS.get(dataset, {}).get(method)
-    if found is None:
+    published = SEAL_SETTINGS.get(dataset, {}).get(method)
+    if published is None:
         raise ConfigError(f"There are no published settings of {method} on {dataset}.")
-    network = {"layers": found.layers, "hidden": found.hidden, "dropout": found.dropout}
-    training = {"max_epochs": EPOCHS, "n_iter_no_change": PATIENCE, "weight_decay": found.weight_decay}
-    given: dict[str, Any] = {**network, **training, "decision": "fixed", "monitor": "fixed", "standardize": standardize}
-    given |= {"learn_constant": True} if dataset in STANDARDISED else {}
+    network = {"layers": published.layers, "hidden": published.hidden, "dropout": published.dropout}
+    training = {"max_epochs": EPOCHS, "n_iter_no_change": PATIENCE, "weight_decay": published.weight_decay}
+    parameters: dict[str, Any] = {**network, **training, "decision": "fixed", "monitor": "fixed", "standardize": standardize}
+    parameters |= {"learn_constant": True} if dataset in STANDARDISED else {}
     trained_with_cross_entropy = SEAL_SETTINGS[dataset]["cross-entropy"]
-    given["learning_rate"] = found.predictor_rate or trained_with_cross_entropy.predictor_rate
+    parameters["learning_rate"] = published.predictor_rate or trained_with_cross_entropy.predictor_rate
     if method == "cross-entropy":
-        return given
-    if found.energy_rate is not None:
-        given["method__energy_rate"] = found.energy_rate / given["learning_rate"]
-    given["energy_network"] = EnergySpec(units=found.units, features="separate")
-    if found.energy_weight is not None:
-        given |= {"method__energy_weight": found.energy_weight, "method__supervised_weight": found.supervised_weight}
-        given["method__warmup"] = 0
+        return parameters
+    if published.energy_rate is not None:
+        parameters["method__energy_rate"] = published.energy_rate / parameters["learning_rate"]
+    parameters["energy_network"] = EnergySpec(units=published.units, features="separate")
+    if published.energy_weight is not None:
+        parameters |= {"method__energy_weight": published.energy_weight, "method__supervised_weight": published.supervised_weight}
+        parameters["method__warmup"] = 0
     if method == "seal-regression-s":
-        given["method__negatives"] = PerturbedSamples(found.samples or 10, found.std or 1.0)
+        parameters["method__negatives"] = PerturbedSamples(published.samples or 10, published.std or 1.0)
     elif method == "nce":
-        given["method__negatives"] = PredictorSamples(cast(int, found.samples), dropout=True)
-    elif found.samples is not None:
-        given["method__n_samples"] = found.samples
-    if found.inference_rate is not None:
-        given |= {"method__energy_clip": 10.0, **_inference(method, found.inference_rate)}
-    return given | capped(dataset, method, found.inner, found.outer)
+        parameters["method__negatives"] = PredictorSamples(cast(int, published.samples), dropout=True)
+    elif published.samples is not None:
+        parameters["method__n_samples"] = published.samples
+    if published.inference_rate is not None:
+        parameters |= {"method__energy_clip": 10.0, **_inference(method, published.inference_rate)}
+    return parameters | capped(dataset, method, published.inner, published.outer)
 
 
 def _inference(method: str, rate: float) -> dict[str, Any]:
@@ -150,15 +150,15 @@ def capped(dataset: str, method: str, inner: int, outer: int) -> dict[str, Any]:
 
 def reduced(dataset: str, method: str) -> str | None:
     """What the caps took away, energy x predictor updates a batch: "3 x 10 to 2 x 5"; None where they took nothing."""
-    found = SEAL_SETTINGS.get(dataset, {}).get(method)
-    steps = {} if found is None else capped(dataset, method, found.inner, found.outer)
-    if found is None or not steps:
+    published = SEAL_SETTINGS.get(dataset, {}).get(method)
+    steps = {} if published is None else capped(dataset, method, published.inner, published.outer)
+    if published is None or not steps:
         return None
     if method == "seal-margin":
-        given, kept = (1, found.outer), (steps["method__energy_steps"], steps["method__predictor_steps"])
+        stated, kept = (1, published.outer), (steps["method__energy_steps"], steps["method__predictor_steps"])
     else:
-        given, kept = (found.inner, found.outer), (steps["method__energy_steps"], steps["method__rounds_per_batch"])
-    return None if given == kept else f"{given[0]} x {given[1]} to {kept[0]} x {kept[1]}"
+        stated, kept = (published.inner, published.outer), (steps["method__energy_steps"], steps["method__rounds_per_batch"])
+    return None if stated == kept else f"{stated[0]} x {stated[1]} to {kept[0]} x {kept[1]}"
 
 
 def _synthetic(rows: int) -> Splits:

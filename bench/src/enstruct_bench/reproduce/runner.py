@@ -24,9 +24,10 @@ from enstruct_bench.comparison.locks import claimed, locked
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.comparison.whereabouts import Where, parts_of
 from enstruct_bench.reproduce.defaults import SEEDS
 from enstruct_bench.reproduce.protocols import check_present, load_rows, method_of, settings
-from enstruct_bench.reproduce.store import Key, Run, Store, Where, parts_of
+from enstruct_bench.reproduce.store import Key, Run, Store
 from enstruct_bench.reproduce.table import PROTOCOLS, LabelTable, Protocol
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -132,13 +133,13 @@ def _apart(there: Where, here: Where) -> str:
 
 def _is_done(table: LabelTable, store: Store, key: Key) -> bool:
     """Finished, or known to diverge, as things are now."""
-    found = store.runs.get(key) or store.diverged.get(key)
-    return found is not None and not outdated(table, found)
+    run = store.runs.get(key) or store.diverged.get(key)
+    return run is not None and not outdated(table, run)
 
 
 def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
     """Take the runs that another table's file has of the same cells: same rows, settings and metric. Returns how many."""
-    found: dict[Key, Run] = {}  # a cell may stand in several tables
+    borrowed: dict[Key, Run] = {}  # a cell may stand in several tables
     for other in TABLES.values():
         if (
             isinstance(other, LabelTable)
@@ -149,8 +150,8 @@ def borrow(table: LabelTable, store: Store, keys: Sequence[Key]) -> int:
             for key in keys:
                 old = store.runs.get(key)
                 if key in runs and (old is None or outdated(table, old)) and not outdated(table, runs[key]):
-                    found[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
-    return store.add_all(found.values(), replacing=True) if found else 0
+                    borrowed[key] = Run({**runs[key].line, "table": table.name, "borrowed_from": other.name}, runs[key].rows)
+    return store.add_all(borrowed.values(), replacing=True) if borrowed else 0
 
 
 def _reachable(keys: Sequence[Key], say: Callable[[str], None], needed: bool) -> list[Key]:
@@ -191,27 +192,28 @@ def _make(
     say: Callable[[str], None],
 ) -> bool:
     """Whether a run ended with figures; they, or why there are none, are on disk then, in the place of other settings'."""
-    given = settings(table, key.dataset, key.protocol, key.method)
+    parameters = settings(table, key.dataset, key.protocol, key.method)
     method = method_of(table, key.protocol, key.method)
     made_with = {"of": declaration(method)}
     begin = time.perf_counter()
     try:
-        cell = run_cell(LABEL_COMPARISON, method, rows, key.seed, given, bar(str(key)))
+        cell = run_cell(LABEL_COMPARISON, method, rows, key.seed, parameters, bar(str(key)))
     except KeyboardInterrupt as end:
         end.add_note(f"finished runs are kept in {store.path}: the same command goes on")
         raise
     except DivergenceError as error:
         say(f"{key} diverged: {error}")
-        store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(given), environment(), commit)
+        store.add_diverged(key, {"diverged": str(error), **made_with}, encoded(parameters), environment(), commit)
         return False
     cell.record |= {"seconds": time.perf_counter() - begin, "test_rows": len(rows.test), **made_with}
-    store.add(key, cell, encoded(given), environment(), commit, replacing=True)
+    store.add(key, cell, encoded(parameters), environment(), commit, replacing=True)
     return True
 
 
-def encoded(given: dict[str, Any]) -> dict[str, Any]:
+def encoded(parameters: dict[str, Any]) -> dict[str, Any]:
     """Settings as a line keeps them."""
-    return cast(dict[str, Any], json.loads(json.dumps({name: encode_parameter(name, value) for name, value in given.items()})))
+    written = {name: encode_parameter(name, value) for name, value in parameters.items()}
+    return cast(dict[str, Any], json.loads(json.dumps(written)))
 
 
 def outdated(table: LabelTable, run: Run) -> list[str]:
@@ -336,7 +338,7 @@ def adopt(table: LabelTable, store: Store, path: Path) -> int:
             "test_rows": len(cell.rows["chosen"].above),
             "adopted_from": path.name,
         }
-        key, given = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
-        runs.append(store.line(key, cell, encoded(given), setting["environment"], None))
+        key, parameters = Key(dataset, "fair", method, seed), settings(table, dataset, "fair", method)
+        runs.append(store.line(key, cell, encoded(parameters), setting["environment"], None))
     check_settings(table, store, [run.key for run in runs])
     return store.add_all(runs)

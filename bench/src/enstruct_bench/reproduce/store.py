@@ -29,12 +29,11 @@ from enstruct.files import load_arrays, replace_file, write_text
 from enstruct.metrics import Counts
 from enstruct.records import Shape, parsed
 from enstruct_bench.comparison.locks import locked
-from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, as_array, as_counts, save_arrays
+from enstruct_bench.comparison.whereabouts import SAME, Where, whereabouts
 from enstruct_bench.reproduce.table import PROTOCOLS, Protocol
 
 log = logging.getLogger("enstruct")
-Where = tuple[str, ...]
 ATTEMPTS = 5
 SCORES: Shape = {str: float}
 LINE: Shape = {
@@ -59,10 +58,6 @@ LINE: Shape = {
     "validation_score?": (float, None),
 }
 """Of a line (:mod:`enstruct.records`): what everything that reads it goes by."""
-SAME = ("enstruct", "torch", "scikit-learn", "numpy", "machine")
-"""What runs must share to stand in one table, since figures depend on it; and the processor, named where it is another than that
-of all runs from before it was recorded. The number of threads is recorded alone: but for what is done within minutes, figures do
-not depend on it."""
 
 
 class _TornError(Exception):
@@ -93,22 +88,10 @@ class Run:
         return whereabouts(self.line["environment"])
 
 
-def whereabouts(env: dict[str, Any]) -> Where:
-    """Of an environment, what decides whether runs stand in one table."""
-    processor = env.get("processor", FORMER_PROCESSOR)
-    return (*(str(env.get(name)) for name in SAME), *(() if processor == FORMER_PROCESSOR else (f"processor {processor}",)))
-
-
-def parts_of(where: Where) -> dict[str, str]:
-    """By their names, the processor always among them."""
-    processor = " ".join(where[len(SAME) :]).removeprefix("processor ")
-    return {**dict(zip(SAME, where, strict=False)), "processor": processor or FORMER_PROCESSOR}
-
-
 def stores_of(folder: Path, table: str) -> list[Store]:
     """One for each version and machine that runs of the table come from, that of most runs first; none without runs."""
-    found = Store(folder, table, where=("every",))
-    runs = Counter(run.where for run in (*found.elsewhere, *found.without_scores))
+    every = Store(folder, table, where=("every",))
+    runs = Counter(run.where for run in (*every.elsewhere, *every.without_scores))
     return [Store(folder, table, where) for where, _ in runs.most_common()]
 
 

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from enstruct.methods import Method
+from enstruct_bench.comparison.command import Command
 
 Protocol = Literal["fair", "published"]
 PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
 BASELINES = ("binary-relevance", "extra-trees", "cross-entropy")
-
-OURS = ("compare", "light", "tune", "figure")
-"""Commands of ``enstruct-bench`` that tables are made by."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class CommandTable:
-    """``parts``: part -> the arguments of ``enstruct``; a file or folder of that name in the results folder takes the figures.
-    A word that is another part's name stands for its file, which is made first; "NAME.journal" for one of trials, kept here.
+    """``parts``: part -> its command; a file or folder of that name in the results folder takes the figures. An option that is
+    another part's name stands for its file, which is made first; "NAME.journal" for one of trials, kept here.
 
     ``against``: part that compares -> data set and method of seal-2's fair runs that its rows are held against.
     ``made``: word -> the command that makes the file or folder it stands for, before a part that names it.
@@ -64,21 +62,11 @@ class CommandTable:
     name: str
     title: str
     published_as: str
-    parts: Mapping[str, tuple[str, ...]]
+    parts: Mapping[str, Command]
     published: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
-    made: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    made: Mapping[str, Command] = field(default_factory=dict)
     against: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 Table = LabelTable | CommandTable
-
-
-def is_ours(words: Sequence[str]) -> bool:
-    """Whether a command is one of ``enstruct-bench``, else of ``enstruct``."""
-    return words[0] in OURS
-
-
-def spelt(words: Sequence[str]) -> str:
-    """A command as it is typed."""
-    return f"{'enstruct-bench' if is_ours(words) else 'enstruct'} {' '.join(words)}"

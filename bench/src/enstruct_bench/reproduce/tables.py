@@ -2,7 +2,7 @@
 
 A :class:`LabelTable` is run cell by cell (data set, protocol, method, seed) by :mod:`enstruct_bench.reproduce.runner`; its data
 sets that are not in every checkout run where somebody has them. A :class:`CommandTable` is what another command prints and keeps,
-with its arguments, run by :mod:`enstruct_bench.reproduce.commands`; its ``absent`` names what cannot run here and why.
+with its options, run by :mod:`enstruct_bench.reproduce.commands`; its ``absent`` names what cannot run here and why.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from enstruct.errors import unknown_name
+from enstruct_bench.comparison.compare import Compare
+from enstruct_bench.comparison.few_labels import Light
+from enstruct_bench.figures.commands import Measurements, Objectives, OfAModel, OfAToy, Starts
 from enstruct_bench.reproduce.ablation import ABLATION
+from enstruct_bench.reproduce.library import Describe, Measured, Pictures, Synthetic, Train
 from enstruct_bench.reproduce.seal_settings import EPOCHS
 from enstruct_bench.reproduce.table import PROTOCOLS, CommandTable, LabelTable, Table
 from enstruct_bench.reproduce.tuned import TUNED
@@ -181,10 +185,24 @@ IMPLICIT_1 = LabelTable(
     why_fair_only="No published protocol: the paper states neither the energy's weight nor learning rates, numbers of samples "
     "and steps, length of the series, seeds or thresholds, and there is no code.",
 )
-SAMPLED = ("--methods", "seal-regression", "--method.negatives")
-RANKING_LOSS = ("--methods", "cross-entropy", "--method.supervised", "ranking")
-TAGGERS = "cross-entropy,crf,spen,infnet,infnet+,seal-nce,implicit-ssvm,implicit-cd"
-NER = ("--epochs", "4", "--seeds", "3", "--model.max_epochs", "20", "--model.embeddings", GLOVE)
+TAGGERS = ("cross-entropy", "crf", "spen", "infnet", "infnet+", "seal-nce", "implicit-ssvm", "implicit-cd")
+HORSES = {"width": 8, "max_epochs": 100, "n_iter_no_change": 100}
+
+
+def _ranking(dataset: str, seeds: int = 3) -> Compare:
+    """Cross-entropy's row with the ranking loss in its place."""
+    return Compare(dataset, methods=("cross-entropy",), seeds=seeds, model={"method__supervised": "ranking"})
+
+
+def _sampled(negatives: str) -> Compare:
+    return Compare("cal500", methods=("seal-regression",), model={"method__negatives": negatives})
+
+
+def _entities(methods: tuple[str, ...], columns: Sequence[int] = ()) -> Compare:
+    model = {"max_epochs": 20, "embeddings": GLOVE}
+    return Compare("conll2003", columns=list(columns), methods=methods, epochs=4, model=model)
+
+
 LARGE = (
     "RCV mi/ma, AAPD mi/ma: BERT-CE 87.1/66.7, 74.1/57.2; LACO 88.2/69.1, 74.7/59.1; SeqTag 87.7/68.7, 73.1/58.5; Seq2Seq "
     "87.9/66.0, 69.0/54.1; SGM 86.9, 70.2; OCD -, 72.1/58.5; CD 88.5/68.9, 75.6/59.8"
@@ -204,26 +222,20 @@ TABLES: dict[str, Table] = {
             "Convergence, accuracy against convergence, measurement matrices",
             "SPEN (ICML 2016), Figures 1-5",
             {
-                "spen-figures-2-4": ("figure", "convergence", "spen-bibtex", "bibtex-test.arff.xz", "--labels=-159"),
-                "spen-figures-1-5": ("figure", "measurements", "spen-synthetic", "synthetic-1500.npz"),
+                "spen-figures-2-4": OfAModel("convergence", "spen-bibtex", "bibtex-test.arff.xz", labels="-159"),
+                "spen-figures-1-5": Measurements("measurements", "spen-synthetic", "synthetic-1500.npz"),
             },
             made={
-                "spen-bibtex": (
-                    *("train", "bibtex-train.arff.xz", "--labels=-159", "--model.method", "spen"),
-                    *("--out", "spen-bibtex"),
-                ),
-                "synthetic-1500.npz": ("data", "synthetic", "synthetic-1500.npz", "--rows", "2500"),
-                "spen-synthetic": (
-                    *("train", "synthetic-1500.npz", "--model.method", "spen", "--out", "spen-synthetic"),
-                    *("--model.layers", "0", "--method.energy_rate", "10"),
-                ),
+                "spen-bibtex": Train("bibtex-train.arff.xz", "-159", {"method": "spen"}, "spen-bibtex"),
+                "synthetic-1500.npz": Synthetic("synthetic-1500.npz", rows=2500),
+                "spen-synthetic": Train("synthetic-1500.npz", model={"method": "spen", **SPEN_LINEAR}, out="spen-synthetic"),
             },
         ),
         CommandTable(
             "seal-1",
             "Statistics of the data sets",
             "SEAL, Table 1",
-            {f"describe-{name}": ("data", "describe", name) for name in DATA},
+            {f"describe-{name}": Describe(name) for name in DATA},
             "rows to train, validate, test on: bibtex 4407/1491/1497, delicious 9690/3207/3194, genbase 398/132/132, cal500 "
             "283/105/114, eurlex-ev 11557/3876/3881, expr_FUN 1636/849/1288, spo_FUN 1600/837/1266",
         ),
@@ -247,7 +259,7 @@ TABLES: dict[str, Table] = {
             "seal-11-13",
             "Parameters; seconds of inference; seconds of training",
             "SEAL, Tables 11, 12 and 13",
-            {f"benchmark-{name}": ("benchmark",) for name in ("methods", "inference")},
+            {f"benchmark-{name}": Measured() for name in ("methods", "inference")},
             "parameters of all sets, see Costs (the paper has cal500's two numbers in each other's columns); inference by an "
             "energy takes 2.0 (bibtex), 2.5 (cal500), 7.4 (spo_FUN) times as long as CE's and SEAL's; bibtex, s/epoch: CE 22.7, "
             "SPEN 28.0, DVN 32.1, NCE 14.0, margin 212.9, regression 27.8, regression-s 180.0, NCE ranking 131.7, ranking 218.4",
@@ -259,11 +271,11 @@ TABLES: dict[str, Table] = {
             published="ranking loss on the predictor alone: genbase about +10, cal500 -1.0, delicious -2.3; regression on "
             "discrete samples no notable change, on continuous ones +0.4 on average",
             parts={
-                "compare-ranking-loss-genbase": ("compare", "genbase", *RANKING_LOSS),
-                "compare-ranking-loss-delicious": ("compare", "delicious", *RANKING_LOSS, "--seeds", "1"),
-                "compare-ranking-loss-cal500": ("compare", "cal500", *RANKING_LOSS),
-                "compare-discrete-cal500": ("compare", "cal500", *SAMPLED, "samples"),
-                "compare-continuous-cal500": ("compare", "cal500", *SAMPLED, "perturbed"),
+                "compare-ranking-loss-genbase": _ranking("genbase"),
+                "compare-ranking-loss-delicious": _ranking("delicious", seeds=1),
+                "compare-ranking-loss-cal500": _ranking("cal500"),
+                "compare-discrete-cal500": _sampled("samples"),
+                "compare-continuous-cal500": _sampled("perturbed"),
             },
             against={f"compare-ranking-loss-{name}": (name, "cross-entropy") for name in ("genbase", "delicious", "cal500")}
             | {f"compare-{name}-cal500": ("cal500", "seal-regression") for name in ("discrete", "continuous")},
@@ -272,9 +284,9 @@ TABLES: dict[str, Table] = {
             "seal-figures-3-5",
             "Energies as predictors and as losses; inference from the predictor and from random points while training",
             "SEAL, Figures 3-5",
-            {"objectives-cal500": ("figure", "objectives", "cal500", "--seeds", "3")}
+            {"objectives-cal500": Objectives("cal500")}
             | {
-                f"starts-{name}": ("figure", "starts", "cal500", "--model.method", name)
+                f"starts-{name}": Starts("cal500", model={"method": name})
                 for name in ("seal-regression", "seal-nce", "seal-margin")
             },
         ),
@@ -285,11 +297,8 @@ TABLES: dict[str, Table] = {
             "Named entities",
             "Implicit training, Table 3: span F1, NER and NER+",
             {
-                "tags-conll2003": ("compare", "conll2003", "--methods", TAGGERS, *NER),
-                "tags-conll2003-plus": (
-                    *("compare", "conll2003", "--columns", "[1,2]"),
-                    *("--methods", "cross-entropy,crf,infnet+,implicit-cd", *NER),
-                ),
+                "tags-conll2003": _entities(TAGGERS),
+                "tags-conll2003-plus": _entities(("cross-entropy", "crf", "infnet+", "implicit-cd"), columns=(1, 2)),
             },
             "BiLSTM 84.9/89.1, SPEN 85.1/88.6, InfNet 85.2/89.3, InfNet+ 85.3/89.7, CD 85.7/90.4",
         ),
@@ -297,19 +306,14 @@ TABLES: dict[str, Table] = {
             "implicit-4",
             "Citation fields from 5, 10 and 50 labelled references",
             "Implicit training, Table 4: token accuracy",
-            {
-                "light-cora": (
-                    *("light", "cora", "--draws", "5", "--epochs", "4", "--model.n_iter_no_change", "100"),
-                    *("--model.embeddings", GLOVE),
-                )
-            },
+            {"light-cora": Light("cora", epochs=4, model={"n_iter_no_change": 100, "embeddings": GLOVE})},
             "GE 54.7/57.9/68.0, R-SPEN 55.0/65.0/81.5, DVN 57.4/60.9/79.4, SG-SPEN 53.0/62.4/82.6, CD 55.9/67.8/82.9",
         ),
         CommandTable(
             "implicit-5",
             "Seconds of training and inference",
             "Implicit training, Table 5",
-            {f"benchmark-{name}": ("benchmark",) for name in ("methods", "step", "inference", "growth")},
+            {f"benchmark-{name}": Measured() for name in ("methods", "step", "inference", "growth")},
             "bibtex, s/epoch: SPEN 28.2, DVN 32.1, CD 27.7 (divided by its updates of a batch, as the paper says); inference "
             "3.8, 3.8, 1.8",
         ),
@@ -318,9 +322,8 @@ TABLES: dict[str, Table] = {
             "Parts of speech on Twitter",
             "Implicit training, Table 9: accuracy",
             {
-                "tags-twitter_pos": (
-                    *("compare", "twitter_pos", "--methods", TAGGERS, "--epochs", "10", "--seeds", "3"),
-                    *("--model.embeddings", GLOVE, "--model.clusters", "6mpaths.xz", "--model.characters", "30"),
+                "tags-twitter_pos": Compare(
+                    "twitter_pos", methods=TAGGERS, model={"embeddings": GLOVE, "clusters": "6mpaths.xz", "characters": 30}
                 )
             },
             "BiLSTM 88.7, SPEN 88.6, CRF 89.3, InfNet 89.7, CD 90.1",
@@ -330,15 +333,15 @@ TABLES: dict[str, Table] = {
             "Weizmann horses",
             "Implicit training, Table 10; DVN (Gygli et al. 2017): mean IoU",
             {
-                "masks-weizmann32": (
-                    *("compare", "weizmann32", "--seeds", "5"),
-                    *("--methods", "cross-entropy,dvn,seal-regression-s,seal-nce,implicit-cd", "--protocol", "dvn"),
-                    *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
+                "masks-weizmann32": Compare(
+                    "weizmann32",
+                    methods=("cross-entropy", "dvn", "seal-regression-s", "seal-nce", "implicit-cd"),
+                    protocol="dvn",
+                    seeds=5,
+                    model=HORSES,
                 ),
-                "masks-weizmann32-whole": (
-                    *("compare", "weizmann32", "--seeds", "5"),
-                    *("--methods", "cross-entropy,seal-regression-s", "--protocol", "whole"),
-                    *("--model.width", "8", "--model.max_epochs", "100", "--model.n_iter_no_change", "100"),
+                "masks-weizmann32-whole": Compare(
+                    "weizmann32", methods=("cross-entropy", "seal-regression-s"), protocol="whole", seeds=5, model=HORSES
                 ),
             },
             "DVN 83.9, cGLOW 81.2, ALEN 85.7, CD 89.4",
@@ -347,18 +350,17 @@ TABLES: dict[str, Table] = {
             "implicit-figure-1",
             "Learnt interactions beside co-occurrence",
             "Implicit training, Figure 1",
-            {"implicit-figure-1": ("figure", "interactions", "implicit-cd-bibtex", "bibtex")},
-            made={"implicit-cd-bibtex": ("train", "bibtex", "--model.method", "implicit-cd", "--out", "implicit-cd-bibtex")},
+            {"implicit-figure-1": OfAModel("interactions", "implicit-cd-bibtex", "bibtex")},
+            made={"implicit-cd-bibtex": Train("bibtex", model={"method": "implicit-cd"}, out="implicit-cd-bibtex")},
         ),
         CommandTable(
             "implicit-figure-2",
             "Learnt energies of tag pairs",
             "Implicit training, Figure 2",
-            {"implicit-figure-2": ("evaluate", "implicit-cd-twitter", "twitter_pos", "--pictures")},
+            {"implicit-figure-2": Pictures("implicit-cd-twitter", "twitter_pos")},
             made={
-                "implicit-cd-twitter": (
-                    *("train", "twitter_pos", "--model.method", "implicit-cd", "--model.max_epochs", "10"),
-                    *("--out", "implicit-cd-twitter"),
+                "implicit-cd-twitter": Train(
+                    "twitter_pos", model={"method": "implicit-cd", "max_epochs": 10}, out="implicit-cd-twitter"
                 )
             },
         ),
@@ -366,7 +368,7 @@ TABLES: dict[str, Table] = {
             "implicit-appendix-d",
             "A nearly singular inner Hessian",
             "Implicit training, Appendix D",
-            {"implicit-appendix-d": ("figure", "singular")},
+            {"implicit-appendix-d": OfAToy("singular")},
         ),
     )
 }

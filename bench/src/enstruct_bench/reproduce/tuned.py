@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from enstruct_bench.comparison.command import Command
+from enstruct_bench.comparison.compare import Compare
 from enstruct_bench.reproduce.table import CommandTable
+from enstruct_bench.tuning.tune import Tune
 
-DATA = ("cal500", "yeast")
-METHODS = "cross-entropy,seal-margin,seal-regression,seal-nce,seal-ranking"
-
-
-def _trials(dataset: str) -> tuple[str, ...]:
-    return (
-        *("tune", dataset, "--methods", METHODS, "--trials", "20", "--most_updates", "5"),
-        *("--storage", f"tune-{dataset}.journal"),
-    )
+METHODS = ("cross-entropy", "seal-margin", "seal-regression", "seal-nce", "seal-ranking")
 
 
-def _compared(dataset: str) -> tuple[str, ...]:
-    methods = f"binary-relevance,extra-trees,{METHODS}"
-    return ("compare", dataset, "--tuned", f"tune-{dataset}", "--methods", methods, "--seeds", "5")
+def _parts(dataset: str) -> dict[str, Command]:
+    compared = ("binary-relevance", "extra-trees", *METHODS)
+    return {
+        f"tune-{dataset}": Tune(dataset, methods=METHODS, trials=20, most_updates=5, storage=f"tune-{dataset}.journal"),
+        f"compare-tuned-{dataset}": Compare(dataset, tuned=f"tune-{dataset}", methods=compared, seeds=5),
+    }
 
 
 TUNED = CommandTable(
     "tuned",
     "Equal trials for every method",
     "nowhere: every other fair table has the library's settings; here each method has as many trials on validation rows",
-    {
-        name: words
-        for dataset in DATA
-        for name, words in ((f"tune-{dataset}", _trials(dataset)), (f"compare-tuned-{dataset}", _compared(dataset)))
-    },
+    {**_parts("cal500"), **_parts("yeast")},
 )

@@ -8,17 +8,23 @@ them cost nothing. The file says, for each data set: each method alone (mean ove
 average of its seeds, and averages of several methods, by their cross-validated validation score and their test score.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import time
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enstruct.data.load import load_splits
 from enstruct.data.rows import as_indicator
-from enstruct.data.splits import imputed
+from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -34,9 +40,11 @@ AVERAGED = (
     *("seal-ranking", "deep-mean-field", "infnet+", "nce"),
 )
 BASELINE = "cross-entropy"
+Marginals = dict[str, NDArray[Any]]
+"""Of the validation and of the test rows."""
 
 
-def fit(splits, method, seed):
+def fit(splits: Splits, method: str, seed: int) -> tuple[dict[str, Any], Marginals]:
     """Record of one fit, and its marginals of the validation and the test rows."""
     model = EnergyMultiLabelClassifier(method=method, random_state=seed)
     begin = time.perf_counter()
@@ -57,18 +65,18 @@ def fit(splits, method, seed):
 class Ablation:
     """The fits of one data set, and averages of them."""
 
-    def __init__(self, data, store):
+    def __init__(self, data: str, store: Path) -> None:
         self.data, self.store = data, store / data
         self.store.mkdir(parents=True, exist_ok=True)
         self.splits = imputed(load_splits(data, 0, None, []))
         self.truth = as_indicator(self.splits.validation.Y)
-        self.marginals = {}
+        self.marginals: dict[tuple[str, int], Marginals] = {}
 
-    def of_counts(self):
+    def of_counts(self) -> bool:
         """Whether tf-idf means anything on these features."""
         return "binary-relevance-tfidf" in default_methods(self.splits.train.X)
 
-    def fits(self, name, seeds, allowed):
+    def fits(self, name: str, seeds: int, allowed: bool) -> list[dict[str, Any]]:
         """Records of the finished fits, new ones made if ``allowed``."""
         seeds = 1 if METHODS[name].solver is not None else seeds
         records = []
@@ -77,26 +85,26 @@ class Ablation:
             if not path.exists():
                 if not allowed:
                     continue
-                record, found = fit(self.splits, name, seed)
-                halves = {part: p.astype(np.float32) for part, p in found.items()}
-                replace_file(path, lambda part, r=record, h=halves: save(part, r, h))
+                record, marginals = fit(self.splits, name, seed)
+                halves = {part: p.astype(np.float32) for part, p in marginals.items()}
+                replace_file(path, partial(save, record=record, halves=halves))
                 print(f"{self.data:10s} {name:24s} {seed}  {record['seconds']:.0f} s  {100 * best(record):.2f}", flush=True)
             with np.load(path) as kept:
                 records.append(json.loads(str(kept["record"])))
                 self.marginals[name, seed] = {part: kept[part].astype(np.float64) for part in ("validation", "test")}
         return records
 
-    def average(self, names):
+    def average(self, names: Sequence[str]) -> tuple[float, str, NDArray[Any]]:
         """Mean over methods of their mean over seeds: (validation score, rule, F1 of each test row)."""
         mean = {
             part: np.mean([np.mean([p[part] for (n, _), p in self.marginals.items() if n == name], 0) for name in names], 0)
             for part in ("validation", "test")
         }
-        found = cross_validate(AVERAGEABLE, mean["validation"], self.truth)
-        rule = fit_rule(make_rule(found.best()), mean["validation"], self.truth, "example-f1", None)
-        return max(found.scores.values()), found.best(), rowwise_f1(self.splits.test.Y, rule.predict(mean["test"]))
+        rules = cross_validate(AVERAGEABLE, mean["validation"], self.truth)
+        rule = fit_rule(make_rule(rules.best()), mean["validation"], self.truth, "example-f1", None)
+        return max(rules.scores.values()), rules.best(), rowwise_f1(self.splits.test.Y, rule.predict(mean["test"]))
 
-    def averages(self):
+    def averages(self) -> list[dict[str, Any]]:
         """All averages of up to four methods that are fitted, best validation score first, each against BASELINE's."""
         fitted = [name for name in AVERAGED if any(n == name for n, _ in self.marginals)]
         groups = [group for number in (1, 2, 3, 4) for group in combinations(fitted, number)]
@@ -109,16 +117,16 @@ class Ablation:
         return sorted(out, key=lambda line: -line["validation"])
 
 
-def best(record):
-    return record["test_f1"][record["rule"]]
+def best(record: dict[str, Any]) -> float:
+    return float(record["test_f1"][record["rule"]])
 
 
-def save(path, record, halves):
+def save(path: Path, record: dict[str, Any], halves: Marginals) -> None:
     with open(path, "wb") as file:
-        np.savez_compressed(file, record=json.dumps(record), **halves)
+        np.savez_compressed(file, record=np.array(json.dumps(record)), validation=halves["validation"], test=halves["test"])
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+")
     parser.add_argument("--seeds", type=int, default=3)
@@ -137,13 +145,7 @@ def main():
         content["environment"] = environment()
         content["sets"][data] = {
             "rows": {name: len(part) for name, part in ablation.splits.parts().items()},
-            "alone": {
-                name: {
-                    "runs": found,
-                }
-                for name, found in records.items()
-                if found
-            },
+            "alone": {name: {"runs": runs} for name, runs in records.items() if runs},
             "averages": ablation.averages(),
         }
         write_json(options.out, content)

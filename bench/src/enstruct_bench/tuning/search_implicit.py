@@ -8,13 +8,16 @@ alike, so the scores are comparable with each other and with nothing else. Finis
 goes on.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from enstruct.data.load import load_splits
-from enstruct.data.splits import imputed
+from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
@@ -29,17 +32,17 @@ from enstruct.hypergradients import (
     ShermanMorrison,
     Unrolled,
 )
-from enstruct.methods import METHODS, WARM_START_THEN_GAME
+from enstruct.methods import METHODS, WARM_START_THEN_GAME, Method
 from enstruct.metrics import example_f1
 
 
-def warm(name):
+def warm(name: str) -> Method:
     """The row from a predictor trained by cross-entropy, whose features and logits the energy begins with, as ``infnet+``."""
     return replace(METHODS[name], stages=WARM_START_THEN_GAME, energy={"features": "copied", "units": 16})
 
 
-CD = {"method": "implicit-cd", "method__energy_weight": 3.0, "method__sample_gradient": "straight-through"}
-SETTINGS = {
+CD: dict[str, Any] = {"method": "implicit-cd", "method__energy_weight": 3.0, "method__sample_gradient": "straight-through"}
+SETTINGS: dict[str, dict[str, Any]] = {
     "cross-entropy": {"method": "cross-entropy"},
     "seal-nce": {"method": "seal-nce"},
     "cd": CD,
@@ -71,7 +74,7 @@ SETTINGS = {
 }
 
 
-def fit(splits, setting, seed, epochs):
+def fit(splits: Splits, setting: dict[str, Any], seed: int, epochs: int) -> dict[str, Any]:
     model = EnergyMultiLabelClassifier().set_params(**setting, random_state=seed, max_epochs=epochs)
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     p, truth = model.predict_proba(splits.validation.X), splits.validation.Y
@@ -89,7 +92,7 @@ def fit(splits, setting, seed, epochs):
     }
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="bibtex")
     parser.add_argument("--seeds", type=int, default=1)
@@ -107,10 +110,10 @@ def main():
             key = f"{name} / seed {seed}"
             if key in kept["fits"]:
                 continue
-            kept["fits"][key] = {"setting": str(SETTINGS[name]), **fit(splits, SETTINGS[name], seed, options.epochs)}
-            found = kept["fits"][key]
-            scores = "  ".join(f"{100 * found[score]:.2f}" for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
-            print(f"{key:40s} {scores}  {found['seconds']:.0f} s  ratio {found['implicit_ratio']}", flush=True)
+            record = {"setting": str(SETTINGS[name]), **fit(splits, SETTINGS[name], seed, options.epochs)}
+            kept["fits"][key] = record
+            scores = "  ".join(f"{100 * record[score]:.2f}" for score in ("f1_at_0.5", "f1_tuned", "f1_rule"))
+            print(f"{key:40s} {scores}  {record['seconds']:.0f} s  ratio {record['implicit_ratio']}", flush=True)
             write_json(options.out, kept)
 
 

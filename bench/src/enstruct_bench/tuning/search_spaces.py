@@ -44,32 +44,32 @@ def suggest(trial: Trial, method: Method, most_updates: int = 10) -> dict[str, A
         raise ConfigError(f"{method.name!r} is fitted by a solver that chooses its own settings: there is nothing to tune.")
     if most_updates < 1:
         raise ConfigError(f"most_updates must be at least 1, not {most_updates}.")
-    given = _of_networks(trial, method)
+    suggested = _of_networks(trial, method)
     if any(stage.predictor for stage in method.stages):
-        given["learning_rate"] = trial.suggest_float("learning_rate", *RATES, log=True)
+        suggested["learning_rate"] = trial.suggest_float("learning_rate", *RATES, log=True)
     if not method.has_energy:
-        return given | {"method__rounds_per_batch": _rounds(trial, most_updates)}
+        return suggested | {"method__rounds_per_batch": _rounds(trial, most_updates)}
     rate = trial.suggest_float("energy_learning_rate", *RATES, log=True)
-    given["method__energy_rate"] = rate / given.get("learning_rate", DEFAULT_RATE)
+    suggested["method__energy_rate"] = rate / suggested.get("learning_rate", DEFAULT_RATE)
     if MEASURING & {*EnergySpec(**method.energy).terms}:
         units = trial.suggest_int("units", 200, 400, step=100)
-        given["energy_network"] = replace(EnergySpec(**method.energy), units=units)
+        suggested["energy_network"] = replace(EnergySpec(**method.energy), units=units)
     plays = any(stage.predictor and stage.energy_in_loss for stage in method.stages)
     if plays:
-        given["method__energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
+        suggested["method__energy_weight"] = trial.suggest_float("energy_weight", *WEIGHTS, log=True)
     if isinstance(method.negatives, PredictorSamples):
-        given["method__n_samples"] = trial.suggest_int("n_samples", 20, 100, step=20)
+        suggested["method__n_samples"] = trial.suggest_int("n_samples", 20, 100, step=20)
     elif isinstance(method.negatives, PerturbedSamples):
         std = trial.suggest_float("std", *SPREADS, log=True)
-        given["method__negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
+        suggested["method__negatives"] = PerturbedSamples(trial.suggest_int("n_samples", 5, 50, step=5), std)
     if isinstance(method.inference, Inference):
         rate = trial.suggest_float("inference_rate", *INFERENCE_RATES, log=True)
-        given["method__inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
+        suggested["method__inference"] = replace(method.inference, rule=replace(method.inference.rule, rate=rate))  # type: ignore[type-var]
     if plays and any(stage.energy and stage.predictor for stage in method.stages) and not method.coupling.through_predictor:
         rounds = _rounds(trial, most_updates)
         wished = trial.suggest_categorical("energy_steps", list(ENERGY_STEPS))
-        given |= {"method__rounds_per_batch": rounds, "method__energy_steps": max(1, min(wished, most_updates // rounds))}
-    return given
+        suggested |= {"method__rounds_per_batch": rounds, "method__energy_steps": max(1, min(wished, most_updates // rounds))}
+    return suggested
 
 
 def _rounds(trial: Trial, most_updates: int) -> int:
@@ -79,11 +79,11 @@ def _rounds(trial: Trial, most_updates: int) -> int:
 
 def _of_networks(trial: Trial, method: Method) -> dict[str, Any]:
     """But for what the method's own encoder sets, and without layers nothing else."""
-    given: dict[str, Any] = {}
+    suggested: dict[str, Any] = {}
     if "layers" not in method.encoder:
-        given["layers"] = trial.suggest_int("layers", 1, 5)
+        suggested["layers"] = trial.suggest_int("layers", 1, 5)
     if method.encoder.get("layers") != 0:
         if "hidden" not in method.encoder:
-            given["hidden"] = trial.suggest_int("hidden", 200, 500, step=100)
-        given["dropout"] = trial.suggest_float("dropout", 0.0, 0.5, step=0.1)
-    return given
+            suggested["hidden"] = trial.suggest_int("hidden", 200, 500, step=100)
+        suggested["dropout"] = trial.suggest_float("dropout", 0.0, 0.5, step=0.1)
+    return suggested

@@ -63,11 +63,11 @@ def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> 
         study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
     except (OSError, ValueError, KeyError, AssertionError) as error:  # the last are Optuna's of records it does not know
         raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
-    found = study.user_attrs.get("task")
-    if found is not None and task is not None and found != task:
-        differs = ", ".join(sorted(k for k in {*found, *task} if found.get(k) != task.get(k)))
+    written = study.user_attrs.get("task")
+    if written is not None and task is not None and written != task:
+        differs = ", ".join(sorted(k for k in {*written, *task} if written.get(k) != task.get(k)))
         raise ConfigError(f"{storage} holds trials of {name} with another {differs}: give another --storage.")
-    if found is None and task is not None:
+    if written is None and task is not None:
         study.set_user_attr("task", task)
     return study
 
@@ -95,10 +95,10 @@ def _mend(storage: Path) -> None:
 def _is_record(line: bytes) -> bool:
     """Of Optuna's journals."""
     try:
-        found = json.loads(line)
+        entry = json.loads(line)
     except ValueError:
         return False
-    return isinstance(found, dict) and "op_code" in found
+    return isinstance(entry, dict) and "op_code" in entry
 
 
 def search(method: str, task: Task, study: Study, trials: int, bar: Callable[[str], list[Callback]] = lambda title: []) -> None:
@@ -130,7 +130,9 @@ def searched(method: str, most_updates: int) -> dict[str, Any]:
     optuna = _optuna()
     trial = optuna.trial.FixedTrial(_middle())
     suggest(trial, get_method(method), most_updates)
-    written = {name: optuna.distributions.distribution_to_json(found) for name, found in trial.distributions.items()}
+    written = {
+        name: optuna.distributions.distribution_to_json(distribution) for name, distribution in trial.distributions.items()
+    }
     return {name: json.loads(text) for name, text in sorted(written.items())}
 
 
@@ -183,8 +185,8 @@ def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any
         raise ConfigError(f"No trial of {method} came to an end ({counts or 'none ended'}{others}): allow more of them.")
     whole = [trial for trial in counted if trial.state == optuna.trial.TrialState.COMPLETE]  # one cut short has a value too
     best = max(whole, key=lambda trial: (trial.value, -trial.number))
-    given = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
-    searched, fixed = ({k: encode_parameter(k, v) for k, v in found.items()} for found in (given, task.fixed or {}))
+    suggested = suggest(optuna.trial.FixedTrial(best.params), get_method(method), task.most_updates)
+    searched, fixed = ({k: encode_parameter(k, v) for k, v in settings.items()} for settings in (suggested, task.fixed or {}))
     return {
         "method": method,
         "metric": task.metric,
@@ -197,8 +199,8 @@ def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any
 
 
 def _value(method: str, task: Task, trial: Trial, callbacks: list[Callback]) -> float:
-    given = suggest(trial, get_method(method), task.most_updates)
-    settings = {**(task.fixed or {}), **given, "method": method, "metric": task.metric, "random_state": task.seed}
+    suggested = suggest(trial, get_method(method), task.most_updates)
+    settings = {**(task.fixed or {}), **suggested, "method": method, "metric": task.metric, "random_state": task.seed}
     model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[Report(trial), *callbacks])
     train, validation = task.splits.train, task.splits.validation
     model.fit(train.X, train.Y, X_val=validation.X, y_val=validation.Y)

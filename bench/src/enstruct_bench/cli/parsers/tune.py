@@ -12,10 +12,7 @@ from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
 from enstruct_bench.cli.parsers.names import joined
-
-SEARCHED = ("layers", "hidden", "dropout", "learning_rate")
-SEARCHED_COLUMNS = ("energy_rate", "energy_weight", "energy_steps", "rounds_per_batch", "negatives", "n_samples")
-"""Of the method's row."""
+from enstruct_bench.tuning.searched import SEARCHED
 
 
 def parser() -> Parser:

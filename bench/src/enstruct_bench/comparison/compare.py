@@ -1,0 +1,103 @@
+"""``enstruct-bench compare``: methods under one protocol, on label sets, tags or masks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import enstruct.estimators
+from enstruct.cli.progress import EpochBar
+from enstruct.cli.tables import say
+from enstruct.data.kinds import kind_of
+from enstruct.environment import environment
+from enstruct.errors import ConfigError, DivergenceError, unknown_name
+from enstruct_bench.comparison.cells import Cells
+from enstruct_bench.comparison.command import Command, parameters
+from enstruct_bench.comparison.comparisons import COMPARISONS
+from enstruct_bench.comparison.printed import show
+from enstruct_bench.comparison.results_file import Cell, ResultsFile
+from enstruct_bench.comparison.run import fitted_cell
+from enstruct_bench.comparison.summary import formatted, spread, summarise
+
+
+@dataclass(frozen=True)
+class Compare(Command):
+    """``task``: empty for that of the data. ``labels``, ``drop``, ``split`` and ``tuned`` are of label sets, ``columns`` and
+    ``epochs`` of tags, ``protocol`` of masks."""
+
+    typed: ClassVar[str] = "enstruct-bench compare"
+    goes_on: ClassVar[bool] = True
+
+    data: str
+    labels: str | None = None
+    drop: list[str] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    tuned: str | Path | None = None
+    methods: tuple[str, ...] = ()
+    task: str = ""
+    split: str = "auto"
+    split_seed: int = 0
+    protocol: str | None = None
+    epochs: int = 10
+    seeds: int = 3
+    reference: str | None = None
+    json: Path | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self) -> None:
+        comparison = COMPARISONS[self.task or kind_of(self.data) or "labels"]
+        task, methods = comparison.task, list(self.methods)
+        if not methods or len(set(methods)) < len(methods) or self.seeds < 1:
+            raise ConfigError("Give at least one seed and distinct methods, joined by commas.")
+        for name in methods:
+            comparison.check(name)
+        reference = self.reference or methods[0]
+        if reference not in methods:
+            raise unknown_name("reference", reference, methods)
+        model, models = comparison.models(self, methods, parameters(task.name, self.model, {"method", "random_state"}))
+        parts = comparison.read(self)
+        folds = len(parts) > 1
+        setting: dict[str, Any] = {"data": self.data, "split_seed": self.split_seed, "model": comparison.recorded(model)}
+        setting |= {"environment": environment(), **comparison.setting(self, parts[0], model)}
+        setting[task.parts] = {name: len(getattr(parts[0], name)) for name in ("train", "validation", "test")}
+        defaults = getattr(enstruct.estimators, task.estimator)().get_params(deep=False)
+        store = ResultsFile.to_add_to(self.json, setting, defaults, comparison.kind()) if self.json else None
+        runs = "fold" if folds else "seed"
+        cells = Cells(store, say, runs)
+        seeds = range(len(parts) if folds else self.seeds)
+
+        def fitted(method: str, seed: int, initial: Any = None) -> tuple[Cell, Any]:
+            bar = EpochBar(f"{method} {runs} {seed}")
+            try:
+                rows = parts[seed if folds else 0]
+                return fitted_cell(comparison, method, rows, seed, models.get(method, model), [bar], initial)
+            finally:
+                bar.close()
+
+        for seed in seeds:
+            lacking, initial = cells.lacking(methods, seed), None
+            first = comparison.first(lacking)
+            if first is not None:
+                # trained again where only its record was kept: the same seed gives the same weights
+                try:
+                    cell, initial = fitted(first, seed)
+                except DivergenceError as error:
+                    cells.diverged(first, seed, error)
+                    lacking = [method for method in lacking if not comparison.goes_on(method)]
+                else:
+                    if first in lacking:
+                        cells.make(first, seed, lambda cell=cell: cell)  # type: ignore[misc]
+            for method in lacking:
+                if method != first:
+                    start = initial if comparison.goes_on(method) else None
+                    cells.make(method, seed, lambda m=method, s=seed, start=start: fitted(m, s, start)[0])  # type: ignore[misc]
+        asked = cells.of(methods, seeds, reference)
+        rows = [formatted(comparison, row) for row in summarise(comparison, asked, reference, folds)]
+        counts = ", ".join(f"{name} {n}" for name, n in setting[task.parts].items())
+        units = f"test {task.parts}"
+        drawn = f"bootstrap over {units}" if folds else f"hierarchical bootstrap over seeds and {units}"
+        foot = f"Δ: paired difference to {reference}, 95% by {drawn}. {comparison.foot(setting)}"
+        title = f"{self.data}: {spread(asked)} {runs}s, {units} ({counts})"
+        show(title, comparison.titles(comparison.metric_of(asked, model)), rows, foot, setting["environment"])
