@@ -8,11 +8,20 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from enstruct.errors import ConfigError
-from enstruct.methods import columns
-from enstruct.methods.columns import FORMER
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-COLUMNS: Mapping[str, str] = {**{name: name for name in columns.COLUMNS}, **FORMER, "energy_learning_rate": "energy_rate"}
+COLUMNS: Mapping[str, str] = {
+    **{"hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"},
+    "energy_learning_rate": "energy_rate",
+    **{
+        name: name
+        for name in (  # spelt out here: the command line asks before torch is imported
+            *("energy_weight", "supervised_weight", "supervised", "warmup", "entropy_weight", "anchor_weight"),
+            *("negatives", "n_samples", "cost", "inference", "sample_gradient", "energy_steps", "predictor_steps"),
+            *("energy_clip", "validation_epochs"),
+        )
+    },
+}
 """Arguments of constructors that are columns of the method's row now."""
 RENAMED: Mapping[str, str] = {
     **{"max_iter": "max_epochs", "callbacks": "member_callbacks", "Y_val": "y_val"},
