@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from enstruct.baselines.binary_relevance import fit_one_vs_rest as fit_one_vs_rest
+from enstruct.baselines.boosting import fit_boosting as fit_boosting
 from enstruct.baselines.extra_trees import fit_extra_trees as fit_extra_trees
-from enstruct.encoders import Forest, LinearPredictor
+from enstruct.encoders import BoostedTrees, Forest, LinearPredictor
 
-SOLVED: dict[Callable[..., Any], type[Forest | LinearPredictor]] = {
+SOLVED: dict[Callable[..., Any], type[BoostedTrees | Forest | LinearPredictor]] = {
     fit_one_vs_rest: LinearPredictor,
     fit_extra_trees: Forest,
+    fit_boosting: BoostedTrees,
 }
 """What each solver returns, for loading."""

@@ -1,6 +1,7 @@
 """x -> features, and what makes logits of them: a predictor is an encoder and a linear head; a forest answers by itself."""
 
 from enstruct.encoders.bilstm import BiLSTM as BiLSTM
+from enstruct.encoders.boosted import BoostedTrees as BoostedTrees
 from enstruct.encoders.conv import FCN as FCN
 from enstruct.encoders.forest import Forest as Forest
 from enstruct.encoders.mlp import MLP as MLP

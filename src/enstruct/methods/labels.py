@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from enstruct.baselines import fit_extra_trees, fit_one_vs_rest
+from enstruct.baselines import fit_boosting, fit_extra_trees, fit_one_vs_rest
 from enstruct.hypergradients import Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
 from enstruct.inference.exact import SolverName
@@ -48,6 +48,7 @@ from enstruct.validation import one_of
 CROSS_ENTROPY = Method("cross-entropy")
 BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
 EXTRA_TREES = Method("extra-trees", solver=fit_extra_trees)
+BOOSTING = Method("boosting", solver=fit_boosting)
 SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
@@ -184,6 +185,7 @@ METHODS: dict[str, Method] = {
         BINARY_RELEVANCE,
         replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
         EXTRA_TREES,
+        BOOSTING,
     )
 }
 

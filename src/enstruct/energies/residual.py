@@ -1,0 +1,113 @@
+"""A residual energy: how labels hang together beyond what a base model's logits z say of each of them alone.
+
+    E(x, y) = - sum_i y_i f_i(x)  -  1/2 r' W r  -  v . g(C r + D h + c)
+
+    r = y - mu, mu = sigma(z)            what a label set has beyond the base's expectation
+    f_i = a_i z_i + b_i + (R h)_i        recalibrated logits; R ("stacked") lets other labels' logits count
+    h = (z - mean) / std                 the base's standardised logits; D ("varying") lets units change with x
+    g(u) = (u + sqrt(u^2 + 4)) / 2       squareplus (Barron 2021): softplus's shape at a fifth of its cost
+    W                                    symmetric, zero diagonal
+
+At the start a = 1 and b, R, W, v, D are 0, so that exp(-E)/Z is the base's product of marginals. Couplings act on r and not on y:
+where y is as the base expects they add no field, so that marginals stay the base's, to first order, while nothing is told. Given
+all other labels, the log-odds of label i are
+
+    s_i = f_i + (W r^i0)_i + v . (g(u^i1) - g(u^i0)),     r^i0: r with y_i = 0;  u^i1, u^i0: C r + D h + c with y_i = 1, 0
+
+all L of them at O(L (L + units)) a label set (:meth:`ResidualEnergy.flips`). y may be relaxed: a label at mu_i says nothing, as
+if it were unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.energies.base import State
+from enstruct.spaces.label_vectors import Labels, dense
+
+
+def squareplus(u: Tensor) -> Tensor:
+    return (u * u).add_(4).sqrt_().add(u).mul(0.5) if not u.requires_grad else 0.5 * (u + (u * u + 4).sqrt())
+
+
+class ResidualEnergy(nn.Module):
+    """Energies (batch, samples) of label sets y (batch, samples, labels) beside base logits, which ``prepare`` takes as x.
+
+    pairs : whether there is W; units : the number of hidden units, 0 for none. ``stacked`` and ``varying`` add R and D.
+    """
+
+    def __init__(self, n_labels: int, pairs: bool = True, units: int = 0, stacked: bool = False, varying: bool = False) -> None:
+        super().__init__()
+        self.slope = nn.Parameter(torch.ones(n_labels))
+        self.bias = nn.Parameter(torch.zeros(n_labels))
+        self.table = nn.Parameter(torch.zeros(n_labels, n_labels)) if pairs else None
+        self.stack = nn.Parameter(torch.zeros(n_labels, n_labels)) if stacked else None
+        self.matrix = nn.Parameter(torch.randn(n_labels, units) / math.sqrt(n_labels)) if units else None
+        self.unit_bias = nn.Parameter(torch.zeros(units)) if units else None
+        self.weights = nn.Parameter(torch.zeros(units)) if units else None
+        self.vary = nn.Parameter(torch.zeros(n_labels, units)) if units and varying else None
+        self.register_buffer("mean", torch.zeros(n_labels))
+        self.register_buffer("std", torch.ones(n_labels))
+        self.mean: Tensor
+        self.std: Tensor
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.slope)
+
+    def standardise_by(self, logits: Tensor) -> None:
+        """Take mean and spread of h from the base's logits (rows, labels) of the training rows."""
+        self.mean.copy_(logits.mean(0))
+        self.std.copy_(logits.std(0, correction=0).clamp(min=1e-3))
+
+    def couplings(self) -> Tensor | None:
+        """W (labels, labels), symmetric with a zero diagonal; None without pairs."""
+        if self.table is None:
+            return None
+        both = self.table + self.table.T
+        return both - torch.diag(torch.diagonal(both))
+
+    def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
+        """From base logits (batch, labels): f, mu and the units' offset D h + c."""
+        field = self.slope * x + self.bias
+        if self.stack is not None:
+            field = field + ((x - self.mean) / self.std) @ self.stack.T
+        offset = None
+        if self.unit_bias is not None:
+            offset = self.unit_bias.expand(len(x), -1)
+            if self.vary is not None:
+                offset = offset + ((x - self.mean) / self.std) @ self.vary
+        return State((field, torch.sigmoid(x), offset), mask, len(x))
+
+    def forward(self, state: State, y: Labels) -> Tensor:
+        field, mean, offset = _terms(state)
+        y = dense(y, field.dtype)
+        residual = y - mean.unsqueeze(1)
+        value = (y * field.unsqueeze(1)).sum(-1)
+        couplings = self.couplings()
+        if couplings is not None:
+            value = value + 0.5 * ((residual @ couplings) * residual).sum(-1)
+        if self.matrix is not None and self.weights is not None:
+            value = value + squareplus(residual @ self.matrix + offset.unsqueeze(1)) @ self.weights
+        return -value  # (batch, samples)
+
+    def flips(self, state: State, y: Tensor) -> Tensor:
+        """(batch, labels): E with label i absent minus E with it, its log-odds given all others of y (batch, labels)."""
+        field, mean, offset = _terms(state)
+        residual, logits = y - mean, field
+        couplings = self.couplings()
+        if couplings is not None:
+            logits = logits + residual @ couplings
+        if self.matrix is not None and self.weights is not None:
+            absent = (residual @ self.matrix + offset).unsqueeze(1) - y.unsqueeze(2) * self.matrix  # (batch, labels, units)
+            logits = logits + (squareplus(absent + self.matrix) - squareplus(absent)) @ self.weights
+        return logits
+
+
+def _terms(state: State) -> tuple[Tensor, Tensor, Tensor]:
+    """f, mu and the units' offset (None where there are no units: nobody asks for it then)."""
+    return cast(tuple[Tensor, Tensor, Tensor], state.terms)

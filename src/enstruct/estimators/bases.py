@@ -1,0 +1,292 @@
+"""Marginal models under an energy, cross-fitted: every row's marginals come from models that have not seen its labels.
+
+    p_oof(x_n) = model without row n's fold (x_n)    what an energy is trained on
+    p(x)       = mean of those models                a method of enstruct's: each was stopped on the fold that it left out
+                 a model of all rows                 a classifier of scikit-learn's
+
+Several are averaged where that scores better on the folds left out (:func:`choose`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from enstruct.baselines.boosting import fit_label
+from enstruct.baselines.extra_trees import fits_densely
+from enstruct.data.rows import Rows, as_indicator
+from enstruct.decisions.choose import cross_validate
+from enstruct.encoders.boosted import BoostedTrees, as_tensor
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.members import Budget, Member, default_methods, pace
+from enstruct.methods import METHODS, Method
+
+log = logging.getLogger("enstruct")
+
+CLIP = 1e-4
+"""Marginals nearer to 0 or 1 than this say no more: logits stay within ±9.2."""
+COMPARED = ("threshold", "expected-f1")
+"""Rules by which averages of bases are compared."""
+
+Answer = Callable[[Any], NDArray[np.float64]]
+"""Feature rows -> marginals (rows, labels)."""
+
+
+def logits_of(p: NDArray[Any]) -> NDArray[np.float32]:
+    p = np.clip(np.asarray(p, dtype=np.float64), CLIP, 1 - CLIP)
+    return np.log(p / (1 - p)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Training rows: X as given, Y (rows, labels) of 0, 1 and NaN where unobserved, weights (rows,) or None."""
+
+    X: Any
+    Y: NDArray[np.float32]
+    weight: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    @property
+    def complete(self) -> bool:
+        return not np.isnan(self.Y).any()
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        return Table(self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows])
+
+    def rows(self) -> Rows:
+        return Rows(self.X, as_indicator(np.nan_to_num(self.Y)), self.weight)
+
+
+class Base(Protocol):
+    """A marginal model yet to be fitted."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def refits(self) -> bool:
+        """Whether it is fitted to all rows in the end; otherwise the folds' models answer."""
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
+        """The fitted model."""
+
+    def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
+        """(rows, labels)."""
+
+
+@dataclass(frozen=True)
+class MethodBase:
+    """A method of enstruct's own, tuned and stopped on the fold that is left out."""
+
+    method: Method
+    metric: str
+    refits: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Member:
+        member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline)])
+        member.set_params(**pace(len(train)), method=self.method)
+        labels = LabelFormat("indicator", np.arange(train.Y.shape[1]), True)
+        assert left_out is not None  # it is fitted by folds only
+        return member.fit_as(labels, train.rows(), left_out.rows())
+
+    def marginals(self, model: Member, X: Any) -> NDArray[np.float64]:
+        return model.predict_proba(X)
+
+
+@dataclass(frozen=True)
+class ClassifierBase:
+    """A classifier of scikit-learn's: of label sets, or (``per_label``) of one label, of which each label gets a copy that sees
+    the rows where it was observed."""
+
+    estimator: Any
+    per_label: bool = False
+    refits: bool = True
+
+    @property
+    def name(self) -> str:
+        return type(self.estimator).__name__
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
+        if not self.per_label:
+            model = _seeded(clone(self.estimator), seed)
+            return model.fit(train.X, train.Y.astype(np.int64), **_weights(train.weight))
+        return [self._fit_label(train, label, seed) for label in range(train.Y.shape[1])]
+
+    def _fit_label(self, train: Table, label: int, seed: int) -> Any:
+        observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
+        y = train.Y[observed, label]
+        if len(np.unique(y)) < 2:  # one value, or none: its share in the rows seen
+            return float((y.sum() + 0.5) / (len(y) + 1))
+        weight = None if train.weight is None else train.weight[observed]
+        X = train.X if len(observed) == len(train) else train.X[observed]
+        return _seeded(clone(self.estimator), seed).fit(X, y.astype(np.int64), **_weights(weight))
+
+    def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
+        if not self.per_label:
+            return probabilities_of(model, X)
+        n = X.shape[0]
+        return np.stack([np.full(n, one) if isinstance(one, float) else one.predict_proba(X)[:, 1] for one in model], axis=1)
+
+
+@dataclass(frozen=True)
+class BoostedBase:
+    """One boosted ensemble a label, of the rows where it was observed."""
+
+    name: str = "boosting"
+    refits: bool = True
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> BoostedTrees:
+        X = np.asarray(train.X.toarray() if sparse.issparse(train.X) else train.X)
+        weight = np.ones(len(train)) if train.weight is None else train.weight
+        models = []
+        for label in range(train.Y.shape[1]):
+            observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
+            models.append(fit_label(X[observed], train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
+        return BoostedTrees.of_models(models)
+
+    def marginals(self, model: BoostedTrees, X: Any) -> NDArray[np.float64]:
+        return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    names = [name for name in model.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return model.set_params(**dict.fromkeys(names, seed))
+
+
+def _weights(weight: Any) -> dict[str, Any]:
+    return {} if weight is None else {"sample_weight": weight}
+
+
+def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
+    """(rows, labels) of a fitted classifier's ``predict_proba``: one array, or scikit-learn's list of (rows, 2), one a label.
+
+    ConfigError for probabilities of another shape.
+    """
+    p = model.predict_proba(X)
+    if isinstance(p, list):
+        columns = []
+        for one, classes in zip(p, model.classes_, strict=True):
+            present = np.flatnonzero(np.asarray(classes) == 1)
+            columns.append(one[:, present[0]] if len(present) else np.zeros(len(one)))
+        p = np.stack(columns, axis=1)
+    p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
+    if p.ndim != 2 or len(p) != X.shape[0] or not ((p >= 0) & (p <= 1)).all():
+        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give probabilities (rows, labels), not {p.shape}.")
+    return p
+
+
+def as_base(base: Any, metric: str) -> Base:
+    """What ``base=`` names. ConfigError for what gives no probabilities."""
+    if isinstance(base, str):
+        if base not in METHODS:
+            raise unknown_name("base", base, ["auto", *METHODS])
+        return MethodBase(METHODS[base], metric)
+    if isinstance(base, Method):
+        return MethodBase(base, metric)
+    if not hasattr(base, "get_params") or isinstance(base, type):
+        raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
+    if not hasattr(base, "predict_proba"):
+        raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
+    return ClassifierBase(base, per_label=not takes_label_sets(base))
+
+
+def takes_label_sets(classifier: Any) -> bool:
+    tags = get_tags(classifier)
+    return bool(tags.classifier_tags is not None and tags.classifier_tags.multi_label) or hasattr(classifier, "estimator")
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """``marginals`` (rows, labels) by models that have not seen the row; ``models`` that answer; ``seconds`` for all of it."""
+
+    base: Base
+    marginals: NDArray[np.float64]
+    models: Sequence[Any]
+    seconds: float
+
+    def answer(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(np.mean([self.base.marginals(model, X) for model in self.models], axis=0))
+
+
+def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed: int, deadline: float, last: bool) -> Any:
+    """:class:`CrossFitted`; None where the first fold shows that there is no time for the others, unless it is the ``last``."""
+    begin = time.monotonic()
+    marginals, models = np.zeros(table.Y.shape), []
+    for number, fold in enumerate(folds):
+        rest = np.setdiff1d(np.arange(len(table)), fold)
+        model = base.fit(table.take(rest), table.take(fold), seed + number, max(deadline, begin + 1))
+        marginals[fold] = base.marginals(model, table.X[fold])
+        models.append(model)
+        took = time.monotonic() - begin
+        if number == 0 and not last and begin + took * (len(folds) + base.refits) > deadline:
+            log.info("base %s: %.0f s a fold are too many", base.name, took)
+            return None
+    if base.refits:
+        models = [base.fit(table, None, seed, deadline)]
+    log.info("base %s: %.1f s", base.name, time.monotonic() - begin)
+    return CrossFitted(base, marginals, models, time.monotonic() - begin)
+
+
+def choose(fitted: Sequence[CrossFitted], table: Table, metric: str) -> tuple[list[int], dict[str, float]]:
+    """Which to average, and what each average on the way scored: the best one alone, and others as long as one of them raises
+    the score of the mean by its best rule, in cross-validation over the rows."""
+    scores: dict[str, float] = {}
+
+    def score(members: list[int]) -> float:
+        p = np.mean([fitted[i].marginals for i in members], axis=0)
+        value = best_score(p, table, metric)
+        scores["+".join(fitted[i].base.name for i in members)] = value
+        return value
+
+    alone = [score([i]) for i in range(len(fitted))]
+    chosen = [int(np.argmax(alone))]
+    best = alone[chosen[0]]
+    while len(chosen) < len(fitted):
+        further = {i: score([*chosen, i]) for i in range(len(fitted)) if i not in chosen}
+        i = max(further, key=lambda j: further[j])
+        if further[i] <= best:
+            break
+        chosen, best = [*chosen, i], further[i]
+    return chosen, scores
+
+
+def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
+    """Of the best rule, rules fitted on one half of the rows and applied to the other; unobserved cells count for nothing."""
+    unobserved = np.isnan(table.Y)
+    comparison = cross_validate(
+        COMPARED, np.where(unobserved, 0.0, p), as_indicator(np.nan_to_num(table.Y)), metric, weight=table.weight
+    )
+    return max(comparison.scores.values())
+
+
+def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
+    """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
+    dense array, a network. Where labels have holes: one logistic regression and one boosted ensemble a label."""
+    dense = fits_densely(X)
+    if complete:
+        names = default_methods(X)
+        return [
+            MethodBase(METHODS[name], metric)
+            for name in (names[0], *(("extra-trees", "boosting") if dense else ()), "cross-entropy")
+        ]
+    from sklearn.linear_model import LogisticRegression  # only here: as above
+
+    linear = ClassifierBase(LogisticRegression(max_iter=200), per_label=True)
+    return [linear, *([BoostedBase()] if dense else [])]

@@ -1,0 +1,342 @@
+"""``JointMultiLabelClassifier``: a distribution over label sets on top of any marginal model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from enstruct.data.rows import as_indicator
+from enstruct.data.splits import stratified_folds
+from enstruct.decisions.choose import check_one_rule
+from enstruct.decisions.risk import RISKS, Gain, least_risk
+from enstruct.decisions.thresholds import sets_of_size
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.errors import DataError, shown
+from enstruct.estimators.base import seed_of
+from enstruct.estimators.bases import (
+    Base,
+    CrossFitted,
+    Table,
+    as_base,
+    automatic,
+    choose,
+    cross_fit,
+    logits_of,
+)
+from enstruct.estimators.features import validated
+from enstruct.estimators.label_rows import row_weights
+from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.told import check_observed, told_format, told_labels
+from enstruct.joint import Joint
+from enstruct.joint.asking import drop_in_entropy
+from enstruct.metrics import METRICS, get_metric
+from enstruct.training.residual import CANDIDATES, INDEPENDENT, fit_residual
+from enstruct.validation import check_whole, one_of, optional
+
+SAMPLES = 200
+"""Label sets a row that decisions of least risk are taken on."""
+CELLS = 2**24
+"""Numbers that the samples of a block of rows may take."""
+
+
+class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Marginals of any model, cross-fitted, and on top of them an energy that knows how labels hang together.
+
+        p(y | x) = exp(-E(x, y)) / Z(x),     E as in :mod:`enstruct.energies.residual`
+
+    The base answers where nothing else is known; the energy answers what a base cannot: what the other labels are once some are
+    told (``known=``), which whole sets are likely (:meth:`sample`, :meth:`log_prob`), which label to ask for next (:meth:`ask`).
+
+    Parameters
+    ----------
+    base : "auto", str, Method or classifier, default="auto"
+        What gives the marginals: a method of ``enstruct.METHODS``; a classifier of scikit-learn's with ``predict_proba``, for
+        label sets or for one label, of which each label gets a copy; "auto": linear model, trees, boosted trees and network as
+        far as ``minutes`` go, averaged where that scores better.
+    metric : str, default="example-f1"
+        What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
+    decision : str, default="auto"
+        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", or "auto", the best of them in cross-validation.
+    folds : int, default=5
+        Parts of the rows, each left out once.
+    minutes : float, default=3
+        Of "auto": after the first base no other is begun that would likely end later.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : ndarray of (labels,)
+    base_ : list of CrossFitted, whose mean answers; ``base_scores_``: what each average that was tried scored.
+    energy_ : ResidualEnergy
+    likelihoods_ : dict, terms of the energy -> held-out -log p(y | x) in nats a row; ``terms_``: those chosen.
+    rules_, decision_, decision_scores_ : as in :class:`~enstruct.EnergyMultiLabelClassifier`
+    marginals_of_ : "base" or "joint": whose marginals answer while nothing is told, as their held-out log-loss says
+    """
+
+    def __init__(
+        self,
+        base: Any = "auto",
+        *,
+        metric: str = "example-f1",
+        decision: str = "auto",
+        folds: int = 5,
+        minutes: float = 3.0,
+        random_state: Any = None,
+    ) -> None:
+        self.base = base
+        self.metric = metric
+        self.decision = decision
+        self.folds = folds
+        self.minutes = minutes
+        self.random_state = random_state
+
+    # -- fitting ----------------------------------------------------------------------------------
+
+    @restore_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Cross-fit the base, train the energy on logits that no row's labels have gone into, fit decision rules.
+
+        y : as for :class:`~enstruct.EnergyMultiLabelClassifier`, or with holes (NaN, None, -1) where a label is unknown, or one
+            dict a row.
+        DataError for unusable data, ConfigError for unknown settings.
+        """
+        one_of("metric", METRICS)("metric", self.metric)
+        check_whole(2, folds=self.folds)
+        X = validated(self, X, reset=True)
+        self.labels_ = told_format(y)
+        self.classes_ = self.labels_.classes
+        Y = told_labels(y, self.labels_, "y")
+        if len(Y) != X.shape[0]:
+            raise DataError(f"X has {X.shape[0]} rows and y {len(Y)}.")
+        check_observed(Y, self.labels_)
+        weight = None if sample_weight is None else row_weights(sample_weight, X)
+        self.constants_ = _constants(Y)
+        self.varying_ = np.flatnonzero(np.isnan(self.constants_))
+        if not len(self.varying_):
+            raise DataError("Every label is constant in y: with one value of each there is nothing to learn.")
+        table = Table(X, Y[:, self.varying_], weight)
+        seed = seed_of(self.random_state)
+        folds = self._folds(table, seed)
+        self._fit_base(table, folds, seed)
+        logits = logits_of(np.mean([fitted.marginals for fitted in self.base_], axis=0))
+        self._fit_energy(logits, table, folds, seed)
+        self.seed_ = seed
+        return self
+
+    def _folds(self, table: Table, seed: int) -> list[NDArray[np.intp]]:
+        n = len(table)
+        if n < 2 * self.folds:
+            raise DataError(f"{n} rows are too few for {self.folds} folds of two rows at least: set folds= lower.")
+        return [np.sort(fold) for fold in stratified_folds(as_indicator(np.nan_to_num(table.Y)), self.folds, seed)]
+
+    def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
+        deadline = time.monotonic() + 60 * self.minutes
+        wanted: list[Base] = (
+            automatic(table.X, table.complete, self.metric)
+            if isinstance(self.base, str) and self.base == "auto"
+            else [as_base(self.base, self.metric)]
+        )
+        fitted: list[CrossFitted] = []
+        for base in wanted:
+            one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
+            fitted += [] if one is None else [one]
+        chosen, self.base_scores_ = choose(fitted, table, self.metric)
+        self.base_ = [fitted[i] for i in chosen]
+
+    def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
+        single = self.labels_.kind == "single"
+        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, (INDEPENDENT,) if single else CANDIDATES)
+        self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
+        self.marginals_of_ = "base"
+        unobserved = np.isnan(table.Y)
+        p = expit(logits)
+        if not single:
+            left_out, judge = folds[0], fitted.judge
+            joint = _joint(judge, logits[left_out], seed).marginals().numpy()
+            if _log_loss(joint, table.Y[left_out]) < _log_loss(p[left_out], table.Y[left_out]):
+                self.marginals_of_ = "joint"
+            rules = LabelRules.fit(np.where(unobserved, 0.0, p), table.rows(), self.metric, self.decision, None)
+        else:
+            rules = LabelRules()
+        self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any, *, known: Any = None) -> NDArray[np.float64]:
+        """p(y_i = 1 | x, what is told) (rows, labels); told labels are 0 or 1, as they were told.
+
+        ``known`` : like y, with holes (NaN, None, -1) where nothing is told, or one dict a row, {label: True or False}. Rows of
+        which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
+        log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
+        """
+        logits, told = self._asked(X, known)
+        p = expit(logits).astype(np.float64)
+        if self.labels_.kind == "single":
+            return p / p.sum(1, keepdims=True)
+        some = ~np.isnan(told).all(1) if self.marginals_of_ == "base" else np.ones(len(told), dtype=bool)
+        if some.any():
+            p[some] = _joint(self.energy_, logits[some], self.seed_).marginals(torch.from_numpy(told[some])).numpy()
+        return self._expanded(p, self.constants_)
+
+    def predict(self, X: Any, *, known: Any = None, decision: str | Gain | None = None, top_k: int | None = None) -> Any:
+        """Label sets in the form y had in ``fit``, told labels as they were told.
+
+        decision : another fitted rule on marginals; "subset-accuracy", "example-f1", "hamming", "jaccard" or a callable
+            gain(truth, predicted) -> (n,): the set of least expected risk under the joint (:mod:`enstruct.decisions.risk`).
+        top_k : the k most probable labels instead.
+        """
+        check_one_rule(decision if isinstance(decision, str) else None, top_k)
+        return self.labels_.decode(self._decided(X, known, decision, top_k))
+
+    def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
+        if decision is not None and (callable(decision) or decision in RISKS):
+            return self._of_least_risk(X, known, decision if callable(decision) else RISKS[decision])
+        optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
+        if top_k is not None:
+            check_whole(1, top_k=top_k)
+        p = self.predict_proba(X, known=known)
+        if self.labels_.kind == "single":
+            return sets_of_size(p, 1)
+        if top_k is not None:
+            return sets_of_size(p, top_k)
+        rule = self.rules_[self.decision_ if decision is None else decision]
+        chosen = self._expanded(rule.predict(p[:, self.varying_]).toarray(), self.constants_)
+        return as_indicator(chosen if known is None else self._as_told(chosen, known))
+
+    def _of_least_risk(self, X: Any, known: Any, gain: Any) -> sparse.csr_matrix:
+        logits, told = self._asked(X, known)
+        joint = _joint(self.energy_, logits, self.seed_)
+        parts = []
+        for rows in torch.arange(len(told)).split(max(1, CELLS // (SAMPLES * told.shape[1]))):
+            few = joint.take(rows)
+            samples = few.sample(SAMPLES, torch.from_numpy(told)[rows])
+            with torch.no_grad():
+                density = -few.energy(few.state, samples)
+            parts.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
+        chosen = self._expanded(np.concatenate(parts) if parts else told, self.constants_)
+        return as_indicator(chosen if known is None else self._as_told(chosen, known))
+
+    def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
+        """(rows, n, labels) label sets from the joint, given what is told."""
+        check_whole(1, n=n)
+        logits, told = self._asked(X, known)
+        seed = self.seed_ if random_state is None else seed_of(random_state)
+        drawn = _joint(self.energy_, logits, seed).sample(n, torch.from_numpy(told)).numpy()
+        return self._expanded(drawn, self.constants_).astype(np.uint8)
+
+    def log_prob(self, X: Any, y: Any, *, known: Any = None, return_error: bool = False) -> Any:
+        """(rows,) log p(y | x) in nats, of holes in y summed over; with ``known`` given what is told.
+
+        Exact up to 16 labels, by annealed importance sampling beyond: ``return_error`` gives its standard errors (rows,) too.
+        A label that never varied in training is as it was: -inf for y that has it otherwise.
+        """
+        logits, told = self._asked(X, known)
+        Y = told_labels(y, self.labels_, "y")
+        if len(Y) != len(logits):
+            raise DataError(f"X has {len(logits)} rows and y {len(Y)}.")
+        value, error = _joint(self.energy_, logits, self.seed_).log_probability(
+            torch.from_numpy(Y[:, self.varying_]), torch.from_numpy(told)
+        )
+        impossible = (~np.isnan(Y) & ~np.isnan(self.constants_) & (self.constants_ != Y)).any(1)
+        value = np.where(impossible, -np.inf, value)
+        return (value, error) if return_error else value
+
+    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """(rows,) E(x, y) of whole label sets; lower is better."""
+        logits, _ = self._asked(X, None)
+        Y = told_labels(y, self.labels_, "y")
+        if np.isnan(Y).any() or len(Y) != len(logits):
+            raise DataError("energy: y must be whole label sets, one a row; log_prob takes holes.")
+        with torch.no_grad():
+            state = self.energy_.prepare(torch.from_numpy(logits))
+            values = self.energy_(state, torch.from_numpy(Y[:, self.varying_]).unsqueeze(1)).squeeze(1)
+        return np.asarray(values.double().numpy())
+
+    def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
+        """(rows,) the label to ask for next: the one whose answer, whatever it is, leaves least to be learnt of the row.
+
+        That is the largest expected drop of the sum of the labels' entropies, the asked label's own included. DataError for rows
+        of which everything is told.
+        """
+        logits, told = self._asked(X, known)
+        if not np.isnan(told).any(1).all():
+            raise DataError(f"ask: all labels of row {int(np.flatnonzero(~np.isnan(told).any(1))[0])} are told.")
+        best = drop_in_entropy(_joint(self.energy_, logits, self.seed_), torch.from_numpy(told)).argmax(1)
+        return self.classes_[self.varying_[best]]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        metric = get_metric("subset-accuracy" if self._fitted().labels_.kind == "single" else self.metric)
+        return metric(self.labels_.encode(y), self._decided(X, None, None, None), sample_weight)
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self, "energy_")
+        return self
+
+    def _asked(self, X: Any, known: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(base logits, told values with NaN), both (rows, labels that vary). DataError for what cannot be told."""
+        self._fitted()
+        X = validated(self, X, reset=False)
+        logits = logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0))
+        if known is None:
+            return logits, np.full(logits.shape, np.nan, dtype=np.float32)
+        told = told_labels(known, self.labels_)
+        if len(told) != len(logits):
+            raise DataError(
+                f"X has {len(logits)} rows and known {len(told)}: one row of known for each, NaN where nothing is told."
+            )
+        against = ~np.isnan(told) & ~np.isnan(self.constants_) & (told != self.constants_)
+        if against.any():
+            row, label = np.argwhere(against)[0]
+            seen = "never" if self.constants_[label] == 0 else "always"
+            had = "has" if told[row, label] else "lacks"
+            raise DataError(
+                f"known tells that row {row} {had} {shown(self.classes_[label])}, which training rows {seen} had, so that nothing "
+                "follows from it: leave it untold, or fit rows that show it."
+            )
+        return logits, told[:, self.varying_]
+
+    def _as_told(self, chosen: NDArray[Any], known: Any) -> NDArray[Any]:
+        told = told_labels(known, self.labels_)
+        return np.where(np.isnan(told), chosen, told)
+
+    def _expanded(self, table: NDArray[Any], constants: NDArray[Any]) -> NDArray[np.float64]:
+        """(..., labels that vary) -> (..., labels)."""
+        out = np.empty((*table.shape[:-1], len(constants)))
+        out[...] = constants
+        out[..., self.varying_] = table
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Joint:
+    with torch.no_grad():
+        z = torch.from_numpy(logits)
+        return Joint(energy, energy.prepare(z), torch.sigmoid(z), seed)
+
+
+def _constants(Y: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(labels,) the value of a label that has one in all rows where it was observed; NaN of others."""
+    low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+    return np.where(low == high, low, np.nan)
+
+
+def _log_loss(p: NDArray[Any], Y: NDArray[np.float32]) -> float:
+    """Mean over observed cells."""
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return float(np.nanmean(-(Y * np.log(p) + (1 - Y) * np.log(1 - p))))

@@ -1,0 +1,115 @@
+"""What somebody tells of labels: a table like Y in which unknown cells are NaN.
+
+Told labels come as an array like Y with NaN, None or -1 where nothing is told (a data frame's columns may be in any order), or as
+one dict a row, {label: yes or no}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.errors import DataError, shown, unknown_name
+from enstruct.estimators.label_format import LabelFormat
+
+YES, NO = (True, 1), (False, 0)
+
+
+def are_dicts(y: Any) -> bool:
+    """Whether label sets come as dicts, which say of each label that they name whether it is there."""
+    return isinstance(y, (list, tuple)) and len(y) > 0 and all(isinstance(row, Mapping) for row in y)
+
+
+def told_format(y: Any) -> LabelFormat:
+    """The form of labels that may have holes. DataError for y without labels."""
+    if are_dicts(y):
+        names = sorted({name for row in y for name in row}, key=str)
+        if not names:
+            raise DataError("No row of y tells a label.")
+        return LabelFormat("names", np.array(names, dtype=None if all(isinstance(name, str) for name in names) else object))
+    if (table := _table(y)) is None:
+        return LabelFormat.infer(y)
+    filled = np.nan_to_num(np.where(table == -1, np.nan, table))
+    columns = getattr(y, "columns", None)
+    inferred = LabelFormat.infer(filled)
+    return inferred if columns is None else LabelFormat(inferred.kind, np.array([str(name) for name in columns]))
+
+
+def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray[np.float32]:
+    """(rows, labels) of 0, 1 and NaN. DataError for what is neither yes, no nor unknown, other widths, names that are none."""
+    if are_dicts(known):
+        return _of_dicts(known, labels, what)
+    table = _table(known)
+    if table is None:
+        return labels.encode(known).toarray().astype(np.float32)
+    columns = getattr(known, "columns", None)
+    if columns is not None and labels.classes.dtype.kind == "U":
+        place = {str(name): i for i, name in enumerate(columns)}
+        for name in place:
+            if name not in set(labels.classes.tolist()):
+                raise unknown_name(f"label in {what}", name, labels.classes.tolist())
+        whole = np.full((len(table), labels.n_labels), np.nan)
+        for i, name in enumerate(labels.classes.tolist()):
+            if name in place:
+                whole[:, i] = table[:, place[name]]
+        table = whole
+    if table.shape[1] != labels.n_labels:
+        raise DataError(f"{what} has {table.shape[1]} columns, and there are {labels.n_labels} labels: one column a label.")
+    out = np.where(table == -1, np.nan, table).astype(np.float32)
+    wrong = ~(np.isnan(out) | (out == 0) | (out == 1))
+    if wrong.any():
+        row, label = np.argwhere(wrong)[0]
+        raise DataError(
+            f"{what} holds {shown(table[row, label])} in row {row}, label {shown(labels.classes[label])}: 1 for yes, 0 for no, "
+            "NaN (or None, or -1) for unknown."
+        )
+    return out
+
+
+def check_observed(Y: NDArray[np.float32], labels: LabelFormat) -> None:
+    """DataError for a row or a label of which nothing is known."""
+    observed = ~np.isnan(Y)
+    if not observed.any(1).all():
+        row = int(np.flatnonzero(~observed.any(1))[0])
+        raise DataError(f"Nothing is known of the labels of row {row}: leave such rows out of fit.")
+    if not observed.any(0).all():
+        label = labels.classes[int(np.flatnonzero(~observed.any(0))[0])]
+        raise DataError(f"Nothing is known of the label {shown(label)} in any row: leave its column out.")
+
+
+def _table(y: Any) -> NDArray[np.float64] | None:
+    """A two-dimensional table of numbers with holes; None for other forms, which have no holes."""
+    if sparse.issparse(y) or not hasattr(y, "__len__"):
+        return None
+    values = getattr(y, "values", y)
+    if isinstance(values, (list, tuple)) and not all(isinstance(row, (list, tuple, np.ndarray)) for row in values):
+        return None
+    try:
+        array = np.asarray(values, dtype=object)
+    except ValueError:
+        return None
+    if array.ndim != 2:
+        return None
+    try:
+        return np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711
+    except (TypeError, ValueError):
+        return None
+
+
+def _of_dicts(known: Any, labels: LabelFormat, what: str) -> NDArray[np.float32]:
+    number = {name: i for i, name in enumerate(labels.classes.tolist())}
+    out = np.full((len(known), labels.n_labels), np.nan, dtype=np.float32)
+    for row, told in enumerate(known):
+        for name, value in told.items():
+            if name not in number:
+                raise unknown_name(f"label in {what}, row {row}", name, list(number))
+            if value is None or value == -1 or value != value:
+                continue
+            if not (isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)) and value in (0, 1)):
+                raise DataError(f"{what} says {shown(value)} of {shown(name)} in row {row}: True, False or None.")
+            out[row, number[name]] = value
+    return out

@@ -1,0 +1,192 @@
+"""An energy with some labels told: what is left is a smaller problem in the free labels alone.
+
+The free labels of a row are numbered t = 0..T-1, T the most that any row of a block has; rows with fewer are padded with labels
+that are absent whatever happens. What the told labels add is folded into fields and offsets once, so that neither chains nor
+enumeration touch them again:
+
+    -E(y_free) = constant + sum_t y_t F_t + 1/2 y' W y + v . g(A + C y)           :class:`ClampedResidual`
+
+Told values may be relaxed. Energies of other forms are evaluated as they are (:class:`ClampedEnergy`), at two evaluations a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, cast
+
+import torch
+from torch import Tensor
+
+from enstruct.energies.base import State
+from enstruct.energies.residual import ResidualEnergy, squareplus
+
+ABSENT = -40.0
+"""The log-odds of padding."""
+
+
+class Chains(Protocol):
+    """Label sets (rows, T, chains) that change a label at a time."""
+
+    y: Tensor
+
+    def log_odds(self, t: int) -> Tensor:
+        """(rows, chains) of the free label t, given the chain's others."""
+
+    def put(self, t: int, value: Tensor) -> None:
+        """The free label t becomes ``value`` (rows, chains), 0 or 1."""
+
+
+class Clamped(Protocol):
+    """The free labels of some rows. ``free`` (rows, T): their numbers; ``real`` (rows, T): False where padded."""
+
+    free: Tensor
+    real: Tensor
+
+    def log_density(self, y: Tensor) -> Tensor:
+        """-E (rows, states) of y (rows, states, T) or (1, states, T)."""
+
+    def chains(self, y: Tensor) -> Chains: ...
+
+    def take(self, rows: Tensor) -> Self: ...
+
+
+def free_labels(known: Tensor) -> tuple[Tensor, Tensor]:
+    """(free, real), both (rows, T), of told values (rows, labels) with NaN where nothing is told."""
+    unknown = known.isnan()
+    T = int(unknown.sum(1).max()) if len(known) else 0
+    order = torch.argsort(unknown.logical_not().to(torch.uint8), dim=1, stable=True)[:, :T]
+    return order, unknown.gather(1, order)
+
+
+@dataclass(frozen=True)
+class ClampedResidual:
+    """``pairs`` (rows or 1, T, T), ``matrix`` (rows or 1, T, units), ``offset`` (rows, units): None where the energy has none."""
+
+    free: Tensor
+    real: Tensor
+    constant: Tensor
+    field: Tensor
+    pairs: Tensor | None
+    matrix: Tensor | None
+    offset: Tensor | None
+    weights: Tensor | None
+
+    @classmethod
+    def of(cls, energy: ResidualEnergy, state: State, known: Tensor) -> Self:
+        """``known`` (rows, labels): told values in [0, 1], NaN where nothing is told."""
+        free, real = free_labels(known)
+        fields, mean, offsets = (cast(Tensor, term) for term in state.terms)
+        told = torch.nan_to_num(known)
+        residual = told - mean  # that of free labels while they are absent
+        constant, field = (told * fields).sum(1), fields
+        alike = bool((free == free[:1]).all()) and bool(real.all())
+        pairs = matrix = offset = None
+        couplings = energy.couplings()
+        if couplings is not None:
+            pushed = residual @ couplings
+            constant, field = constant + 0.5 * (pushed * residual).sum(1), field + pushed
+            few = free[:1] if alike else free
+            pairs = couplings[few.unsqueeze(2), few.unsqueeze(1)]
+            pairs = pairs if alike else pairs * (real.unsqueeze(2) & real.unsqueeze(1))
+        if energy.matrix is not None:
+            offset = offsets + residual @ energy.matrix
+            matrix = energy.matrix[free[:1]] if alike else energy.matrix[free] * real.unsqueeze(2)
+        field = field.gather(1, free).masked_fill(~real, ABSENT)
+        return cls(free, real, constant, field, pairs, matrix, offset, energy.weights)
+
+    def take(self, rows: Tensor) -> Self:
+        def some(tensor: Tensor | None) -> Tensor | None:
+            return tensor if tensor is None or len(tensor) == 1 < len(self.free) else tensor[rows]
+
+        return replace(
+            self,
+            free=self.free[rows],
+            real=self.real[rows],
+            constant=self.constant[rows],
+            field=self.field[rows],
+            pairs=some(self.pairs),
+            matrix=some(self.matrix),
+            offset=None if self.offset is None else self.offset[rows],
+        )
+
+    def log_density(self, y: Tensor) -> Tensor:
+        value = self.constant.unsqueeze(1) + (y @ self.field.unsqueeze(2)).squeeze(2)
+        if self.pairs is not None:
+            value = value + 0.5 * ((y @ self.pairs) * y).sum(2)
+        if self.matrix is not None and self.offset is not None and self.weights is not None:
+            value = value + squareplus(y @ self.matrix + self.offset.unsqueeze(1)) @ self.weights
+        return value
+
+    def chains(self, y: Tensor) -> ResidualChains:
+        return ResidualChains(self, y)
+
+
+class ResidualChains:
+    """Keeps what the units see, A + C y, in place; a step costs O(T + units) a chain."""
+
+    def __init__(self, problem: ClampedResidual, y: Tensor) -> None:
+        self.problem, self.y = problem, y
+        self._absent: Tensor | None = None
+        self._seen: Tensor | None = None
+        if problem.matrix is not None and problem.offset is not None:
+            self._seen = problem.matrix.transpose(1, 2) @ y + problem.offset.unsqueeze(2)  # (rows, units, chains)
+
+    def log_odds(self, t: int) -> Tensor:
+        problem = self.problem
+        logits = problem.field[:, t, None]
+        if problem.pairs is not None:
+            logits = logits + (problem.pairs[:, t, None] @ self.y).squeeze(1)
+        if self._seen is not None and problem.matrix is not None and problem.weights is not None:
+            column = problem.matrix[:, t, :, None]
+            self._absent = self._seen - column * self.y[:, t, None]
+            rise = squareplus(self._absent + column).sub_(squareplus(self._absent))
+            logits = logits + problem.weights @ rise
+        return logits if logits.shape[1] > 1 else logits.expand(len(problem.free), self.y.shape[2])
+
+    def put(self, t: int, value: Tensor) -> None:
+        """After ``log_odds(t)``."""
+        if self._absent is not None and self.problem.matrix is not None:
+            self._seen = self._absent.addcmul_(self.problem.matrix[:, t, :, None], value.unsqueeze(1))
+        self.y[:, t] = value
+
+
+@dataclass(frozen=True)
+class ClampedEnergy:
+    """Any energy over label sets: ``energy(state, y)``. ``told`` (rows, labels): told values, 0 where nothing is told."""
+
+    energy: Any
+    state: State
+    free: Tensor
+    real: Tensor
+    told: Tensor
+
+    @classmethod
+    def of(cls, energy: Any, state: State, known: Tensor) -> Self:
+        return cls(energy, state, *free_labels(known), torch.nan_to_num(known))
+
+    def take(self, rows: Tensor) -> Self:
+        return replace(self, state=self.state.rows(rows), free=self.free[rows], real=self.real[rows], told=self.told[rows])
+
+    def log_density(self, y: Tensor) -> Tensor:
+        y = y.expand(len(self.free), -1, -1) * self.real.unsqueeze(1)
+        whole = self.told.unsqueeze(1).repeat(1, y.shape[1], 1)
+        whole.scatter_add_(2, self.free.unsqueeze(1).expand(-1, y.shape[1], -1), y)
+        return cast(Tensor, -self.energy(self.state, whole))
+
+    def chains(self, y: Tensor) -> EvaluatedChains:
+        return EvaluatedChains(self, y)
+
+
+class EvaluatedChains:
+    def __init__(self, problem: ClampedEnergy, y: Tensor) -> None:
+        self.problem, self.y = problem, y
+
+    def log_odds(self, t: int) -> Tensor:
+        y = self.y.transpose(1, 2).repeat(1, 2, 1)  # (rows, 2 chains, T)
+        n = self.y.shape[2]
+        y[:, :n, t], y[:, n:, t] = 0, 1
+        absent, present = self.problem.log_density(y).split(n, 1)
+        return (present - absent).masked_fill(~self.problem.real[:, t, None], ABSENT)
+
+    def put(self, t: int, value: Tensor) -> None:
+        self.y[:, t] = value

@@ -1,0 +1,150 @@
+"""The one primitive: what an energy says of some labels while others are told.
+
+Rows with few free labels are enumerated, the others sampled by chains that start at mean field (of other energies than the
+residual one: at the base's marginals). Where labels are many, those that mean field holds to be all but impossible are not
+sampled: they stay at their means, which the chains of the others see.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from enstruct.energies.base import State
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.joint import annealing, enumeration, gibbs
+from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
+from enstruct.joint.mean_field import mean_field
+
+TOLERANCE = 0.01
+"""Standard error of sampled marginals at most."""
+MANY = 64
+"""Free labels from which on the all but impossible are left out of the chains."""
+IMPOSSIBLE = 2e-3
+SWEEPS = 40
+"""Of a chain before its state is a sample."""
+CELLS = 2**22
+"""Numbers that a block of rows may take: couplings among free labels, and chains."""
+
+
+class LogProbability(NamedTuple):
+    """log p(y | x) in nats (rows,), with its standard error where log Z was estimated (0 where it was enumerated)."""
+
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+
+class Joint:
+    """exp(-E)/Z over label sets. ``start`` (rows, labels) are marginals that chains of other energies start at.
+
+    ``known`` arguments (rows, labels) hold told values and NaN where nothing is told; None tells nothing.
+    """
+
+    def __init__(self, energy: Any, state: State, start: Tensor, seed: int = 0) -> None:
+        self.energy, self.state, self.start, self.seed = energy, state, start, seed
+
+    def take(self, rows: Tensor) -> Joint:
+        return Joint(self.energy, self.state.rows(rows), self.start[rows], self.seed)
+
+    @torch.no_grad()
+    def marginals(self, known: Tensor | None = None, tolerance: float = TOLERANCE) -> Tensor:
+        """(rows, labels) p(y_i = 1 | x, told); told labels as they were told."""
+        known = self._nothing() if known is None else known
+        out, start = self._start(known)
+        sampled = self._possible(known, start)
+        for rows, problem, few in self._blocks(sampled, start):
+            T = problem.free.shape[1]
+            if T <= enumeration.MOST_FREE:
+                p = enumeration.marginals(problem)
+            else:
+                p = gibbs.marginals(problem, few, self._generator(), known.shape[1], tolerance).marginals
+            out[rows] = _scattered(out[rows], problem, p)
+        return out
+
+    @torch.no_grad()
+    def sample(self, n: int, known: Tensor | None = None, sweeps: int = SWEEPS) -> Tensor:
+        """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains."""
+        known = self._nothing() if known is None else known
+        start = self._start(known)[1]
+        out = torch.nan_to_num(known).unsqueeze(1).repeat(1, n, 1)
+        for rows, problem, few in self._blocks(known, start, n):
+            if problem.free.shape[1] <= enumeration.MOST_FREE:
+                y = enumeration.draw(problem, n, self._generator())
+            else:
+                y = gibbs.draw(problem, few, n, sweeps, self._generator(), known.shape[1])
+            free = problem.free.unsqueeze(1).expand(-1, n, -1)
+            out[rows] = out[rows].scatter(2, free, torch.where(problem.real.unsqueeze(1), y, out[rows].gather(2, free)))
+        return out
+
+    @torch.no_grad()
+    def log_probability(self, y: Tensor, known: Tensor | None = None) -> LogProbability:
+        """log p(y | x), or with holes (NaN) in y of the labels that it tells; given ``known``, of the others it tells."""
+        known = self._nothing() if known is None else known
+        whole = torch.where(known.isnan(), y, known)
+        (above, above_error), (below, below_error) = self.log_partition(whole), self.log_partition(known)
+        return LogProbability(above - below, np.hypot(above_error, below_error))
+
+    @torch.no_grad()
+    def log_partition(self, known: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """log of the sum of exp(-E) over the free labels (rows,), and its standard error."""
+        start = self._start(known)[1]
+        value, error = np.zeros(len(known)), np.zeros(len(known))
+        for rows, problem, few in self._blocks(known, start, annealing.CHAINS):
+            if problem.free.shape[1] <= enumeration.MOST_COUNTED:
+                value[rows] = enumeration.log_partition(problem).numpy()
+            else:
+                estimate = annealing.log_partition(problem, few, self._generator(), known.shape[1])
+                value[rows], error[rows] = estimate.log_z.numpy(), estimate.error.numpy()
+        return value, error
+
+    def _nothing(self) -> Tensor:
+        return torch.full_like(self.start, torch.nan)
+
+    def _generator(self) -> torch.Generator:
+        return torch.Generator().manual_seed(self.seed)
+
+    def _start(self, known: Tensor) -> tuple[Tensor, Tensor]:
+        """(means with told labels as told, means)."""
+        if isinstance(self.energy, ResidualEnergy):
+            mean = mean_field(self.energy, self.state, known)
+        else:
+            mean = torch.where(known.isnan(), self.start, known)
+        return mean.clone(), mean
+
+    def _possible(self, known: Tensor, mean: Tensor) -> Tensor:
+        """``known`` with the all but impossible labels of rows with many free ones told to be at their means."""
+        if not isinstance(self.energy, ResidualEnergy):
+            return known
+        many = known.isnan().sum(1, keepdim=True) > MANY
+        return torch.where(many & known.isnan() & (mean < IMPOSSIBLE), mean, known)
+
+    def _problem(self, state: State, known: Tensor) -> Clamped:
+        if isinstance(self.energy, ResidualEnergy):
+            return cast(Clamped, ClampedResidual.of(self.energy, state, known))
+        return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
+
+    def _blocks(self, known: Tensor, start: Tensor, chains: int = gibbs.CHAINS) -> Any:
+        """(row numbers, problem, start of its free labels), rows with about as many free labels together."""
+        free = known.isnan().sum(1)
+        order = torch.argsort(free, stable=True)
+        first = 0
+        while first < len(order):
+            T = int(free[order[first]])
+            size = max(1, CELLS // max(1, T * T + T * chains))
+            rows = order[first : first + size]
+            if T <= enumeration.MOST_FREE:  # one number of free labels at a time: states double with each
+                rows = rows[free[rows] == T]
+            else:
+                rows = rows[free[rows] <= max(T + 8, T * 5 // 4)]
+            problem = self._problem(self.state.rows(rows), known[rows])
+            yield rows, problem, start[rows].gather(1, problem.free)
+            first += len(rows)
+
+
+def _scattered(out: Tensor, problem: Clamped, p: Tensor) -> Tensor:
+    """``out`` (rows, labels) with the free labels' p (rows, T) put in their places."""
+    return out.scatter(1, problem.free, torch.where(problem.real, p, out.gather(1, problem.free)))

@@ -1,0 +1,86 @@
+"""Gibbs sampling of the free labels of many rows, all chains at once.
+
+A sweep draws every free label from its conditional given the others, in order. The marginals are Rao-Blackwellised: the means of
+those conditionals, not of the draws. The spread of the chains' own means bounds the error, so that a row stops when
+
+    max_t  sd over chains of (mean over sweeps of sigma(s_t)) / sqrt(chains)  <=  tolerance
+
+whatever the autocorrelation within a chain. All rows use the same uniform numbers, label by label: what is answered for a row
+does not depend on the others it is asked with.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from enstruct.joint.clamped import Chains, Clamped
+
+CHAINS, BURN_IN, ROUND, MOST_SWEEPS = 16, 6, 6, 200
+
+
+class Estimate(NamedTuple):
+    """``marginals`` (rows, T), the bound on their standard errors (rows,), and the sweeps after burn-in (rows,)."""
+
+    marginals: Tensor
+    error: Tensor
+    sweeps: Tensor
+
+
+class Uniforms:
+    """The same numbers for all rows: (labels, chains) a sweep, read by the numbers of the free labels."""
+
+    def __init__(self, n_labels: int, chains: int, generator: torch.Generator) -> None:
+        self.shape, self.generator = (n_labels, chains), generator
+
+    def sweep(self, free: Tensor) -> Tensor:
+        """(rows, T, chains)."""
+        return torch.rand(self.shape, generator=self.generator)[free]
+
+
+def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None:
+    """Draw each free label once; ``total`` (rows, T, chains) gathers the conditionals."""
+    for t in range(uniforms.shape[1]):
+        p = torch.sigmoid(chains.log_odds(t))
+        if total is not None:
+            total[:, t] += p
+        chains.put(t, (uniforms[:, t] < p).to(p.dtype))
+
+
+@torch.no_grad()
+def marginals(
+    problem: Clamped, start: Tensor, generator: torch.Generator, n_labels: int, tolerance: float = 0.01, chains: int = CHAINS
+) -> Estimate:
+    """From chains started at independent draws with the marginals ``start`` (rows, T)."""
+    uniforms = Uniforms(n_labels, chains, generator)
+    walk = problem.chains((uniforms.sweep(problem.free) < start.unsqueeze(2)).to(start.dtype))
+    for _ in range(BURN_IN):
+        sweep(walk, uniforms.sweep(problem.free))
+    rows, T = problem.free.shape
+    out, error, sweeps = torch.empty(rows, T), torch.empty(rows), torch.zeros(rows, dtype=torch.long)
+    waiting, total, done = torch.arange(rows), torch.zeros(rows, T, chains), 0
+    while len(waiting):
+        for _ in range(ROUND):
+            sweep(walk, uniforms.sweep(problem.free), total)
+        done += ROUND
+        means = total / done
+        bound = means.std(2).amax(1) / chains**0.5 if T else torch.zeros(len(waiting))
+        ended = (bound <= tolerance) | (done >= MOST_SWEEPS)
+        out[waiting[ended]], error[waiting[ended]], sweeps[waiting[ended]] = means[ended].mean(2), bound[ended], done
+        left = torch.nonzero(~ended).squeeze(1)
+        if len(left) < len(waiting):
+            problem, total, waiting = problem.take(left), total[left], waiting[left]
+            walk = problem.chains(walk.y[left])
+    return Estimate(out, error, sweeps)
+
+
+@torch.no_grad()
+def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
+    """(rows, n, T): the states of n chains after so many sweeps."""
+    uniforms = Uniforms(n_labels, n, generator)
+    walk = problem.chains((uniforms.sweep(problem.free) < start.unsqueeze(2)).to(start.dtype))
+    for _ in range(sweeps):
+        sweep(walk, uniforms.sweep(problem.free))
+    return walk.y.transpose(1, 2)

@@ -1,0 +1,199 @@
+"""Training of residual energies on a base's cross-fitted logits, by pseudo-likelihood; which of several is kept.
+
+Which terms an energy has, and how hard they are held down, is chosen by the held-out log-likelihood of the joint itself, label
+after label in random order:
+
+    -log p(y | x) = E_order sum_k -log p(y_k | x, labels before k)  =  L * mean over shares told of the log-loss on asked cells
+
+with the conditionals that the energy answers with (:class:`enstruct.joint.Joint`), so that a candidate is judged by exactly what
+it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: where none pays, none is kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.joint import Joint
+from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
+from enstruct.randomness import redirected, seeded
+
+log = logging.getLogger("enstruct")
+
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of labels told, at which the likelihood is measured: the midpoints of five equal parts."""
+JUDGED = 300
+"""Held-out rows that candidates are judged on, at most."""
+BATCH, EPOCHS, PATIENCE = 64, 200, 10
+CELLS = 2**21
+"""Numbers of a batch's flips (rows, labels, units) at most: beyond, some labels of it are drawn."""
+CLIP = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Terms of a residual energy, and how it is trained: the rate of AdamW and the decay of all but slopes and biases."""
+
+    name: str
+    pairs: bool = False
+    units: int = 0
+    stacked: bool = False
+    decay: float = 0.0
+    rate: float = 3e-3
+
+    def energy(self, n_labels: int, logits: Tensor, seed: int) -> ResidualEnergy:
+        """New, with h standardised by the logits (rows, labels)."""
+        with seeded(seed), redirected():
+            energy = ResidualEnergy(n_labels, self.pairs, self.units, self.stacked)
+        energy.standardise_by(logits)
+        return energy
+
+    def suits(self, n_labels: int) -> bool:
+        coupled = self.pairs or self.units > 0
+        few = n_labels <= (MOST_UNITS if self.units else MOST_PAIRS)
+        return not coupled or (few and n_labels > 1)
+
+
+INDEPENDENT = Candidate("independent")
+CANDIDATES = (
+    INDEPENDENT,
+    Candidate("pairs", pairs=True, decay=1.0),
+    Candidate("pairs, loose", pairs=True, decay=0.1),
+    Candidate("units", units=64, decay=0.1, rate=1e-2),
+    Candidate("pairs, units", pairs=True, units=32, decay=0.3, rate=1e-2),
+)
+MOST_PAIRS, MOST_UNITS = 5000, 400
+"""Labels up to which a full table of pairs, and units, are among the candidates."""
+
+
+class Examples(NamedTuple):
+    """Logits (rows, labels), label sets (rows, labels) with NaN where unobserved, weights (rows,) of mean 1."""
+
+    logits: Tensor
+    y: Tensor
+    weight: Tensor
+
+    def take(self, rows: Any) -> Examples:
+        return Examples(self.logits[rows], self.y[rows], self.weight[rows])
+
+
+class Fitted(NamedTuple):
+    """``likelihoods``: candidate -> held-out nats a row (the lower the better). ``judge``: the chosen candidate as it was judged,
+    which has not seen the held-out rows."""
+
+    energy: ResidualEnergy
+    judge: ResidualEnergy
+    chosen: Candidate
+    likelihoods: dict[str, float]
+    epochs: int
+
+
+def fit_residual(
+    logits: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[Any] | None,
+    held: NDArray[np.intp],
+    seed: int,
+    candidates: Sequence[Candidate] = CANDIDATES,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Fitted:
+    """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows."""
+    weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
+    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32), weights)
+    others = np.setdiff1d(np.arange(len(y)), held)
+    train, validation = examples.take(others), examples.take(held)
+    judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
+    n_labels = y.shape[1]
+    tried: dict[str, tuple[float, int, Candidate, ResidualEnergy]] = {}
+    for candidate in candidates:
+        if not candidate.suits(n_labels) or (tried and should_stop()):
+            continue
+        begin = time.monotonic()
+        judge = candidate.energy(n_labels, train.logits, seed)
+        epochs = train_residual(judge, train, validation, candidate, seed)
+        nats = likelihood(judge, judged, seed)
+        tried[candidate.name] = nats, epochs, candidate, judge
+        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats, time.monotonic() - begin)
+    _, epochs, chosen, judge = min(tried.values(), key=lambda one: one[0])
+    energy = refit(chosen, examples, epochs, seed)
+    return Fitted(energy, judge.eval(), chosen, {name: one[0] for name, one in tried.items()}, epochs)
+
+
+def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> ResidualEnergy:
+    """The candidate, trained on these rows for so many epochs."""
+    energy = candidate.energy(examples.y.shape[1], examples.logits, seed)
+    train_residual(energy, examples, None, candidate, seed, epochs)
+    return energy.eval()
+
+
+def train_residual(
+    energy: ResidualEnergy, train: Examples, validation: Examples | None, candidate: Candidate, seed: int, epochs: int = EPOCHS
+) -> int:
+    """Minimise the pseudo-likelihood. With validation rows: until theirs has not fallen for PATIENCE epochs; the best weights are
+    kept. Returns how many epochs they took."""
+    own = {id(energy.slope), id(energy.bias)}
+    groups = [
+        {"params": [p for p in energy.parameters() if id(p) not in own], "weight_decay": candidate.decay},
+        {"params": [energy.slope, energy.bias], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
+    draws = torch.Generator().manual_seed(seed)
+    best, kept, at = np.inf, None, 0
+    for epoch in range(1, epochs + 1):
+        for rows in torch.randperm(len(train.y), generator=draws).split(BATCH):
+            batch = train.take(rows)
+            loss = (_loss(energy, batch) * batch.weight).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        schedule.step()
+        if validation is None:
+            continue
+        value = _held_out(energy, validation)
+        if value < best - 1e-4:
+            best, at = value, epoch
+            kept = {name: tensor.clone() for name, tensor in energy.state_dict().items()}
+        elif epoch - at >= PATIENCE:
+            break
+    if kept is not None:
+        energy.load_state_dict(kept)
+    return at if validation is not None else epochs
+
+
+def _loss(energy: ResidualEnergy, batch: Examples) -> Tensor:
+    state = energy.prepare(batch.logits)
+    return pseudo_likelihood(energy, state, batch.y, torch.sigmoid(batch.logits))
+
+
+@torch.no_grad()
+def _held_out(energy: ResidualEnergy, rows: Examples) -> float:
+    values = [_loss(energy, rows.take(some)) for some in torch.arange(len(rows.y)).split(4 * BATCH)]
+    return float((torch.cat(values) * rows.weight).mean())
+
+
+@torch.no_grad()
+def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> float:
+    """Held-out -log p(y | x) of the observed labels in nats a row, label after label in random order."""
+    n, n_labels = rows.y.shape
+    order = torch.rand(n, n_labels, generator=torch.Generator().manual_seed(seed)).argsort(1).argsort(1).float() / n_labels
+    total = torch.zeros(n)
+    joint = Joint(energy, energy.prepare(rows.logits), torch.sigmoid(rows.logits), seed)
+    for share in SHARES:
+        known = torch.where(order < share, rows.y, torch.nan)
+        p = joint.marginals(known, tolerance).clamp(CLIP, 1 - CLIP)
+        asked = (order >= share) & ~rows.y.isnan()
+        y = torch.nan_to_num(rows.y)
+        loss = torch.where(asked, -(y * p.log() + (1 - y) * (1 - p).log()), 0.0).sum(1)
+        observed = (~rows.y.isnan()).sum(1)
+        total += loss / asked.sum(1).clamp(min=1) * observed / len(SHARES)
+    return float((total * rows.weight).mean())
