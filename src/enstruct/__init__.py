@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
     from enstruct.estimators import EnergySegmenter as EnergySegmenter
     from enstruct.estimators import EnergySequenceTagger as EnergySequenceTagger
+    from enstruct.estimators import JointMultiLabelClassifier as JointMultiLabelClassifier
+    from enstruct.estimators import LabelIssues as LabelIssues
+    from enstruct.estimators import find_label_issues as find_label_issues
     from enstruct.methods import MASK_METHODS as MASK_METHODS
     from enstruct.methods import METHODS as METHODS
     from enstruct.methods import TAG_METHODS as TAG_METHODS
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "energies": ("EnergySpec",),
-    "estimators": ("AutoMultiLabelClassifier", "EnergyMultiLabelClassifier", "EnergySegmenter", "EnergySequenceTagger"),
+    "estimators": (
+        *("AutoMultiLabelClassifier", "EnergyMultiLabelClassifier", "EnergySegmenter", "EnergySequenceTagger"),
+        *("JointMultiLabelClassifier", "LabelIssues", "find_label_issues"),
+    ),
     "methods": ("MASK_METHODS", "METHODS", "TAG_METHODS", "Method"),
     "metrics": ("example_f1", "example_f1_scorer", "macro_f1", "macro_f1_scorer", "micro_f1", "micro_f1_scorer"),
     "nn": ("EnergyLoss",),

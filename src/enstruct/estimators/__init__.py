@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from enstruct.estimators.auto import AutoMultiLabelClassifier as AutoMultiLabelClassifier
+    from enstruct.estimators.joint import JointMultiLabelClassifier as JointMultiLabelClassifier
+    from enstruct.estimators.label_issues import LabelIssues as LabelIssues
+    from enstruct.estimators.label_issues import find_label_issues as find_label_issues
     from enstruct.estimators.multilabel import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
     from enstruct.estimators.segmenter import EnergySegmenter as EnergySegmenter
     from enstruct.estimators.tagger import EnergySequenceTagger as EnergySequenceTagger
@@ -16,6 +19,9 @@ _HOME = {
     "EnergyMultiLabelClassifier": "multilabel",
     "EnergySegmenter": "segmenter",
     "EnergySequenceTagger": "tagger",
+    "JointMultiLabelClassifier": "joint",
+    "LabelIssues": "label_issues",
+    "find_label_issues": "label_issues",
 }
 __all__ = list(_HOME)
 

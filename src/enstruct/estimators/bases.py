@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from enstruct.baselines.boosting import fit_label
@@ -27,8 +28,9 @@ from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import cross_validate
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.label_rows import same_rows
 from enstruct.estimators.members import Budget, Member, default_methods, pace
 from enstruct.methods import METHODS, Method
 
@@ -65,6 +67,23 @@ class Table:
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         return Table(self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows])
+
+    def merged(self) -> tuple[Table, NDArray[np.intp]]:
+        """Without rows of weight 0, equal rows as one, their weights added; and where each row of this one went (-1: nowhere).
+
+        No copy of a row is so in another fold than the row. DataError if nothing is left.
+        """
+        coded = sparse.csr_matrix(np.where(np.isnan(self.Y), 2, self.Y).astype(np.uint8))
+        first, group = same_rows(Rows(self.X, coded))
+        total = np.bincount(group, np.ones(len(self)) if self.weight is None else self.weight)
+        kept = np.flatnonzero(total > 0)
+        if not len(kept):
+            raise DataError("Every sample weight is zero.")
+        place = np.full(len(total), -1)
+        place[kept] = np.arange(len(kept))
+        weight = total[kept] / total[kept].mean()
+        table = self.take(first[kept])
+        return Table(table.X, table.Y, None if np.allclose(weight, 1) else weight), place[group]
 
     def rows(self) -> Rows:
         return Rows(self.X, as_indicator(np.nan_to_num(self.Y)), self.weight)
@@ -126,7 +145,7 @@ class ClassifierBase:
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
         if not self.per_label:
             model = _seeded(clone(self.estimator), seed)
-            return model.fit(train.X, train.Y.astype(np.int64), **_weights(train.weight))
+            return model.fit(train.X, train.Y.astype(np.int64), **_weights(model, train.weight))
         return [self._fit_label(train, label, seed) for label in range(train.Y.shape[1])]
 
     def _fit_label(self, train: Table, label: int, seed: int) -> Any:
@@ -136,7 +155,8 @@ class ClassifierBase:
             return float((y.sum() + 0.5) / (len(y) + 1))
         weight = None if train.weight is None else train.weight[observed]
         X = train.X if len(observed) == len(train) else train.X[observed]
-        return _seeded(clone(self.estimator), seed).fit(X, y.astype(np.int64), **_weights(weight))
+        model = _seeded(clone(self.estimator), seed)
+        return model.fit(X, y.astype(np.int64), **_weights(model, weight))
 
     def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
         if not self.per_label:
@@ -170,8 +190,11 @@ def _seeded(model: Any, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(names, seed))
 
 
-def _weights(weight: Any) -> dict[str, Any]:
-    return {} if weight is None else {"sample_weight": weight}
+def _weights(model: Any, weight: Any) -> dict[str, Any]:
+    """What ``fit`` takes them as; a pipeline hands them to its last step."""
+    if weight is None:
+        return {}
+    return {f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight": weight}
 
 
 def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
@@ -287,6 +310,8 @@ def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
             for name in (names[0], *(("extra-trees", "boosting") if dense else ()), "cross-entropy")
         ]
     from sklearn.linear_model import LogisticRegression  # only here: as above
+    from sklearn.preprocessing import StandardScaler
 
-    linear = ClassifierBase(LogisticRegression(max_iter=200), per_label=True)
+    logistic = LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0)
+    linear = ClassifierBase(make_pipeline(StandardScaler(with_mean=not sparse.issparse(X)), logistic), per_label=True)
     return [linear, *([BoostedBase()] if dense else [])]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.data.rows import as_indicator
+from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.risk import RISKS, Gain, least_risk
@@ -35,21 +35,39 @@ from enstruct.estimators.bases import (
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.saved_joint import SavedJoint
 from enstruct.estimators.told import check_observed, told_format, told_labels
 from enstruct.joint import Joint
 from enstruct.joint.asking import drop_in_entropy
-from enstruct.metrics import METRICS, get_metric
-from enstruct.training.residual import CANDIDATES, INDEPENDENT, fit_residual
+from enstruct.metrics import get_metric
+from enstruct.training.residual import CANDIDATES, INDEPENDENT, Candidate, Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional
 
 SAMPLES = 200
 """Label sets a row that decisions of least risk are taken on."""
+CERTAIN = 30.0
+"""Log-odds of labels that never varied."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
 
-class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class FittedOn(NamedTuple):
+    """What the energy was trained on, and how: distinct rows, their cross-fitted logits (rows, labels that vary), the folds.
+
+    ``group`` (rows of ``fit``,): the distinct row that each is, -1 for those of weight 0.
+    """
+
+    logits: NDArray[np.float32]
+    table: Table
+    group: NDArray[np.intp]
+    folds: Sequence[NDArray[np.intp]]
+    candidate: Candidate
+    epochs: int
+
+
+class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     """Marginals of any model, cross-fitted, and on top of them an energy that knows how labels hang together.
 
         p(y | x) = exp(-E(x, y)) / Z(x),     E as in :mod:`enstruct.energies.residual`
@@ -110,8 +128,7 @@ class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             dict a row.
         DataError for unusable data, ConfigError for unknown settings.
         """
-        one_of("metric", METRICS)("metric", self.metric)
-        check_whole(2, folds=self.folds)
+        check_parameters(self, JOINT)
         X = validated(self, X, reset=True)
         self.labels_ = told_format(y)
         self.classes_ = self.labels_.classes
@@ -120,16 +137,16 @@ class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise DataError(f"X has {X.shape[0]} rows and y {len(Y)}.")
         check_observed(Y, self.labels_)
         weight = None if sample_weight is None else row_weights(sample_weight, X)
-        self.constants_ = _constants(Y)
+        whole, group = Table(X, Y, weight).merged()
+        self.constants_ = _constants(whole.Y)
         self.varying_ = np.flatnonzero(np.isnan(self.constants_))
-        if not len(self.varying_):
-            raise DataError("Every label is constant in y: with one value of each there is nothing to learn.")
-        table = Table(X, Y[:, self.varying_], weight)
+        table = Table(whole.X, whole.Y[:, self.varying_], whole.weight)
         seed = seed_of(self.random_state)
         folds = self._folds(table, seed)
         self._fit_base(table, folds, seed)
         logits = logits_of(np.mean([fitted.marginals for fitted in self.base_], axis=0))
-        self._fit_energy(logits, table, folds, seed)
+        fitted = self._fit_energy(logits, table, folds, seed)
+        self.fitted_on_ = FittedOn(logits, table, group, folds, fitted.chosen, fitted.epochs)
         self.seed_ = seed
         return self
 
@@ -153,24 +170,34 @@ class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         chosen, self.base_scores_ = choose(fitted, table, self.metric)
         self.base_ = [fitted[i] for i in chosen]
 
-    def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
+    def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         single = self.labels_.kind == "single"
         fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, (INDEPENDENT,) if single else CANDIDATES)
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
-        self.marginals_of_ = "base"
-        unobserved = np.isnan(table.Y)
-        p = expit(logits)
+        self.marginals_of_, rules = "base", LabelRules()
         if not single:
-            left_out, judge = folds[0], fitted.judge
-            joint = _joint(judge, logits[left_out], seed).marginals().numpy()
+            left_out, p = folds[0], expit(logits)
+            joint = _joint(fitted.judge, logits[left_out], seed).marginals().numpy()
             if _log_loss(joint, table.Y[left_out]) < _log_loss(p[left_out], table.Y[left_out]):
                 self.marginals_of_ = "joint"
-            rules = LabelRules.fit(np.where(unobserved, 0.0, p), table.rows(), self.metric, self.decision, None)
-        else:
-            rules = LabelRules()
+            # rules are about whole sets: holes are filled with a draw, given what was observed
+            whole = (
+                table.Y
+                if table.complete
+                else _joint(self.energy_, logits, seed).sample(1, torch.from_numpy(table.Y))[:, 0].numpy()
+            )
+            rows = Rows(table.X, as_indicator(whole), table.weight)
+            rules = LabelRules.fit(p, rows, self.metric, self.decision, None)
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
+        return fitted
 
     # -- answers ----------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(rows, labels) log-odds while nothing is told, ±30 of labels that never varied; of 1-D y with two classes (rows,)."""
+        p = np.clip(self.predict_proba(X), np.exp(-CERTAIN), 1 - np.exp(-CERTAIN))
+        odds = np.log(p) - np.log1p(-p)
+        return odds[:, 1] if self.labels_.kind == "single" and odds.shape[1] == 2 else odds
 
     def predict_proba(self, X: Any, *, known: Any = None) -> NDArray[np.float64]:
         """p(y_i = 1 | x, what is told) (rows, labels); told labels are 0 or 1, as they were told.
@@ -196,7 +223,8 @@ class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         top_k : the k most probable labels instead.
         """
         check_one_rule(decision if isinstance(decision, str) else None, top_k)
-        return self.labels_.decode(self._decided(X, known, decision, top_k))
+        chosen = self._decided(X, known, decision, top_k)
+        return self.labels_.decode(chosen)
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
         if decision is not None and (callable(decision) or decision in RISKS):
@@ -301,8 +329,8 @@ class JointMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             seen = "never" if self.constants_[label] == 0 else "always"
             had = "has" if told[row, label] else "lacks"
             raise DataError(
-                f"known tells that row {row} {had} {shown(self.classes_[label])}, which training rows {seen} had, so that nothing "
-                "follows from it: leave it untold, or fit rows that show it."
+                f"known tells that row {row} {had} {shown(self.classes_[label])}, which training rows {seen} had, so that "
+                "nothing follows from it: leave it untold, or fit rows that show it."
             )
         return logits, told[:, self.varying_]
 
@@ -331,8 +359,13 @@ def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Jo
 
 
 def _constants(Y: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(labels,) the value of a label that has one in all rows where it was observed; NaN of others."""
+    """(labels,) the value of a label that has one in all rows where it was observed; NaN of others. DataError if all have."""
     low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+    if (low == high).all():
+        raise DataError(
+            f"Every label is constant in y ({len(Y)} distinct rows, n_samples={len(Y)}): with only one class there is nothing to "
+            "learn."
+        )
     return np.where(low == high, low, np.nan)
 
 

@@ -86,8 +86,7 @@ def with_weight(rows: Rows) -> Rows:
 def merge_duplicates(rows: Rows, even: bool = True) -> Rows:
     """Rows of weight 0 leave; equal rows become one; the weights that remain average 1 if ``even`` (None if all are 1)."""
     weight = np.ones(len(rows)) if rows.weight is None else np.asarray(rows.weight, dtype=float)
-    keys = _row_digests(rows)
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    first, group = same_rows(rows)
     total = np.bincount(group, weight)
     keep = total > 0
     if not keep.any():
@@ -95,6 +94,12 @@ def merge_duplicates(rows: Rows, even: bool = True) -> Rows:
     merged = rows.take(first[keep])
     total = total[keep] / (total[keep].mean() if even else 1.0)
     return Rows(merged.X, merged.Y, None if np.allclose(total, 1) else total)
+
+
+def same_rows(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """(first of each group of equal rows, in an order of their content; the group of every row)."""
+    _, first, group = np.unique(_row_digests(rows), return_index=True, return_inverse=True)
+    return first, group
 
 
 def _row_digests(rows: Rows) -> NDArray[np.bytes_]:

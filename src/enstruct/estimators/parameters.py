@@ -184,6 +184,13 @@ AUTOMATIC: Table = {
     "random_state": validation.seed,
     "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
 }
+JOINT: Table = {
+    "metric": LABEL_SETS["metric"],
+    "decision": LABEL_SETS["decision"],
+    "folds": whole(2),
+    "minutes": validation.positive_or_infinite,
+    "random_state": validation.seed,
+}
 
 
 def _is_value(value: Any) -> bool:

@@ -15,6 +15,9 @@ weights.safetensors
 What each may hold is checked against :mod:`enstruct.estimators.saved_header` before anything is made of it, and the shapes of the
 weights against networks that take no memory before they are read.
 
+An automatic classifier's folder has auto.json and a folder for each of its members, a joint classifier's joint.json, the weights
+of its energy and such folders of its base's models.
+
 In the place of "labels", "input" and "rules" a tagger's folder has "tokens" (words, characters and values that have a number),
 "tags" and "metric", a segmenter's "images", "masks" and "threshold".
 """
@@ -43,7 +46,7 @@ from enstruct.files import replace_folder, write_tensors
 from enstruct.workplaces import being_replaced, identity, recover, workplace
 
 FORMAT = 2
-HEADER, WEIGHTS, AUTOMATIC = "model.json", "weights.safetensors", "auto.json"
+HEADER, WEIGHTS, AUTOMATIC, JOINT = "model.json", "weights.safetensors", "auto.json", "joint.json"
 LARGEST_HEADER = 2**28
 """Bytes: no vocabulary and no history comes near."""
 READS = 50
@@ -58,10 +61,16 @@ def write_folder(path: Path | str, header: dict[str, Any], tensors: dict[str, Te
     header = {"format": FORMAT, "library": version("enstruct"), **header}
 
     def fill(folder: Path) -> None:
-        write_tensors(folder / WEIGHTS, tensors, {})
-        (folder / HEADER).write_text(to_json({**header, "weights": _digest(folder / WEIGHTS)}), encoding="utf-8")
+        digest = write_weights(folder, tensors)
+        (folder / HEADER).write_text(to_json({**header, "weights": digest}), encoding="utf-8")
 
     put_folder(Path(path), fill, header["estimator"])
+
+
+def write_weights(folder: Path, tensors: dict[str, Tensor]) -> str:
+    """A folder's weights; their SHA-256."""
+    write_tensors(folder / WEIGHTS, tensors, {})
+    return _digest(folder / WEIGHTS)
 
 
 def put_folder(path: Path, fill: Callable[[Path], Any], estimator: str) -> None:
@@ -87,7 +96,7 @@ def check_replaceable(path: Path, estimator: str) -> None:
     recover(path)
     if not path.exists():
         return
-    name = AUTOMATIC if (path / AUTOMATIC).is_file() else HEADER
+    name = next((name for name in (AUTOMATIC, JOINT) if (path / name).is_file()), HEADER)
     if not (path / name).is_file():
         raise ModelFileError(f"{path} exists and is not an enstruct model (no {name}); choose another place.")
     try:
@@ -104,8 +113,8 @@ def check_replaceable(path: Path, estimator: str) -> None:
 
 def _foreign(path: Path, header: dict[str, Any], name: str) -> Path | None:
     """Something in a model's folder that is not the model's."""
-    members = header.get("members") if name == AUTOMATIC else None
-    own = {HEADER, WEIGHTS} if members is None else {AUTOMATIC, *(f"member-{i}" for i in range(len(members)))}
+    members = [] if name == HEADER else header.get("members", [])
+    own = {name, *(() if name == AUTOMATIC else (WEIGHTS,)), *(f"member-{i}" for i in range(len(members)))}
     for entry in sorted(path.iterdir()):
         if entry.name not in own or entry.is_symlink() or entry.is_dir() != entry.name.startswith("member-"):
             return entry

@@ -116,6 +116,42 @@ class OfAutomatic(Struct, kw_only=True):
     notes: dict[str, Any]
 
 
+class OfBase(Struct, forbid_unknown_fields=True):
+    """A base that answers: a method's members, boosted ensembles, or a classifier that is passed to load."""
+
+    kind: Literal["method", "boosting", "classifier"]
+    name: str
+    members: Whole
+
+
+class OfEnergy(Struct, forbid_unknown_fields=True):
+    pairs: bool
+    units: Whole
+    stacked: bool
+
+
+class OfJoint(Struct, kw_only=True):
+    format: Count
+    estimator: str
+    parameters: dict[str, Any]
+    custom: Words
+    labels: Labels
+    input: Input
+    bases: Annotated[list[OfBase], Meta(min_length=1)]
+    members: Words
+    base_scores: dict[str, float]
+    energy: OfEnergy
+    terms: str
+    likelihoods: dict[str, float]
+    marginals_of: Literal["base", "joint"]
+    decision: str
+    decision_scores: dict[str, float]
+    rules: Rules
+    seed: Whole
+    notes: dict[str, Any]
+    weights: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 def typed_header(header: Any, kind: type[Header], path: Any) -> Header:
     """The header as this kind of one. ModelFileError, with the place, where it is none."""
     try:

@@ -43,7 +43,7 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
     """(rows, labels) of 0, 1 and NaN. DataError for what is neither yes, no nor unknown, other widths, names that are none."""
     if are_dicts(known):
         return _of_dicts(known, labels, what)
-    table = _table(known)
+    table = None if labels.kind == "single" else _table(known)
     if table is None:
         return labels.encode(known).toarray().astype(np.float32)
     columns = getattr(known, "columns", None)

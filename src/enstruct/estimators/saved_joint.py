@@ -1,0 +1,175 @@
+"""The folder of a joint classifier: joint.json, weights.safetensors, and a folder for each member of its bases.
+
+weights.safetensors holds energy/..., constants (NaN for labels that vary), and boosted-i/... of bases of boosted ensembles. A
+base that is somebody's classifier is named in the header and passed to ``load``, as nothing here runs anybody's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from enstruct.encoders.boosted import BoostedTrees
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.errors import ModelFileError
+from enstruct.estimators import persistence, saved_values
+from enstruct.estimators.bases import BoostedBase, ClassifierBase, CrossFitted, MethodBase, takes_label_sets
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.members import Member
+from enstruct.estimators.parameters import JOINT, check_parameters
+from enstruct.estimators.saved_header import OfJoint
+from enstruct.randomness import redirected, seeded
+
+Tensors = dict[str, torch.Tensor]
+
+
+class SavedJoint(BaseEstimator):
+    """Saving and loading of what ``fit`` has left."""
+
+    labels_: LabelFormat
+    constants_: NDArray[np.float64]
+    base_: Sequence[CrossFitted]
+    base_scores_: dict[str, float]
+    energy_: ResidualEnergy
+    terms_: str
+    likelihoods_: dict[str, float]
+    marginals_of_: str
+    rules_: dict[str, Any]
+    decision_: str
+    decision_scores_: dict[str, float]
+    seed_: int
+    n_features_in_: int
+
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
+        """Write a model folder (:mod:`enstruct.estimators.saved_joint`), whole or not at all; ``notes`` travel along.
+
+        A base that is somebody's classifier is named there, and passed to :meth:`load`. Raises SaveError, ModelFileError.
+        """
+        check_is_fitted(self, "energy_")
+        parameters = self.get_params(deep=False)
+        custom = [name for name in ("base",) if saved_values.is_code(parameters[name])]
+        members = members_of(self.base_)
+        header = {
+            "format": persistence.FORMAT,
+            "estimator": type(self).__name__,
+            "parameters": {k: saved_values.encode_parameter(k, v) for k, v in parameters.items() if k not in custom},
+            "custom": custom,
+            "labels": self.labels_.record(),
+            "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
+            "bases": base_records(self.base_),
+            "members": [member._method().name for member in members],
+            "base_scores": self.base_scores_,
+            "energy": energy_record(self.energy_),
+            "terms": self.terms_,
+            "likelihoods": self.likelihoods_,
+            "marginals_of": self.marginals_of_,
+            "decision": self.decision_,
+            "decision_scores": self.decision_scores_,
+            "rules": LabelRules(self.rules_).record(),
+            "seed": self.seed_,
+            "notes": notes if notes is not None else getattr(self, "notes_", {}),
+        }
+        tensors = {f"energy/{name}": tensor for name, tensor in self.energy_.state_dict().items()}
+        tensors |= {"constants": torch.from_numpy(self.constants_), **base_tensors(self.base_)}
+
+        def fill(folder: Path) -> None:
+            digest = persistence.write_weights(folder, tensors)
+            (folder / persistence.JOINT).write_text(persistence.to_json({**header, "weights": digest}), encoding="utf-8")
+            for i, member in enumerate(members):
+                member.save(folder / f"member-{i}")
+
+        persistence.put_folder(Path(path), fill, type(self).__name__)
+
+    @classmethod
+    def load(cls, path: Path | str, *, base: Any = None) -> Self:
+        """A saved model. ``base``: the fitted classifier, where it was somebody's own. Raises ModelFileError."""
+        return persistence.steadily(path, lambda folder: cls._loaded(folder, base))
+
+    @classmethod
+    def _loaded(cls, folder: Path, base: Any) -> Self:
+        header, parameters = persistence.header_of(cls, OfJoint, folder, persistence.JOINT)
+        tensors = persistence.Weights(folder, header.weights).read()
+        with persistence.fitting_parts(folder):
+            model = cls(**{"base": base, **parameters})
+            check_parameters(model, JOINT)
+            model.labels_, model.n_features_in_ = LabelFormat.from_record(header.labels), header.input.n_features
+            if names := header.input.names:
+                model.feature_names_in_ = np.array(names, dtype=object)
+            model.constants_ = tensors["constants"].numpy().astype(np.float64)
+            if model.constants_.shape != (model.labels_.n_labels,) or len(names) not in (0, model.n_features_in_):
+                raise ValueError("its constants or names are of another number")
+            model.classes_, model.varying_ = model.labels_.classes, np.flatnonzero(np.isnan(model.constants_))
+            n = len(model.varying_)
+            model.energy_ = read_energy(header, tensors, n)
+            model.base_ = read_bases(header, folder, tensors, n, model.metric, base)
+            rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)
+        model.rules_, model.decision_, model.decision_scores_ = rules.rules, rules.decision, rules.scores
+        model.base_scores_, model.likelihoods_, model.terms_ = header.base_scores, header.likelihoods, header.terms
+        model.marginals_of_, model.seed_, model.notes_ = header.marginals_of, header.seed, header.notes
+        return model
+
+
+def base_records(bases: Sequence[CrossFitted]) -> list[dict[str, Any]]:
+    """What the header says of each."""
+    kinds = {MethodBase: "method", BoostedBase: "boosting", ClassifierBase: "classifier"}
+    return [{"kind": kinds[type(one.base)], "name": one.base.name, "members": _n_members(one)} for one in bases]
+
+
+def members_of(bases: Sequence[CrossFitted]) -> list[Member]:
+    """The models that have folders of their own, in the order of the bases."""
+    return [model for one in bases if isinstance(one.base, MethodBase) for model in one.models]
+
+
+def base_tensors(bases: Sequence[CrossFitted]) -> Tensors:
+    boosted = {i: one.models[0] for i, one in enumerate(bases) if isinstance(one.base, BoostedBase)}
+    return {f"boosted-{i}/{name}": value for i, model in boosted.items() for name, value in model.state_dict().items()}
+
+
+def energy_record(energy: ResidualEnergy) -> dict[str, Any]:
+    units = 0 if energy.matrix is None else energy.matrix.shape[1]
+    return {"pairs": energy.table is not None, "units": units, "stacked": energy.stack is not None}
+
+
+def read_energy(header: OfJoint, tensors: Tensors, n_labels: int) -> ResidualEnergy:
+    with seeded(0), redirected():
+        energy = ResidualEnergy(n_labels, header.energy.pairs, header.energy.units, header.energy.stacked)
+    energy.load_state_dict(persistence.under(tensors, "energy/"))
+    return energy.eval()
+
+
+def read_bases(header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, metric: str, custom: Any) -> list[CrossFitted]:
+    """``custom``: the fitted classifier that stands for a base of kind "classifier". ModelFileError where it is missing."""
+    bases, number = [], 0
+    for i, record in enumerate(header.bases):
+        base: Any
+        models: list[Any]
+        if record.kind == "method":
+            models = [Member.load(folder / f"member-{number + k}") for k in range(record.members)]
+            number += record.members
+            if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(header.input.n_features, n_labels)}:
+                raise ValueError("its members have other features or labels than it has itself")
+            base = MethodBase(models[0]._method(), metric)
+        elif record.kind == "boosting":
+            tables = persistence.under(tensors, f"boosted-{i}/")
+            base, models = BoostedBase(), [BoostedTrees.restored(tables, header.input.n_features, n_labels)]
+        else:
+            if custom is None:
+                raise ModelFileError(f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load.")
+            check_is_fitted(custom)
+            base, models = ClassifierBase(custom, per_label=not takes_label_sets(custom)), [custom]
+        bases.append(CrossFitted(base, np.zeros((0, n_labels)), models, 0.0))
+    if number != len(header.members):
+        raise ValueError("its members are not those of its bases")
+    return bases
+
+
+def _n_members(one: CrossFitted) -> int:
+    return len(one.models) if isinstance(one.base, MethodBase) else 0
