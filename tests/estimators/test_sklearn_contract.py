@@ -23,6 +23,7 @@ from enstruct import (
     EnergyMultiLabelClassifier,
     EnergySegmenter,
     EnergySequenceTagger,
+    JointMultiLabelClassifier,
     example_f1,
     example_f1_scorer,
 )
@@ -46,6 +47,7 @@ ESTIMATORS = [
     EnergyMultiLabelClassifier("binary-relevance"),
     EnergyMultiLabelClassifier("binary-relevance-tfidf"),
     AutoMultiLabelClassifier(("binary-relevance", "cross-entropy", "seal-nce"), members=1, folds=3, settings=QUICK),
+    JointMultiLabelClassifier("binary-relevance", folds=2),
     AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1, folds=3),
 ]
 WHATEVER_THE_TAG_SAYS = dict.fromkeys(

@@ -329,7 +329,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             seen = "never" if self.constants_[label] == 0 else "always"
             had = "has" if told[row, label] else "lacks"
             raise DataError(
-                f"known tells that row {row} {had} {shown(self.classes_[label])}, which training rows {seen} had, so that "
+                f"known tells that row {row} {had} {shown(self.classes_.tolist()[label])}, which training rows {seen} had, so that "
                 "nothing follows from it: leave it untold, or fit rows that show it."
             )
         return logits, told[:, self.varying_]

@@ -51,7 +51,7 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         place = {str(name): i for i, name in enumerate(columns)}
         for name in place:
             if name not in set(labels.classes.tolist()):
-                raise unknown_name(f"label in {what}", name, labels.classes.tolist())
+                raise _unknown(f"label in {what}", name, labels)
         whole = np.full((len(table), labels.n_labels), np.nan)
         for i, name in enumerate(labels.classes.tolist()):
             if name in place:
@@ -64,7 +64,7 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
         raise DataError(
-            f"{what} holds {shown(table[row, label])} in row {row}, label {shown(labels.classes[label])}: 1 for yes, 0 for no, "
+            f"{what} holds {shown(table[row, label])} in row {row}, label {_name(labels, int(label))}: 1 for yes, 0 for no, "
             "NaN (or None, or -1) for unknown."
         )
     return out
@@ -77,8 +77,16 @@ def check_observed(Y: NDArray[np.float32], labels: LabelFormat) -> None:
         row = int(np.flatnonzero(~observed.any(1))[0])
         raise DataError(f"Nothing is known of the labels of row {row}: leave such rows out of fit.")
     if not observed.any(0).all():
-        label = labels.classes[int(np.flatnonzero(~observed.any(0))[0])]
-        raise DataError(f"Nothing is known of the label {shown(label)} in any row: leave its column out.")
+        label = int(np.flatnonzero(~observed.any(0))[0])
+        raise DataError(f"Nothing is known of the label {_name(labels, label)} in any row: leave its column out.")
+
+
+def _name(labels: LabelFormat, label: int) -> str:
+    return shown(labels.classes.tolist()[label])
+
+
+def _unknown(what: str, name: Any, labels: LabelFormat) -> DataError:
+    return DataError(str(unknown_name(what, str(name), map(str, labels.classes.tolist()))))
 
 
 def _table(y: Any) -> NDArray[np.float64] | None:
@@ -106,7 +114,7 @@ def _of_dicts(known: Any, labels: LabelFormat, what: str) -> NDArray[np.float32]
     for row, told in enumerate(known):
         for name, value in told.items():
             if name not in number:
-                raise unknown_name(f"label in {what}, row {row}", name, list(number))
+                raise _unknown(f"label in row {row} of {what}", name, labels)
             if value is None or value == -1 or value != value:
                 continue
             if not (isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)) and value in (0, 1)):

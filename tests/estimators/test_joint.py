@@ -1,0 +1,234 @@
+"""The joint classifier: a base cross-fitted, an energy on top, and what only a joint can answer."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+
+from enstruct import JointMultiLabelClassifier
+from enstruct.errors import ConfigError, DataError, ModelFileError
+
+N_LABELS = 5
+SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
+
+
+def exclusive(n, seed):
+    """Rows of which one of labels 0 to 2 is there, x saying little of which; label 3 goes with 0, label 4 is told by x alone."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 6))
+    block = (X[:, :3] + 1.5 * rng.standard_normal((n, 3))).argmax(1)
+    Y = np.zeros((n, N_LABELS), dtype=int)
+    Y[np.arange(n), block] = 1
+    Y[:, 3] = np.where(rng.random(n) < 0.95, block == 0, block != 0)
+    Y[:, 4] = X[:, 4] > 0
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return exclusive(700, 0)
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    X, Y = rows
+    return JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0).fit(X[:500], Y[:500])
+
+
+def log_loss(p, Y, cells=True):
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return -np.mean((Y * np.log(p) + (1 - Y) * np.log(1 - p))[cells])
+
+
+def test_dependence_is_kept_where_there_is_some(fitted):
+    assert fitted.terms_ != "independent"
+    assert fitted.likelihoods_[fitted.terms_] < fitted.likelihoods_["independent"] - 0.5
+
+
+def test_what_is_told_tells_the_others(fitted, rows):
+    X, Y = rows[0][500:], rows[1][500:]
+    known = np.full(Y.shape, np.nan)
+    known[:, 0] = Y[:, 0]
+    asked = np.isnan(known)
+    alone, told = fitted.predict_proba(X), fitted.predict_proba(X, known=known)
+    assert np.array_equal(told[:, 0], Y[:, 0])
+    assert log_loss(told, Y, asked) < log_loss(alone, Y, asked) - 0.05
+    assert (told[Y[:, 0] == 1][:, [1, 2]] < 0.1).all()  # of three exclusive labels one is there
+
+
+def test_probabilities_are_those_of_one_distribution(fitted, rows):
+    X = rows[0][500:503]
+    every = np.stack([np.exp(fitted.log_prob(X, np.tile(one, (3, 1)))) for one in SETS], axis=1)  # (rows, sets)
+    np.testing.assert_allclose(every.sum(1), 1, atol=1e-5)
+    known = np.full((3, N_LABELS), np.nan)
+    known[:, 1] = 1
+    given = every * (SETS[:, 1] == 1)
+    marginals = given @ SETS / given.sum(1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_proba(X, known=known), marginals, atol=1e-5)
+    part = np.full((3, N_LABELS), np.nan)
+    part[:, 2] = 0
+    np.testing.assert_allclose(np.exp(fitted.log_prob(X, part)), (every * (SETS[:, 2] == 0)).sum(1), atol=1e-5)
+    conditional = (given * (SETS[:, 2] == 0)).sum(1) / given.sum(1)
+    np.testing.assert_allclose(np.exp(fitted.log_prob(X, part, known=known)), conditional, atol=1e-5)
+    energies = np.stack([fitted.energy(X, np.tile(one, (3, 1))) for one in SETS], axis=1)
+    np.testing.assert_allclose(np.exp(-energies) / np.exp(-energies).sum(1, keepdims=True), every, atol=1e-5)
+    drawn = fitted.sample(X, 4000, known=known)
+    assert drawn.shape == (3, 4000, N_LABELS)
+    assert np.abs(drawn.mean(1) - marginals).max() < 4 * 0.5 / np.sqrt(4000)
+
+
+def test_decisions_of_least_risk(fitted, rows):
+    X, Y = rows[0][500:560], rows[1][500:560]
+    every = np.stack([fitted.log_prob(X, np.tile(one, (60, 1))) for one in SETS], axis=1)
+    assert np.array_equal(fitted.predict(X, decision="subset-accuracy"), SETS[every.argmax(1)])
+    known = np.where(np.arange(N_LABELS) == 2, Y, np.nan)
+    for decision in ("example-f1", "hamming", "jaccard", "threshold", lambda truth, predicted: (truth == predicted).mean(1)):
+        assert np.array_equal(fitted.predict(X, known=known, decision=decision)[:, 2], Y[:, 2])
+    assert (fitted.predict(X, top_k=2).sum(1) == 2).all()
+
+
+def test_what_is_asked_next(fitted, rows):
+    X, Y = rows[0][500:520], rows[1][500:520]
+    assert set(fitted.ask(X)) <= {0, 1, 2, 3}  # label 4 hangs together with none, and x tells it
+    known = Y.astype(float)
+    known[:, 3] = np.nan
+    assert (fitted.ask(X, known=known) == 3).all()
+    with pytest.raises(DataError, match="row 0 are told"):
+        fitted.ask(X, known=Y)
+
+
+def test_forms_of_what_is_told(rows):
+    X, Y = rows
+    names = ["a", "b", "c", "d", "e"]
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0)
+    model.fit(pd.DataFrame(X[:200]), pd.DataFrame(Y[:200], columns=names))
+    frame = pd.DataFrame({"c": [1, None], "a": [None, 0]})
+    expected = model.predict_proba(pd.DataFrame(X[:2]), known=np.array([[np.nan] * 2 + [1] + [np.nan] * 2, [0] + [np.nan] * 4]))
+    for known in (frame, [{"c": True}, {"a": False}], [[None, None, 1, None, None], [0, -1, -1, -1, -1]]):
+        assert np.array_equal(model.predict_proba(pd.DataFrame(X[:2]), known=known), expected)
+    assert model.predict(pd.DataFrame(X[:2]), known=[{"c": True}, {}])[0, 2] == 1
+
+
+def test_holes_are_no_absence(rows):
+    X, Y = rows
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    holes[:, 4] = np.where(np.isnan(holes).all(1), Y[:, 4], holes[:, 4])
+    model = JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(X[:500], holes[:500])
+    p = model.predict_proba(X[500:])
+    assert abs(p.mean() - Y.mean()) < 0.04  # as zeros they would take 40% of it away
+    assert log_loss(p, Y[500:]) < log_loss(np.full(Y[500:].shape, Y.mean()), Y[500:]) - 0.1
+    assert abs(model.predict(X[500:]).sum(1).mean() - Y.sum(1).mean()) < 0.6
+
+
+def test_any_classifier_is_a_base(rows):
+    X, Y = rows
+    for base in (LogisticRegression(), ExtraTreesClassifier(20), "extra-trees"):
+        model = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:200], Y[:200])
+        again = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:200], Y[:200])
+        assert np.array_equal(model.predict_proba(X[200:220]), again.predict_proba(X[200:220]))
+    boosted = JointMultiLabelClassifier(minutes=1e-6, folds=2, random_state=0).fit(X[:200], Y[:200])
+    assert [one.base.name for one in boosted.base_] == ["binary-relevance"]  # no time for more than the first
+
+
+def test_forms_of_labels(rows):
+    X, Y = rows[0][:120], rows[1][:120]
+    make = lambda: JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0)  # noqa: E731
+    dense, csr = make().fit(X, Y), make().fit(sparse.csr_matrix(X), sparse.csr_matrix(Y))
+    assert sparse.issparse(csr.predict(sparse.csr_matrix(X)))
+    assert dense.predict(X).shape == Y.shape
+    names = [[f"n{i}" for i in np.flatnonzero(row)] for row in Y]
+    assert set(itertools.chain(*make().fit(X, names).predict(X))) <= {f"n{i}" for i in range(N_LABELS)}
+    single = make().fit(X, Y[:, :3].argmax(1))
+    assert single.terms_ == "independent"
+    np.testing.assert_allclose(single.predict_proba(X).sum(1), 1)
+    assert set(single.predict(X)) <= {0, 1, 2}
+
+
+def test_labels_that_never_vary_are_as_they_were(rows):
+    X, Y = rows[0][:120], rows[1][:120].copy()
+    Y[:, 1] = 0
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y)
+    assert (model.predict_proba(X)[:, 1] == 0).all()
+    assert (model.sample(X[:3], 5)[..., 1] == 0).all()
+    assert np.isneginf(model.log_prob(X[:1], [[0, 1, 0, 0, 0]])).all()
+    with pytest.raises(DataError, match="has 1, which training rows never had"):
+        model.predict(X[:1], known=[[np.nan, 1, np.nan, np.nan, np.nan]])
+
+
+@pytest.mark.parametrize("base", ["binary-relevance", "boosting", "auto"])
+def test_saved_and_loaded(rows, tmp_path, base):
+    X, Y = rows[0][:160], rows[1][:160]
+    model = JointMultiLabelClassifier(base, folds=2, minutes=0.05, random_state=0).fit(X, Y)
+    model.save(tmp_path / "m", notes={"of": "tests"})
+    model.save(tmp_path / "m", notes={"of": "tests"})  # a model of its own kind is replaced
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m")
+    known = np.where(np.arange(N_LABELS) == 0, Y, np.nan)
+    assert np.array_equal(loaded.predict_proba(X, known=known), model.predict_proba(X, known=known))
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.notes_ == {"of": "tests"}
+    (tmp_path / "m" / "mine.txt").write_text("")
+    with pytest.raises(ModelFileError, match="is not the model's"):
+        model.save(tmp_path / "m")
+
+
+def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):
+    X, Y = rows[0][:160], rows[1][:160]
+    model = JointMultiLabelClassifier(ExtraTreesClassifier(10), folds=2, random_state=0).fit(X, Y)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="pass base=, that classifier fitted"):
+        JointMultiLabelClassifier.load(tmp_path / "m")
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m", base=model.base_[0].models[0])
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"base": "extra-tree"}, ConfigError, "extra-trees"),
+        ({"base": RidgeClassifier()}, ConfigError, "gives no probabilities"),
+        ({"base": 3}, ConfigError, "base= is 'auto'"),
+        ({"folds": 1}, ConfigError, "folds"),
+        ({"metric": "f1"}, ConfigError, "metric"),
+        ({"decision": "bayes"}, ConfigError, "decision"),
+    ],
+)
+def test_settings_that_cannot_be_meant(rows, change, error, match):
+    model = JointMultiLabelClassifier(**{"base": "binary-relevance", "folds": 2, **change})
+    with pytest.raises(error, match=match):
+        model.fit(rows[0][:60], rows[1][:60])
+    with pytest.raises(NotFittedError):
+        model.predict(rows[0][:2])
+
+
+@pytest.mark.parametrize(
+    ("known", "match"),
+    [
+        ([[2, 0, 0, 0, 0]], "row 0, label 0: 1 for yes"),
+        ([[1, 0]], "2 columns, and there are 5 labels"),
+        ([[np.nan] * 5] * 2, "one row of known for each"),
+        ([{7: True}], "7"),
+        ([{0: "perhaps"}], "True, False or None"),
+    ],
+)
+def test_what_cannot_be_told(fitted, rows, known, match):
+    with pytest.raises(DataError, match=match) as caught:
+        fitted.predict(rows[0][:1], known=known)
+    assert len(str(caught.value)) <= 300
+
+
+def test_rows_of_which_nothing_is_known(rows):
+    X, Y = rows[0][:60], rows[1][:60].astype(float)
+    Y[7] = np.nan
+    with pytest.raises(DataError, match="row 7"):
+        JointMultiLabelClassifier("binary-relevance").fit(X, Y)
+    Y = rows[1][:60].astype(float)
+    Y[:, 2] = np.nan
+    with pytest.raises(DataError, match="the label 2 in any row"):
+        JointMultiLabelClassifier("binary-relevance").fit(X, Y)
+    with pytest.raises(DataError, match="too few for 5 folds"):
+        JointMultiLabelClassifier("binary-relevance").fit(X[:9], rows[1][:9])

@@ -1,0 +1,41 @@
+"""Labels that neither x nor the row's other labels make likely."""
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from tests.estimators.test_joint import exclusive
+
+from enstruct import LabelIssues, find_label_issues
+
+
+def test_flipped_cells_are_what_the_other_labels_say_against():
+    X, Y = exclusive(400, 3)
+    wrong = np.random.default_rng(0).random(Y.shape) < 0.03
+    issues = find_label_issues(X, np.where(wrong, 1 - Y, Y), base="binary-relevance", folds=3, random_state=0)
+    asked = [0, 1, 2, 3]  # those that hang together
+    found_by_all = average_precision_score(wrong[:, asked].ravel(), -issues.quality[:, asked].ravel())
+    alone = find_label_issues(X, np.where(wrong, 1 - Y, Y)[:, [0, 4]], base="binary-relevance", folds=3, random_state=0)
+    found_alone = average_precision_score(wrong[:, 0], -alone.quality[:, 0])
+    assert found_by_all > 0.6 > found_alone + 0.2  # label 0 has nothing but x there
+    worst = issues.cells()[:10]
+    assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.7
+
+
+def test_order_of_cells_and_rows():
+    quality = np.array([[0.9, 0.1, np.nan], [0.5, 0.6, 0.7], [0.95, 0.9, 0.99]])
+    issues = LabelIssues(quality, np.arange(3))
+    assert issues.cells()[:3] == [(0, 1, 0.1), (1, 0, 0.5), (1, 1, 0.6)]
+    assert len(issues.cells()) == 8
+    assert [row for row, _ in issues.rows()] == [0, 1, 2]
+    weights = np.exp(-np.array([0.9, 0.1]) / 0.1)
+    np.testing.assert_allclose(issues.rows()[0][1], weights @ [0.9, 0.1] / weights.sum())
+
+
+def test_holes_and_copies_of_rows():
+    X, Y = exclusive(150, 4)
+    Y = Y.astype(float)
+    Y[3, 2] = np.nan
+    X, Y = np.concatenate([X, X[:5]]), np.concatenate([Y, Y[:5]])
+    quality = find_label_issues(X, Y, base="binary-relevance", folds=2, random_state=0).quality
+    assert np.isnan(quality[3, 2])
+    assert np.isnan(quality).sum() == 2  # its copy
+    assert np.array_equal(quality[:5], quality[150:], equal_nan=True)
