@@ -9,9 +9,12 @@ from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from enstruct import JointMultiLabelClassifier
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators.bases import ObservedBase, Table
 
 N_LABELS = 5
 SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
@@ -174,6 +177,28 @@ def test_saved_and_loaded(rows, tmp_path, base):
     (tmp_path / "m" / "mine.txt").write_text("")
     with pytest.raises(ModelFileError, match="is not the model's"):
         model.save(tmp_path / "m")
+
+
+def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
+    X, Y = rows[0][:200], rows[1][:200].astype(float)
+    Y[::3, 1] = np.nan
+    for table in (X, sparse.csr_matrix(X)):
+        model = JointMultiLabelClassifier(folds=2, random_state=0).fit(table, Y)
+        assert {one.base.name for one in model.base_} <= {"linear", "boosting"}
+        model.save(tmp_path / "m")
+        assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(table), model.predict_proba(table))
+    with pytest.raises(ConfigError, match="y has holes"):
+        JointMultiLabelClassifier("extra-trees", folds=2).fit(X, Y)
+
+
+def test_the_linear_base_is_one_logistic_regression_a_label(rows):
+    X, Y = 3 * rows[0][:200] + 2, rows[1][:200].astype(np.float32)
+    Y[::3, 1] = np.nan
+    base = ObservedBase("linear")
+    p = base.marginals(base.fit(Table(X, Y), None, 0, np.inf), X)
+    seen = ~np.isnan(Y[:, 1])
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0))
+    np.testing.assert_allclose(p[:, 1], pipeline.fit(X[seen], Y[seen, 1] > 0).predict_proba(X)[:, 1], atol=1e-4)
 
 
 def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):

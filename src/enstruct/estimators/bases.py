@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,13 +21,15 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from torch import nn
 
 from enstruct.baselines.boosting import fit_label
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import cross_validate
+from enstruct.encoders import LinearPredictor
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.label_format import LabelFormat
@@ -166,23 +169,57 @@ class ClassifierBase:
 
 
 @dataclass(frozen=True)
-class BoostedBase:
-    """One boosted ensemble a label, of the rows where it was observed."""
+class ObservedBase:
+    """A solver's model that learns each label from the rows where it was observed.
 
-    name: str = "boosting"
+    name : "boosting", one boosted ensemble a label, or "linear", one logistic regression on standardised features.
+    """
+
+    name: str
     refits: bool = True
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> BoostedTrees:
-        X = np.asarray(train.X.toarray() if sparse.issparse(train.X) else train.X)
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> nn.Module:
+        fit_one = partial(_fit_linear, train.X) if self.name == "linear" else partial(_fit_boosted, _dense(train.X))
         weight = np.ones(len(train)) if train.weight is None else train.weight
         models = []
         for label in range(train.Y.shape[1]):
             observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
-            models.append(fit_label(X[observed], train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
-        return BoostedTrees.of_models(models)
+            models.append(fit_one(observed, train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
+        if self.name == "boosting":
+            return BoostedTrees.of_models(models)
+        return LinearPredictor(torch.tensor(np.stack([w for w, _ in models])), torch.tensor([b for _, b in models]))
 
-    def marginals(self, model: BoostedTrees, X: Any) -> NDArray[np.float64]:
+    @torch.no_grad()
+    def marginals(self, model: nn.Module, X: Any) -> NDArray[np.float64]:
         return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
+
+
+OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {"boosting": BoostedTrees, "linear": LinearPredictor}
+"""What an :class:`ObservedBase` of this name fits, for loading."""
+
+
+def _fit_boosted(X: Any, rows: NDArray[np.intp], *rest: Any) -> Any:
+    return fit_label(X[rows], *rest)
+
+
+def _fit_linear(X: Any, rows: NDArray[np.intp], y: Any, weight: Any, seed: int, late: bool) -> tuple[NDArray[np.float32], float]:
+    """(weights, bias) on features as they are; the share's log-odds where the label has one value in these rows."""
+    from sklearn.linear_model import LogisticRegression  # only here: networks do without
+    from sklearn.preprocessing import StandardScaler
+
+    if late or y.min() == y.max():
+        share = ((weight * y).sum() + 0.5) / (weight.sum() + 1)
+        return np.zeros(X.shape[1], dtype=np.float32), float(np.log(share / (1 - share)))
+    scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X[rows])
+    model = LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0, random_state=seed, max_iter=200)
+    model.fit(scaler.transform(X[rows]), y > 0, sample_weight=weight)
+    weights = model.coef_[0] / scaler.scale_
+    mean = 0.0 if scaler.mean_ is None or sparse.issparse(X) else float(weights @ scaler.mean_)
+    return weights.astype(np.float32), float(model.intercept_[0]) - mean
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
 def _seeded(model: Any, seed: int) -> Any:
@@ -215,19 +252,23 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
     return p
 
 
-def as_base(base: Any, metric: str) -> Base:
-    """What ``base=`` names. ConfigError for what gives no probabilities."""
-    if isinstance(base, str):
-        if base not in METHODS:
-            raise unknown_name("base", base, ["auto", *METHODS])
-        return MethodBase(METHODS[base], metric)
-    if isinstance(base, Method):
-        return MethodBase(base, metric)
+def as_base(base: Any, metric: str, complete: bool) -> Base:
+    """What ``base=`` names. ConfigError for what gives no probabilities, and for methods where labels are not ``complete``."""
+    if isinstance(base, str) and base not in METHODS:
+        raise unknown_name("base", base, ["auto", *METHODS])
+    if isinstance(base, (str, Method)):
+        method = METHODS[base] if isinstance(base, str) else base
+        if not complete:
+            raise ConfigError(
+                f"base={method.name!r} needs every label of every row, and y has holes: use base='auto' or a classifier of one "
+                "label."
+            )
+        return MethodBase(method, metric)
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
     if not hasattr(base, "predict_proba"):
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
-    return ClassifierBase(base, per_label=not takes_label_sets(base))
+    return ClassifierBase(base, per_label=not (complete and takes_label_sets(base)))
 
 
 def takes_label_sets(classifier: Any) -> bool:
@@ -309,9 +350,4 @@ def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
             MethodBase(METHODS[name], metric)
             for name in (names[0], *(("extra-trees", "boosting") if dense else ()), "cross-entropy")
         ]
-    from sklearn.linear_model import LogisticRegression  # only here: as above
-    from sklearn.preprocessing import StandardScaler
-
-    logistic = LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0)
-    linear = ClassifierBase(make_pipeline(StandardScaler(with_mean=not sparse.issparse(X)), logistic), per_label=True)
-    return [linear, *([BoostedBase()] if dense else [])]
+    return [ObservedBase("linear"), *([ObservedBase("boosting")] if dense else [])]

@@ -161,7 +161,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         wanted: list[Base] = (
             automatic(table.X, table.complete, self.metric)
             if isinstance(self.base, str) and self.base == "auto"
-            else [as_base(self.base, self.metric)]
+            else [as_base(self.base, self.metric, table.complete)]
         )
         fitted: list[CrossFitted] = []
         for base in wanted:
@@ -329,8 +329,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             seen = "never" if self.constants_[label] == 0 else "always"
             had = "has" if told[row, label] else "lacks"
             raise DataError(
-                f"known tells that row {row} {had} {shown(self.classes_.tolist()[label])}, which training rows {seen} had, so that "
-                "nothing follows from it: leave it untold, or fit rows that show it."
+                f"known tells that row {row} {had} {shown(self.classes_.tolist()[label])}, which training rows {seen} had, so "
+                "that nothing follows from it: leave it untold, or fit rows that show it."
             )
         return logits, told[:, self.varying_]
 

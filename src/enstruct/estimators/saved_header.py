@@ -117,9 +117,9 @@ class OfAutomatic(Struct, kw_only=True):
 
 
 class OfBase(Struct, forbid_unknown_fields=True):
-    """A base that answers: a method's members, boosted ensembles, or a classifier that is passed to load."""
+    """A base that answers: a method's members, a solver's model of observed labels, or a classifier that is passed to load."""
 
-    kind: Literal["method", "boosting", "classifier"]
+    kind: Literal["method", "observed", "classifier"]
     name: str
     members: Whole
 

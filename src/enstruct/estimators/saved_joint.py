@@ -1,7 +1,7 @@
 """The folder of a joint classifier: joint.json, weights.safetensors, and a folder for each member of its bases.
 
-weights.safetensors holds energy/..., constants (NaN for labels that vary), and boosted-i/... of bases of boosted ensembles. A
-base that is somebody's classifier is named in the header and passed to ``load``, as nothing here runs anybody's code.
+weights.safetensors holds energy/..., constants (NaN for labels that vary), and observed-i/... of bases that learn
+observed labels. A base that is somebody's classifier is named in the header and passed to ``load``, as nothing runs its code.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.encoders.boosted import BoostedTrees
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ModelFileError
 from enstruct.estimators import persistence, saved_values
-from enstruct.estimators.bases import BoostedBase, ClassifierBase, CrossFitted, MethodBase, takes_label_sets
+from enstruct.estimators.bases import OBSERVED, ClassifierBase, CrossFitted, MethodBase, ObservedBase, takes_label_sets
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.members import Member
@@ -119,7 +118,7 @@ class SavedJoint(BaseEstimator):
 
 def base_records(bases: Sequence[CrossFitted]) -> list[dict[str, Any]]:
     """What the header says of each."""
-    kinds = {MethodBase: "method", BoostedBase: "boosting", ClassifierBase: "classifier"}
+    kinds = {MethodBase: "method", ObservedBase: "observed", ClassifierBase: "classifier"}
     return [{"kind": kinds[type(one.base)], "name": one.base.name, "members": _n_members(one)} for one in bases]
 
 
@@ -129,8 +128,8 @@ def members_of(bases: Sequence[CrossFitted]) -> list[Member]:
 
 
 def base_tensors(bases: Sequence[CrossFitted]) -> Tensors:
-    boosted = {i: one.models[0] for i, one in enumerate(bases) if isinstance(one.base, BoostedBase)}
-    return {f"boosted-{i}/{name}": value for i, model in boosted.items() for name, value in model.state_dict().items()}
+    observed = {i: one.models[0] for i, one in enumerate(bases) if isinstance(one.base, ObservedBase)}
+    return {f"observed-{i}/{name}": value for i, model in observed.items() for name, value in model.state_dict().items()}
 
 
 def energy_record(energy: ResidualEnergy) -> dict[str, Any]:
@@ -157,9 +156,9 @@ def read_bases(header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, m
             if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(header.input.n_features, n_labels)}:
                 raise ValueError("its members have other features or labels than it has itself")
             base = MethodBase(models[0]._method(), metric)
-        elif record.kind == "boosting":
-            tables = persistence.under(tensors, f"boosted-{i}/")
-            base, models = BoostedBase(), [BoostedTrees.restored(tables, header.input.n_features, n_labels)]
+        elif record.kind == "observed":
+            own = persistence.under(tensors, f"observed-{i}/")
+            base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, header.input.n_features, n_labels)]
         else:
             if custom is None:
                 raise ModelFileError(f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load.")
