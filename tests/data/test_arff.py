@@ -235,5 +235,5 @@ def test_question_marks_of_labels_are_unknown(tmp_path):
 
 
 def test_a_class_that_is_a_question_mark_tells_nothing_of_its_row(tmp_path):
-    data = read_arff(write(tmp_path, TREE.replace("2,01", "2,?")))
+    data = read_arff(write(tmp_path, TREE.replace("\n2,01\n", "\n2,?\n")))
     np.testing.assert_array_equal(data.told(), [[1, 1, 1, 1], [np.nan] * 4])

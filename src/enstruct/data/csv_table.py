@@ -1,8 +1,8 @@
 """CSV and TSV files with a header: a row a line, a column a feature or a label.
 
 Labels are 0/1 columns, or one column that holds each row's label names, separated by ``;`` or ``|``. Cells are numbers, or true,
-false, yes and no; empty ones, ``?``, ``NA``, ``NaN`` and ``null`` are missing: in a 0/1 column labels that are not known. Fields are separated by what the header has most
-of: commas, semicolons or tabs.
+false, yes and no; empty ones, ``?``, ``NA``, ``NaN`` and ``null`` are missing: in a 0/1 column labels that are not known. Fields
+are separated by what the header has most of: commas, semicolons or tabs.
 """
 
 from __future__ import annotations
