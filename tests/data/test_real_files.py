@@ -55,5 +55,5 @@ def test_cells_of_assays_that_were_not_observed(real_data, name, shape, share):
     """Shapes and shares as the notes beside the data have them."""
     data = read_csv(real_data / "multilabel" / name.split(".")[0] / name, -shape[1], ["smiles"])
     assert data.Y.shape == shape
-    assert data.unknown.mean() == pytest.approx(share, abs=5e-4)
+    assert data.unknown.mean() == pytest.approx(share, abs=1e-3)  # the notes cut what is beyond a tenth of a percent
     assert data.Y.sum() / len(data) == pytest.approx({617: 14.77, 12: 0.749}[shape[1]], abs=5e-3)

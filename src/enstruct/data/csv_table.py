@@ -106,7 +106,8 @@ def _read(path: Path) -> _Table:
     lines = read_lines(path)
     separator = _separator(path, lines[0] if lines else "")
     reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)  # quotes may hold several lines
-    rows, numbers = [], []
+    rows: list[list[str]] = []
+    numbers: list[int] = []
     try:
         for row in reader:
             if row or (rows and len(rows[0]) == 1):  # of a single column an empty cell is an empty line

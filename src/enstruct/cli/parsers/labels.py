@@ -46,8 +46,8 @@ def add_predict(p: Parser) -> None:
         "--known",
         type=str,
         default=None,
-        help="what is known of the labels already, for models trained with --base: a CSV file of 0/1 columns named as labels, any "
-        "of them, a row for each of DATA's, empty where nothing is known; or `same`: DATA's own labels, with empty cells",
+        help="what is known of the labels already, for models trained with --base: a CSV file of 0/1 columns named as labels, "
+        "any of them, a row for each of DATA's, empty where nothing is known; or `same`: DATA's own labels, with empty cells",
     )
     add_switch(p, "probabilities", "write probabilities instead, as CSV with a column a label")
 
