@@ -41,6 +41,7 @@ COMMANDS = {
     "se.json": ["evaluate", "s", "p", "--json", "se.json"],
     "x/masks.png": ["evaluate", "s", "p", "--pictures", "x"],
     "demo-output/results.json": ["demo"],
+    "suspects.csv": ["review", "mine.npz", "--out", "suspects.csv"],
 }
 
 

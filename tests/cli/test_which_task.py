@@ -25,6 +25,8 @@ def files(tmp_path, monkeypatch):
         (tmp_path / name / "model.json").write_text(json.dumps(header))
     (tmp_path / "auto").mkdir()
     (tmp_path / "auto" / "auto.json").write_text("{}")
+    (tmp_path / "joint").mkdir()
+    (tmp_path / "joint" / "joint.json").write_text("{}")
     return tmp_path
 
 
@@ -49,6 +51,7 @@ def files(tmp_path, monkeypatch):
         ("predict -h", "labels"),
         ("evaluate t --help", "tags"),
         ("evaluate --json a.json auto a.conll", "labels"),
+        ("predict joint a.conll", "labels"),
         ("data describe a.conll", "labels"),
     ],
 )

@@ -130,7 +130,7 @@ def test_cyclic_hierarchy_is_refused():
         (lambda t: t.replace("1.5, YES", "1.x, YES"), r"line 11, column 'a b'.*'1.x' is not a number"),
         (lambda t: t.replace("1.5, YES", "1.5, MAYBE"), r"line 11, column 'yes'.*'MAYBE' is not one of"),
         (lambda t: t.replace("red, 0, 1, YES", "red, 0"), r"line 11: 4 values where 6"),
-        (lambda t: t.replace("0, 1, YES", "0, ?, YES"), r"line 11, column 'l1'.*0 or 1"),
+        (lambda t: t.replace("l1 {0,1}", "l1 numeric").replace("0, 1, YES", "0, 2, YES"), r"line 11, column 'l1'.*0 or 1"),
         (lambda t: t.replace("{YES, NO}", "{YES, NO"), r"line 4, column 'yes'.*not closed"),
         (lambda t: t.replace("numeric", "complex"), r"line 3, column 'a b'.*unknown attribute type 'complex'"),
         (lambda t: t.replace("@attribute flag {0,1}", "nonsense"), r"line 6: expected @attribute"),
@@ -219,3 +219,21 @@ def test_long_cells_are_cut_and_blanks_take_no_time(tmp_path):
 
 def test_cells_that_say_nan_are_missing(tmp_path):
     assert np.isnan(read_arff(write(tmp_path, DENSE.replace("1.5, YES", "NaN, YES"))).X[0, 0])
+
+
+def test_question_marks_of_labels_are_unknown(tmp_path):
+    data = read_arff(write(tmp_path, DENSE.replace("0, 1, YES", "0, 1, ?")))
+    np.testing.assert_array_equal(data.told(), [[1, np.nan], [0, 0]])
+    assert data.Y.toarray().tolist() == [[1, 0], [0, 0]]
+    sparse_rows = read_arff(write(tmp_path, SPARSE.replace("{1 1,", "{0 ?,1 1,")))
+    np.testing.assert_array_equal(sparse_rows.told(), [[1, 0], [0, 0], [np.nan, 1]])
+    unlisted = read_arff(write(tmp_path, SPARSE.replace("@attribute l1 {0,1}", "@attribute l1 {1,0}").replace("{0 1,", "{0 ?,")))
+    np.testing.assert_array_equal(unlisted.told()[:, 0], [np.nan, 1, 1])  # what is left out is the first declared value
+    assert read_arff(write(tmp_path, DENSE)).unknown is None
+    with pytest.raises(ParseError, match=r"column 'x': a label must be 0 or 1, or \? where it is unknown"):
+        read_arff(write(tmp_path, SPARSE), labels=["x"])
+
+
+def test_a_class_that_is_a_question_mark_tells_nothing_of_its_row(tmp_path):
+    data = read_arff(write(tmp_path, TREE.replace("\n2,01\n", "\n2,?\n")))
+    np.testing.assert_array_equal(data.told(), [[1, 1, 1, 1], [np.nan] * 4])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import main
-from enstruct.data.csv_table import read_csv
+from enstruct.data.csv_table import read_csv, read_told
 from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
 from enstruct.errors import DataError, ParseError
@@ -45,14 +45,41 @@ def test_a_column_of_names(write):
 
 
 def test_gaps_are_no_names(write):
-    """In a column of 0 and 1 a gap is a mistake; in one of names it is a row without labels, however it is written."""
-    with pytest.raises(ParseError, match=r"line 3, column 'y': a label must be 0 or 1 and not missing"):
-        read_csv(write("x,y\n1,1\n2,\n3,0\n"), "y")
+    """In a column of 0 and 1 a gap is an unknown label; in one of names it is a row without labels, however it is written."""
+    for gap in ("", "?", "NA", "NaN", "null", " "):
+        holed = read_csv(write(f"x,y\n1,1\n2,{gap}\n3,0\n"), "y")
+        assert holed.label_names == ("y",)
+        np.testing.assert_array_equal(holed.told(), [[1], [np.nan], [0]])
+        np.testing.assert_array_equal(holed.unknown, [[False], [True], [False]])
+        assert holed.Y.toarray().ravel().tolist() == [1, 0, 0]
     data = read_csv(write("x,tags\n1,pop\n2,NA\n3,?\n4,\n"), "tags")
     assert data.label_names == ("pop",)
     assert data.Y.toarray().ravel().tolist() == [1, 0, 0, 0]
     numbered = read_csv(write("x,tags\n1,3;0\n2,1\n3,\n"), "tags")  # names may be numbers
     assert (numbered.label_names, numbered.Y.sum()) == (("0", "1", "3"), 3)
+
+
+def test_a_table_without_gaps_has_nothing_unknown(write):
+    data = read_csv(write(COLUMNS), ["jazz", "pop"], ["b"])
+    assert data.unknown is None
+    assert data.told().tolist() == data.Y.toarray().tolist()
+
+
+def test_labels_alone_are_read_where_the_rest_is_dropped(write):
+    data = read_csv(write("smiles,a,b\nCCO,1,\nC,,0\n"), -2, ["smiles"])
+    assert data.X.shape == (2, 0)
+    np.testing.assert_array_equal(data.told(), [[1, np.nan], [np.nan, 0]])
+
+
+def test_told_labels_come_by_name(write):
+    told = read_told(write("c,a\n1,\n,0\nNA,yes\n"), ["a", "b", "c"])
+    nan = np.nan
+    np.testing.assert_array_equal(told, [[nan, nan, 1], [0, nan, nan], [1, nan, nan]])
+    np.testing.assert_array_equal(read_told(write("b\n1\n\n0\n\n"), ["a", "b"])[:, 1], [1, nan, 0, nan])
+    with pytest.raises(ParseError, match=r"line 1, column 'id': the model has no label 'id': take the column out"):
+        read_told(write("id,a\n7,1\n"), ["a", "b"])
+    with pytest.raises(ParseError, match=r"line 3, column 'a': a label must be 0 or 1"):
+        read_told(write("a\n1\n2\n"), ["a"])
 
 
 def test_names_may_hold_commas_where_sets_are_told_apart(write):
@@ -139,7 +166,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         (COLUMNS, 4, "4 labels asked for, but the file has 4 columns"),
         (COLUMNS, 0, "0 labels asked for"),
         (COLUMNS, "rock", "no column 'rock'; the header has a, b, jazz, pop"),
-        (COLUMNS, -3, "line 2, column 'b': a label must be 0 or 1 and not missing"),
+        (COLUMNS, -3, "line 2, column 'b': a label must be 0 or 1, or its cell empty"),
         (COLUMNS, ["a", "b", "jazz", "pop"], "no feature column is left"),
         ("a,b\n1,x\n", 1, r"line 2, column 'b': 'x' is no number.*--drop \[b\]"),
         ("a,b\n1,2,3\n", 1, "line 2: 3 fields where the header has 2"),

@@ -128,6 +128,23 @@ def test_labels_of_an_archive_have_names_of_their_own(tmp_path):
         read_npz(tmp_path / "m.npz")
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_labels_of_an_archive_may_be_unknown(tmp_path, form):
+    Y = np.array([[1, np.nan, 0], [0, 0, np.nan]])
+    parts = {"Y": Y}
+    if form is sparse.csr_matrix:
+        csr = form(Y)
+        parts = {"Y_data": csr.data, "Y_indices": csr.indices, "Y_indptr": csr.indptr, "Y_shape": csr.shape}
+    np.savez(tmp_path / "holes.npz", X=np.eye(2), **parts)
+    data = read_npz(tmp_path / "holes.npz")
+    np.testing.assert_array_equal(data.told(), Y)
+    write_npz(tmp_path / "again.npz", data)
+    np.testing.assert_array_equal(read_npz(tmp_path / "again.npz").told(), Y)
+    assert data.take(np.array([1])).unknown.tolist() == [[False, False, True]]
+    full = Dataset(np.eye(2), sparse.csr_matrix([[1], [0]]), ("a", "b"), ("p",), unknown=np.array([[True], [False]]))
+    assert full.take(np.array([1])).unknown is None
+
+
 def test_unknown_suffix_and_unknown_name(tmp_path):
     with pytest.raises(DataError, match="unknown kind of file"):
         read_file(write(tmp_path, "x", "file.doc"))

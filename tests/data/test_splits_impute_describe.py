@@ -115,3 +115,39 @@ def test_a_single_label_is_dealt_out_to_all_folds():
     assert sorted(int(Y[fold].sum()) for fold in folds) == [1, 1, 1, 2, 2]
     assert {len(fold) for fold in folds} == {10}
     assert any(not np.array_equal(a, b) for a, b in zip(folds, stratified_folds(Y, 5, 1), strict=True))
+
+
+@pytest.fixture
+def holed(blocks):
+    """Rows 0 to 4 are holes alone, rows 5 and 6 have no label, and of the rest every seventh cell is one."""
+    Y = blocks.Y.toarray()
+    Y[5:7] = 0
+    unknown = np.zeros(Y.shape, dtype=bool)
+    unknown.ravel()[::7] = True
+    unknown[:5], unknown[5] = True, False
+    return Dataset(blocks.X, sparse.csr_matrix(Y * ~unknown), blocks.feature_names, blocks.label_names, unknown=unknown)
+
+
+def test_splits_keep_what_is_unknown(tmp_path, holed):
+    write_npz(tmp_path / "holes.npz", holed)
+    splits = load_splits(tmp_path / "holes.npz", unknown_labels=True)
+    told = {row.tobytes(): told for row, told in zip(holed.X, holed.told(), strict=True)}
+    rows = [row for part in splits.parts().values() for row in zip(part.X, part.told(), strict=True)]
+    assert len(rows) == len(holed) - 5  # rows whose known labels are all absent may have others, and stay
+    for x, y in rows:
+        np.testing.assert_array_equal(y, told[x.tobytes()])
+    cells = np.isnan(holed.told()).sum()
+    with pytest.raises(
+        DataError, match=rf"'holes.npz': {cells} cells of labels are unknown \(first 'b0.0' of row 0.*--base auto"
+    ):
+        load_splits(tmp_path / "holes.npz")
+
+
+def test_describe_counts_unknown_cells(blocks, holed):
+    assert describe(holed)["unknown cells of labels"] == np.isnan(holed.told()).sum() > 700
+    assert describe(blocks)["unknown cells of labels"] == 0
+
+
+def test_tables_without_features_have_no_near_duplicates(blocks):
+    bare = Dataset(blocks.X[:, :0], blocks.Y, (), blocks.label_names)
+    assert near_duplicates(split_60_20_20(bare)) == []

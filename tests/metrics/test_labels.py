@@ -74,3 +74,73 @@ def test_shapes_and_names_are_checked(pair):
         metrics.example_f1(pair[0], pair[1][:, :3])
     with pytest.raises(ConfigError, match="Did you mean 'micro-f1'"):
         metrics.get_metric("mirco-f1")
+
+
+@pytest.fixture
+def holed(pair):
+    """A truth with holes, a row and a label of nothing else among them."""
+    truth = pair[0].astype(float)
+    truth[np.random.default_rng(3).random(truth.shape) < 0.4] = np.nan
+    truth[7], truth[:, 2] = np.nan, np.nan
+    return truth
+
+
+def _by_cells(truth, predicted, score):
+    """Mean of the scores of rows, each on its observed cells alone."""
+    rows = [(t[~np.isnan(t)], y[~np.isnan(t)]) for t, y in zip(truth, predicted, strict=True) if not np.isnan(t).all()]
+    return np.mean([score(t, y) for t, y in rows])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_holes_in_the_truth_count_for_nothing(pair, holed, form):
+    predicted, truth = pair[1], form(holed)
+    seen = ~np.isnan(holed)
+    f1 = lambda t, y: sk.f1_score(t, y, zero_division=1.0)  # noqa: E731
+    assert metrics.example_f1(truth, predicted) == pytest.approx(_by_cells(holed, predicted, f1))
+    assert metrics.hamming_loss(truth, predicted) == pytest.approx(_by_cells(holed, predicted, lambda t, y: (t != y).mean()))
+    exact = _by_cells(holed, predicted, lambda t, y: (t == y).all())
+    assert metrics.subset_accuracy(truth, predicted) == pytest.approx(exact)
+    assert metrics.micro_f1(truth, predicted) == pytest.approx(f1(holed[seen], predicted[seen]))
+    labels = [k for k in range(6) if seen[:, k].any()]
+    assert len(labels) == 5
+    by_label = [f1(holed[seen[:, k], k], predicted[seen[:, k], k]) for k in labels]
+    assert metrics.macro_f1(truth, predicted) == pytest.approx(np.mean(by_label))
+    assert 7 in np.flatnonzero(~seen.any(1))
+    np.testing.assert_array_equal(np.isnan(metrics.rowwise_f1(truth, predicted)), ~seen.any(1))
+    for name, metric in metrics.METRICS.items():  # what is answered in the holes does not matter
+        assert metric(truth, np.where(seen, predicted, 1 - predicted)) == metric(truth, predicted), name
+
+
+def test_counts_of_a_truth_with_holes_are_by_row(pair, holed):
+    """The score of some rows is made of their counts, as without holes."""
+    some = np.arange(5, 20)
+    for name, metric in metrics.METRICS.items():
+        counts = metric.counts(holed, pair[1])
+        if name != "macro-f1":  # whose parts are the labels that these rows observe
+            assert metrics.ratio(counts.take(some), empty=metric.empty) == pytest.approx(metric(holed[some], pair[1][some])), name
+        weight = np.zeros(50)
+        weight[some] = 1.0
+        assert metrics.ratio(counts, weight, metric.empty) == pytest.approx(metrics.ratio(counts.take(some), empty=metric.empty))
+
+
+def test_probabilities_beside_holes(holed, monkeypatch):
+    p, seen = np.random.default_rng(2).random(holed.shape), ~np.isnan(holed)
+    areas = [sk.average_precision_score(holed[seen[:, k], k], p[seen[:, k], k]) for k in range(6) if np.nansum(holed[:, k])]
+    assert metrics.average_precision(holed, p) == pytest.approx(np.mean(areas))
+    nats = metrics.log_loss(holed, p)
+    assert nats == pytest.approx(sk.log_loss(holed[seen], p[seen]))
+    error = metrics.calibration_error(holed, p)
+    assert error == pytest.approx(metrics.calibration_error(holed[seen][:, None], p[seen][:, None]))
+    monkeypatch.setattr(metrics.labels, "BLOCK_ROWS", 7)
+    assert metrics.log_loss(holed, p) == pytest.approx(nats)
+    assert metrics.calibration_error(holed, p) == pytest.approx(error)
+
+
+def test_log_loss_of_whole_and_of_sure_answers(pair):
+    p = np.random.default_rng(2).random((50, 6))
+    for form in (np.asarray, sparse.csr_matrix):
+        assert metrics.log_loss(form(pair[0]), p) == pytest.approx(sk.log_loss(pair[0].ravel(), p.ravel()))
+    assert metrics.log_loss(np.array([[1]]), np.array([[0.0]])) == pytest.approx(-np.log(1e-6))
+    assert np.isnan(metrics.log_loss(np.full((2, 2), np.nan), np.ones((2, 2))))
+    with pytest.raises(DataError, match="shape"):
+        metrics.log_loss(pair[0], p[:, :4])

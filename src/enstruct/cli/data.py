@@ -42,18 +42,22 @@ def _list(options: Namespace) -> None:
 def _describe(options: Namespace) -> None:
     if options.json is not None:
         check_figures(options.json, options.overwrite, {"data": str, "parts": dict, "near": list})
-    splits = load_splits(options.data, options.split_seed, shared.label_argument(options.labels), options.drop)
+    labels = shared.label_argument(options.labels)
+    splits = load_splits(options.data, options.split_seed, labels, options.drop, unknown_labels=True)
+    holes = any(part.unknown is not None for part in splits.parts().values())
+    left_out = "rows of which no label is known" if holes else "rows without a label"
     columns: dict[str, dict[str, Any]] = {name: describe(part) for name, part in splits.parts().items()}
-    table = Table("", *columns, title=f"{options.data} (rows without a label left out)")
+    table = Table("", *columns, title=f"{options.data} ({left_out} left out)")
     for key in next(iter(columns.values())):
         table.add_row(key, *(str(column[key]) for column in columns.values()))
     console = Console()
     console.print(table)
     pairs = near_duplicates(splits)
-    near = Table(*pairs[0].keys(), title="rows with cosine similarity ≥ 0.99 across parts")
-    for row in pairs:
-        near.add_row(*(str(value) for value in row.values()))
-    console.print(near)
+    if pairs:
+        near = Table(*pairs[0].keys(), title="rows with cosine similarity ≥ 0.99 across parts")
+        for row in pairs:
+            near.add_row(*(str(value) for value in row.values()))
+        console.print(near)
     if options.json is not None:
         write_json(options.json, {"data": options.data, "parts": columns, "near": pairs, "environment": environment()})
 

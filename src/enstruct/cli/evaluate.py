@@ -41,11 +41,19 @@ def run(options: Namespace) -> None:
     if remark := files.remark(model, truth):
         say(remark)
     whole = files.whatever_the_rule(model, data, truth)
-    say("; ".join([counted(files.counts(data)), *(f"{name} {_percent(value)}" for name, value in whole.items())]))
+    say("; ".join([counted(files.counts(data)), *(f"{name} {_figure(name, value)}" for name, value in whole.items())]))
     if files.was_trained_on(model, options):
         say(f"these are the {parts} it was trained on, those held out among them: this is no test")
     if options.json is not None:
         write_json(options.json, {**files.counts(data), "decision": model.decision_, **whole, "rules": rules})
+
+
+IN_NATS = {"log-loss"}
+"""Figures that are no shares."""
+
+
+def _figure(name: str, value: float | None) -> str:
+    return _percent(value) if value is None or name not in IN_NATS else f"{value:.4f}"
 
 
 def _percent(share: float | None) -> str:

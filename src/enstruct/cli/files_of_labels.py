@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -11,29 +14,50 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import Namespace
+from numpy.typing import NDArray
+from scipy import sparse
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import columns, load_model, read_rows
+from enstruct.cli.inputs import SAME, Model, check_joint, columns, load_model, read_examples, read_known, read_rows
 from enstruct.cli.outputs import check_names
+from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.dataset import Dataset
-from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.load import load
+from enstruct.decisions.bayes_risk import MOST_LABELS
+from enstruct.decisions.risk import RISKS
 from enstruct.energies import GlobalEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import changed
-from enstruct.metrics import METRICS, Counts, Metric, average_precision, calibration_error
-from enstruct.metrics.labels import rowwise_hamming
+from enstruct.metrics import METRICS, Counts, Metric, average_precision, calibration_error, log_loss
+from enstruct.metrics.labels import mean_counts, rowwise_hamming
 from enstruct.plots.labels import measurement_matrix
 from enstruct.tasks import LABELS
 from enstruct.training.batches import row_blocks
 
-Rows = tuple[Any, Dataset]
+
+@dataclass(frozen=True)
+class Rows:
+    """``X`` for the model; the data set; ``known`` (rows, labels of the model), NaN where a label is not told, None where none
+    is; how many of them."""
+
+    X: Any
+    data: Dataset
+    known: NDArray[np.float64] | None = None
+
+    @property
+    def n_told(self) -> int:
+        return 0 if self.known is None else int(np.count_nonzero(~np.isnan(self.known)))
+
+    def told(self, rows: slice = slice(None)) -> dict[str, Any]:
+        """Of some rows, as joint distributions take what is told; others take nothing."""
+        return {} if self.known is None else {"known": self.known[rows]}
 
 
 class LabelFiles(TaskFiles):
-    """Data are (X for the model, the data set)."""
+    """Data are :class:`Rows`."""
 
     task, outputs = LABELS, "labels"
     pictures = ("measurement_matrix.png",)
@@ -41,8 +65,8 @@ class LabelFiles(TaskFiles):
     def training(self, options: Namespace) -> Training:
         """All rows of a file; missing cells take its means, to which rows that training holds out later contribute."""
         labels = shared.label_argument(options.labels)
-        data = load(options.data, labels=labels, drop=options.drop)
-        means = training_means(data.X) if data.has_missing else None
+        examples = read_examples(options.data, labels, options.drop, options.base)
+        data, means = examples.data, examples.means
         notes = {
             "source": str(options.data),
             "labels": list(data.label_names) if isinstance(labels, str) and Path(labels).is_file() else labels,
@@ -52,11 +76,18 @@ class LabelFiles(TaskFiles):
             "first_feature": data.first_feature,
             "means": None if means is None else means.tolist(),
         }
-        X = data.X if means is None else fill_missing(data.X, means)
         counts = {"rows": len(data), "features": data.X.shape[1]}
-        return Training({"X": X, "y": data.Y}, counts, notes, {"hierarchy": data.hierarchy})
+        if data.unknown is not None:
+            counts["cells of labels unknown"] = int(np.count_nonzero(data.unknown))
+        if examples.left_out:
+            counts["rows of which no label is known left out"] = examples.left_out
+        return Training({"X": examples.X, "y": examples.y}, counts, notes, {"hierarchy": data.hierarchy})
 
     def estimator(self, options: Namespace, training: Training) -> Any:
+        if options.base is not None:
+            return self._joint(options, training)
+        if shared.joint_parameters(options):
+            raise ConfigError("--minutes and --folds are for --base: add it (--auto takes its minutes itself).")
         if options.auto is None:
             return super().estimator(options, training)
         if options.resume:
@@ -72,48 +103,82 @@ class LabelFiles(TaskFiles):
         told = {"minutes": options.auto, "metric": options.model.metric, "random_state": options.seed}
         return AutoMultiLabelClassifier(**told, settings=settings)
 
+    def _joint(self, options: Namespace, training: Training) -> JointMultiLabelClassifier:
+        for other, is_there in (("--auto", options.auto is not None), ("--resume", options.resume)):
+            if is_there:
+                raise ConfigError(f"--base trains in another way than {other} does: give one of them.")
+        if training.parameters["hierarchy"] is not None:
+            say("no effect with --base: the hierarchy of the labels")
+        own = {"metric": options.model.metric, "decision": options.model.decision, "random_state": options.seed}
+        return JointMultiLabelClassifier(**own, **shared.joint_parameters(options))
+
     def load(self, folder: Path) -> Any:
         return load_model(folder)
 
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Rows:
-        return read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled)
+        """To be scored: with a share of the labels told."""
+        rows = Rows(*read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled))
+        return rows if options.told == 0 else replace(rows, known=told_at_random(model, rows, options.told, options.seed))
+
+    def read_unanswered(self, model: Any, options: Namespace) -> Rows:
+        """To be answered: with what is known of it."""
+        if options.known == SAME and options.unlabelled:
+            raise ConfigError("--known same takes the labels of DATA, and --unlabelled says that it has none: leave one out.")
+        labels = shared.label_argument(options.labels)
+        rows = Rows(*read_rows(model, options.data, labels, options.drop, not options.unlabelled))
+        return rows if options.known is None else replace(rows, known=read_known(model, options.known, options.data, rows.data))
 
     def counts(self, data: Rows) -> dict[str, int]:
-        return {"rows": len(data[1])}
+        told = {} if data.known is None else {"labels told": data.n_told}
+        return {"rows": len(data.data), **told}
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:
         """One a row, found as they are written: with probabilities a file may be larger than the memory."""
         names, as_json = model.notes_["label_names"], options.out is not None and options.out.suffix == ".jsonl"
+        if options.probabilities and not as_json:
+            if options.decision is not None or options.top_k is not None:
+                raise ConfigError("--probabilities writes no label sets, which --decision and --top_k choose: leave them out.")
+            yield from _probability_lines(model, data, names)
+            return
         if not as_json:
             check_names("label", names, options.out, "\t", "Answers in JSON hold any: --out FILE.jsonl.")
-        X = data[0]
-        labels = model.labels_ if isinstance(model, AutoMultiLabelClassifier) else model.data_.labels
-        predicted = labels.encode(model.predict(X, decision=options.decision, top_k=options.top_k))
+        predicted = labels_of(model).encode(model.predict(data.X, decision=options.decision, top_k=options.top_k, **data.told()))
         for block in row_blocks(predicted.shape[0], predicted.shape[1], cells=2**20):
             chosen = predicted[block]
             sets = [[names[j] for j in chosen.indices[a:b]] for a, b in pairwise(chosen.indptr)]
             if not as_json:
                 yield from ("\t".join(row) + "\n" for row in sets)
                 continue
-            for row, p in zip(sets, np.asarray(model.predict_proba(X[block])), strict=True):
+            for row, p in zip(sets, np.asarray(model.predict_proba(data.X[block], **data.told(block))), strict=True):
                 probabilities = {name: round(float(v), 6) for name, v in zip(names, p, strict=True)}
                 yield json.dumps({"labels": row, "probabilities": probabilities}, ensure_ascii=False) + "\n"
 
     def truth(self, model: Any, data: Rows) -> Any:
-        return data[1].Y[:, columns(model.notes_["label_names"], data[1].label_names, data[1], "labels")]
+        """CSR; where labels are unknown, or told to the model, an array with NaN there."""
+        truth = _truth(model, data.data)
+        if data.known is None:
+            return truth
+        truth = truth.toarray() if sparse.issparse(truth) else truth
+        return np.where(np.isnan(data.known), truth, np.nan)
 
     def by_rule(self, model: Any, data: Rows) -> Iterator[tuple[str, Any]]:
-        yield from model.predict_by_rule(data[0]).items()
+        if not isinstance(model, JointMultiLabelClassifier):
+            yield from model.predict_by_rule(data.X).items()
+            return
+        risks = RISKS if len(model.classes_) <= MOST_LABELS else ()  # which are taken on samples
+        for rule in (*model.rules_, *risks):
+            yield rule, labels_of(model).encode(model.predict(data.X, decision=rule, **data.told()))
 
     def metrics(self, model: Any) -> Mapping[str, Metric]:
         return NAMED_METRICS
 
     def whatever_the_rule(self, model: Any, data: Rows, truth: Any) -> dict[str, float | None]:
-        p = model.predict_proba(data[0])
+        p = model.predict_proba(data.X, **data.told())
         precision = average_precision(truth, p)
         return {
             "average precision": None if np.isnan(precision) else precision,  # no label occurs, and JSON has no NaN
             "calibration error": calibration_error(truth, p),
+            "log-loss": log_loss(truth, p),
         }
 
     def draw(self, model: Any, data: Rows, options: Namespace) -> dict[str, Draw]:
@@ -124,8 +189,49 @@ class LabelFiles(TaskFiles):
         return {self.pictures[0]: partial(measurement_matrix, model, model.notes_["label_names"], truth)}
 
 
+def labels_of(model: Model) -> LabelFormat:
+    """The form of a model's answers."""
+    return model.data_.labels if isinstance(model, EnergyMultiLabelClassifier) else model.labels_
+
+
+def told_at_random(model: Model, rows: Rows, share: float, seed: int) -> NDArray[np.float64]:
+    """(rows, labels of the model) a share of the labels that are known, each drawn by itself; NaN elsewhere.
+
+    A label that training has seen with one value alone is not told with the other, from which nothing would follow. ConfigError
+    for a share that leaves nothing to be asked, and for a model that cannot use what is told.
+    """
+    check_joint(model, "--told")
+    if not 0 <= share < 1:
+        raise ConfigError(f"--told is a share of the labels, from 0 to below 1, not {share}.")
+    truth = _truth(model, rows.data)
+    truth = truth.toarray().astype(np.float64) if sparse.issparse(truth) else truth
+    drawn = np.random.default_rng(seed).random(truth.shape) < share
+    contradicting = ~np.isnan(model.constants_) & (truth != model.constants_)
+    return np.where(drawn & ~contradicting, truth, np.nan)
+
+
+def _truth(model: Model, data: Dataset) -> Any:
+    """Of the model's labels: CSR, or an array with NaN where one is unknown."""
+    which = columns(model.notes_["label_names"], data.label_names, data, "labels")
+    return data.Y[:, which] if data.unknown is None else data.told()[:, which]
+
+
+def _probability_lines(model: Model, data: Rows, names: list[str]) -> Iterator[str]:
+    """CSV: the names of the labels, and a line a row."""
+    yield _csv_lines([names])
+    for block in row_blocks(len(data.data), len(names), cells=2**20):
+        p = np.asarray(model.predict_proba(data.X[block], **data.told(block)))
+        yield _csv_lines([[f"{float(value):.6g}" for value in row] for row in p])
+
+
+def _csv_lines(rows: list[list[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
 def _wrong(truth: Any, predicted: Any) -> Counts:
-    return Counts.of(1 - rowwise_hamming(truth, predicted))
+    return mean_counts(1 - rowwise_hamming(truth, predicted))
 
 
 NAMED_METRICS = {

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from enstruct.data.csv_table import read_told
 from enstruct.data.dataset import Dataset
-from enstruct.data.impute import fill_missing
+from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import has_columns, load, read_file
-from enstruct.errors import DataError, ModelFileError
+from enstruct.errors import ConfigError, DataError, ModelFileError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.records import Shape, fits
 
 NOTES: Shape = {
@@ -26,13 +28,17 @@ NOTES: Shape = {
     "drop?": [str],
 }
 """What `enstruct train` leaves in a model beside it (:mod:`enstruct.records`): what was read, and how, for the next file."""
-Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier
+Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier | JointMultiLabelClassifier
+SAME = "same"
+"""What --known names DATA itself by."""
 
 
 def load_model(path: Path) -> Model:
     model: Model
     if (path / "auto.json").is_file():
         model = AutoMultiLabelClassifier.load(path)
+    elif (path / "joint.json").is_file():
+        model = JointMultiLabelClassifier.load(path)
     else:
         model = EnergyMultiLabelClassifier.load(path)
     if not fits(model.notes_, NOTES):
@@ -44,6 +50,63 @@ def load_model(path: Path) -> Model:
             f"{path} names other labels or features than it has: put a copy of the folder back, or train it again."
         )
     return model
+
+
+@dataclass(frozen=True)
+class Examples:
+    """``data``: the rows to learn from, ``numbers`` (rows,) their places in the file, of which ``left_out`` others were no use;
+    ``X`` without missing cells, by the ``means`` (features,), None where there were none; ``y``: labels, with NaN where they have
+    holes."""
+
+    data: Dataset
+    numbers: NDArray[np.intp]
+    left_out: int
+    X: Any
+    y: Any
+    means: NDArray[np.float64] | None
+
+
+def read_examples(source: str, labels: Any, drop: list[str], base: str | None) -> Examples:
+    """Rows to learn from, without those of which no label is known. ``base``: what is to learn from them, None for one network.
+
+    DataError for labels with holes, unless ``base`` is "auto", and for labels of which nothing is known.
+    """
+    whole = load(source, labels=labels, drop=drop)
+    if base != "auto":
+        whole.check_known("What learns from those that are known: --base auto.")
+    numbers = whole.known_rows
+    data = whole if whole.unknown is None else whole.take(numbers)
+    if not len(data):
+        raise DataError(f"{source}: nothing is known of the labels of any row.")
+    if data.unknown is not None and (never := np.flatnonzero(data.unknown.all(0))).size:
+        name = shown(data.label_names[never[0]])
+        raise DataError(f"{source}: nothing is known of the label {name} in any row ({never.size} such): leave its column out.")
+    means = training_means(data.X) if data.has_missing else None
+    X = data.X if means is None else fill_missing(data.X, means)
+    return Examples(data, numbers, len(whole) - len(data), X, data.Y if data.unknown is None else data.told(), means)
+
+
+def read_known(model: Model, known: str, source: str, data: Dataset) -> NDArray[np.float64]:
+    """(rows, labels of the model) 0, 1 and NaN: what a file tells of the rows in ``data``, or, by ``same``, their own labels.
+
+    ConfigError for a model that cannot use it; DataError for another number of rows, and where nothing is left to be asked.
+    """
+    check_joint(model, "--known")
+    names = model.notes_["label_names"]
+    if known != SAME:
+        told = read_told(known, names)
+        if len(told) != len(data):
+            raise DataError(f"{known} has {len(told)} rows and {source} {len(data)}: one for each, empty where nothing is known.")
+        return told
+    if data.unknown is None:
+        raise DataError(f"--known same: {source} has no empty cells in columns of labels, so that nothing is left to be asked.")
+    return data.told()[:, columns(names, data.label_names, data, "labels")]
+
+
+def check_joint(model: Model, option: str) -> None:
+    """ConfigError for a model that is no joint distribution."""
+    if not isinstance(model, JointMultiLabelClassifier):
+        raise ConfigError(f"{option}: this model cannot use what is told of labels; train one with --base auto.")
 
 
 def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:

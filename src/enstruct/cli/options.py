@@ -55,6 +55,21 @@ def add_data(parser: Parser, remembered: str = "") -> None:
     parser.add_argument("--drop", type=list[str], default=[], help=f"CSV, ARFF: columns to leave out, as [a,b]{remembered}")
 
 
+def add_base(parser: Parser, default: str | None, text: str) -> None:
+    """What marginals an energy is put on, and how long to look for them."""
+    parser.add_argument("--base", type=str | None, default=default, help=text)
+    parser.add_argument("--minutes", type=float | None, default=None, help="of --base auto: to try models in (default: 3)")
+    parser.add_argument(
+        "--folds", type=int | None, default=None, help="of --base: parts of the rows, each left out once (default: 5)"
+    )
+
+
+def joint_parameters(options: Namespace) -> dict[str, Any]:
+    """What --base, --minutes and --folds say of a joint distribution's parameters, as far as they were given."""
+    told = {"base": options.base, "minutes": options.minutes, "folds": options.folds}
+    return {name: value for name, value in told.items() if value is not None}
+
+
 ESTIMATORS = {
     "labels": ("estimators.multilabel", "EnergyMultiLabelClassifier"),
     "tags": ("estimators.tagger", "EnergySequenceTagger"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,37 @@ class DownloadBar:
 
     def close(self) -> None:
         self.bar.stop()
+
+
+class _Note(logging.Handler):
+    """Shows what the library logs beside a bar; warnings go where they would without it."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        super().__init__(logging.INFO)
+        self.bar, self.task = bar, task
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.WARNING:
+            self.bar.update(self.task, note=record.getMessage())
+        elif logging.lastResort is not None and not logging.getLogger().handlers:  # which speaks only where nobody listens
+            logging.lastResort.handle(record)
+
+
+@contextmanager
+def working_bar(title: str) -> Iterator[None]:
+    """A bar for work of unknown length; beside it stands what was done last, as the library logs it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
+    log = logging.getLogger("enstruct")
+    before = log.level
+    with Progress(*columns, transient=True) as bar:
+        note = _Note(bar, bar.add_task(title, total=None, note=""))
+        log.addHandler(note)
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(note)
+            log.setLevel(before)
 
 
 @contextmanager

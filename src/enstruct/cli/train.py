@@ -6,7 +6,7 @@ from jsonargparse import Namespace
 
 from enstruct.cli.tables import counted, say
 from enstruct.cli.task_files import files_of
-from enstruct.cli.training import resumable, say_what_is_idle
+from enstruct.cli.training import how_trained, resumable, say_what_is_idle
 
 
 def run(options: Namespace) -> None:
@@ -18,7 +18,6 @@ def run(options: Namespace) -> None:
         model.fit(**training.fit)
         model.save(options.out, training.notes)
     scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in model.decision_scores_.items())
-    chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if hasattr(model, "members_") else ""
     watched = f"validation {getattr(model, 'metric_', model.metric)} {scores}" if scores else "nothing held out"
-    how = f"{chosen}{model.n_iter_} epochs; decision {model.decision_}; {watched}"
+    how = f"{how_trained(model)}; decision {model.decision_}; {watched}"
     say(f"{counted({**training.counts, files.outputs: len(model.classes_)})}; {how}; saved to {options.out}")

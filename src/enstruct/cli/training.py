@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
 
 from enstruct.cli.options import given_columns
-from enstruct.cli.progress import successive_bars
+from enstruct.cli.progress import successive_bars, working_bar
 from enstruct.cli.tables import say
 from enstruct.errors import ModelFileError
+from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.base import EnergyEstimator
+from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.persistence import check_place
 from enstruct.methods import Method
 from enstruct.training.checkpoint import Checkpoint
@@ -23,6 +25,8 @@ OF_TRAINING = {
     *("max_epochs", "n_iter_no_change", "tol", "monitor", "learn_constant"),
 }
 """Parameters of networks that learn batch by batch, which no solver has."""
+OF_JOINT = {"metric", "decision"}
+"""Parameters of ``--model`` that a joint distribution has too."""
 OF_PERCEPTRON = {"hidden", "dropout", "nonlinearity"}
 
 
@@ -37,10 +41,11 @@ def resumable(out: Path, resume: bool, model: Any) -> Iterator[None]:
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists() and not resume:
         raise ModelFileError(f"{checkpoint} is left from an interrupted run: add --resume to go on, or delete it.")
-    with successive_bars() as bar:
+    joint = isinstance(model, JointMultiLabelClassifier)
+    with successive_bars() as bar, working_bar("training") if joint else nullcontext():
         if hasattr(model, "member_callbacks"):
             model.member_callbacks = bar
-        else:
+        elif not joint:
             model.callbacks = [Checkpoint(checkpoint, resume=resume), *bar("training")]
         try:
             yield
@@ -53,13 +58,22 @@ def resumable(out: Path, resume: bool, model: Any) -> Iterator[None]:
 
 def say_what_is_idle(model: Any, options: Namespace) -> None:
     """Name the settings that were given and do nothing for the method."""
+    if isinstance(model, JointMultiLabelClassifier):
+        if idle := (_changed(options, EnergyMultiLabelClassifier()) - OF_JOINT) | given_columns(options).keys():
+            say(f"no effect with --base: {', '.join(sorted(idle))}")
+        return
     if not isinstance(model, EnergyEstimator):
         return  # it has several methods
-    method, defaults = model._method(), type(model)().get_params(deep=False)
-    changed = {name for name, value in vars(options.model).items() if name in defaults and value != defaults[name]}
-    idle = (changed & idle_parameters(method)) | (given_columns(options).keys() & method.idle_columns())
+    method = model._method()
+    idle = (_changed(options, type(model)()) & idle_parameters(method)) | (given_columns(options).keys() & method.idle_columns())
     if idle:
         say(f"no effect on {method.name}: {', '.join(sorted(idle))}")
+
+
+def _changed(options: Namespace, default: EnergyEstimator) -> set[str]:
+    """Parameters that are not as in an estimator by default."""
+    defaults = default.get_params(deep=False)
+    return {name for name, value in vars(options.model).items() if name in defaults and value != defaults[name]}
 
 
 def idle_parameters(method: Method) -> set[str]:
@@ -72,3 +86,13 @@ def idle_parameters(method: Method) -> set[str]:
     if not method.is_density:
         idle.add("bayes_risk_samples")
     return idle
+
+
+def how_trained(model: Any) -> str:
+    """Of a fitted model, in a few words."""
+    if isinstance(model, JointMultiLabelClassifier):
+        base = "+".join(one.base.name for one in model.base_)
+        gain = ", ".join(f"{name} {nats:.3f}" for name, nats in model.likelihoods_.items())
+        return f"base {base}; energy {model.terms_} (held-out -log p in nats: {gain})"
+    chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if hasattr(model, "members_") else ""
+    return f"{chosen}{model.n_iter_} epochs"

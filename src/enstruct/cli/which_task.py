@@ -51,7 +51,7 @@ def task_of_model(folder: Path) -> str:
     """By what its folder says of itself. ModelFileError."""
     if not folder.exists():
         recover(folder.resolve())  # a killed saver's
-    if (folder / "auto.json").is_file():
+    if any((folder / name).is_file() for name in ("auto.json", "joint.json")):
         return "labels"
     if not (folder / "model.json").is_file():
         raise ModelFileError(f"{folder} is not an enstruct model folder: it has no model.json.")

@@ -4,7 +4,8 @@ Which attributes are labels comes from a Mulan XML file, from MEKA's ``-C n`` in
 the first n, n < 0: the last), from a ``hierarchical`` class attribute, or from the caller.
 
 Nominal attributes are encoded by meaning: {0,1}, {NO,YES}, {false,true} and the like become one 0/1 column
-in whichever order they are declared; others become one column a value. Missing cells (``?``) become NaN.
+in whichever order they are declared; others become one column a value. Missing cells (``?``) become NaN; a label's
+is one that is not known, a hierarchical class's a row of which none is.
 String, date and relational attributes, and nominal ones that look like identifiers, are refused until the
 caller names them in ``drop``.
 """
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import Dataset, any_of
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
 from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.numbers import overflows, to_numbers, whole
@@ -92,8 +94,9 @@ def read_arff(
     wanted = sorted([*inputs, *targets])
     cells = _sparse_cells(file, wanted) if is_sparse else _dense_cells(file, wanted)
     X, feature_names = _features(file, inputs, cells, is_sparse)
-    Y, label_names, hierarchy = _labels(file, targets, cells)
-    return Dataset(X, Y, tuple(feature_names), tuple(label_names), hierarchy, Path(path).name)
+    Y, label_names, hierarchy, unknown = _labels(file, targets, cells)
+    names = tuple(feature_names), tuple(label_names)
+    return Dataset(X, Y, *names, hierarchy, Path(path).name, unknown=any_of(unknown))
 
 
 # -- header ---------------------------------------------------------------------------------------
@@ -338,42 +341,47 @@ def _from_columns(blocks: list[tuple[np.ndarray, np.ndarray]], n: int) -> sparse
     return sparse.csr_matrix((values, (row, column)), shape=(n, len(blocks)))
 
 
-def _labels(file: _File, targets: list[int], cells: Cells) -> tuple[sparse.csr_matrix, list[str], Hierarchy | None]:
+_Labels = tuple[sparse.csr_matrix, list[str], Hierarchy | None, NDArray[np.bool_]]
+"""Y, the names, the hierarchy, and where a label is not known (rows, labels)."""
+
+
+def _labels(file: _File, targets: list[int], cells: Cells) -> _Labels:
     attributes = [file.attributes[i] for i in targets]
     if {attribute.kind for attribute in attributes} == {"hierarchical"}:
         if len(targets) > 1:
             raise ParseError("more than one hierarchical class attribute", file.path)
         return _hierarchical_labels(file, attributes[0], *cells[targets[0]])
     if not targets:
-        return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None
+        return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None, np.zeros((0, 0), dtype=bool)
     names = [attribute.name for attribute in attributes]
     check_label_names(names, file.path, [attribute.line for attribute in attributes])
-    blocks = []
-    for i, attribute in zip(targets, attributes, strict=True):
+    blocks, unknown = [], np.zeros((len(file.lines), len(targets)), dtype=bool)
+    for k, (i, attribute) in enumerate(zip(targets, attributes, strict=True)):
         rows, values = cells[i]
         if attribute.kind != "numeric" and attribute.codes is None:
             raise ParseError("a label attribute must be {0,1}, {NO,YES} or the like", file.path, attribute.line, attribute.name)
-        bad = ~np.isin(values, (0.0, 1.0))
+        bad = ~(np.isin(values, (0.0, 1.0)) | np.isnan(values))
         if bad.any():
             line = file.lines[int(rows[np.argmax(bad)])][0]
-            raise ParseError("a label must be 0 or 1 and not missing", file.path, line, attribute.name)
+            raise ParseError("a label must be 0 or 1, or ? where it is unknown", file.path, line, attribute.name)
+        unknown[rows[np.isnan(values)], k] = True
         on = rows[values == 1]
         blocks.append((on, np.ones(len(on), dtype=np.uint8)))
-    return _from_columns(blocks, len(file.lines)), names, None
+    return _from_columns(blocks, len(file.lines)), names, None, unknown
 
 
-def _hierarchical_labels(
-    file: _File, attribute: Attribute, rows: np.ndarray, texts: Sequence[str]
-) -> tuple[sparse.csr_matrix, list[str], Hierarchy]:
+def _hierarchical_labels(file: _File, attribute: Attribute, rows: np.ndarray, texts: Sequence[str]) -> _Labels:
     names, hierarchy, number = parse_hierarchy(attribute.declared)
     check_label_names(names, file.path, [attribute.line] * len(names))
     label_sets: list[list[int]] = [[] for _ in file.lines]
+    unknown = np.zeros((len(file.lines), len(names)), dtype=bool)
     for row, text in zip(rows, texts, strict=True):
-        for name in text.split("@"):
+        unknown[row] = text == "?"
+        for name in () if text == "?" else text.split("@"):
             if name not in number:
                 raise ParseError(f"undeclared class {shown(name)}", file.path, file.lines[row][0], attribute.name)
             label_sets[row].append(number[name])
     try:
-        return hierarchy.close(indicator_of(label_sets, len(names))), names, hierarchy
+        return hierarchy.close(indicator_of(label_sets, len(names))), names, hierarchy, unknown
     except DataError as error:
         raise ParseError(str(error), file.path, attribute.line, attribute.name) from error

@@ -1,8 +1,8 @@
 """CSV and TSV files with a header: a row a line, a column a feature or a label.
 
 Labels are 0/1 columns, or one column that holds each row's label names, separated by ``;`` or ``|``. Cells are numbers, or true,
-false, yes and no; empty ones, ``?``, ``NA``, ``NaN`` and ``null`` are missing. Fields are separated by what the header has most
-of: commas, semicolons or tabs.
+false, yes and no; empty ones, ``?``, ``NA``, ``NaN`` and ``null`` are missing: in a 0/1 column labels that are not known. Fields
+are separated by what the header has most of: commas, semicolons or tabs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset
+from enstruct.data.dataset import Dataset, any_of
 from enstruct.data.label_names import check_label_name, counted
 from enstruct.data.numbers import is_number, overflows, to_numbers
 from enstruct.data.opening import read_lines
-from enstruct.data.rows import indicator_of
+from enstruct.data.rows import as_indicator, indicator_of
 from enstruct.errors import ParseError, shortened, shown
 
 SEPARATORS = (",", ";", "\t")
@@ -67,34 +67,51 @@ def read_csv(
     ``labels``: a number (n: the first n columns, -n: the last n), names of 0/1 columns (a list, or joined by commas), or one
     column that holds names; empty: no labels. ``known``: the names that a column of names may hold, in their order; None for
     those that are there.
-    ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column).
+    ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column); also where
+    nothing but labels is there, unless what else there was was dropped: such a table has features from elsewhere.
     """
     table = _read(Path(path))
     dropped = table.check(drop, must_be_there)
     targets = _targets(table, labels, dropped)
     left_out = {*targets, *dropped}
     inputs = [name for name in table.columns if name not in left_out]
-    if not inputs:
+    if not inputs and not dropped:
         raise ParseError("no feature column is left", path)
-    X = np.column_stack([_numbers(table, name) for name in inputs])
+    X = np.column_stack([np.zeros((len(table.lines), 0)), *(_numbers(table, name) for name in inputs)])
     if len(targets) == 1 and _holds_names(table.columns[targets[0]], targets[0], known):
-        Y, names = _named(table, targets[0], known)
+        (Y, names), unknown = _named(table, targets[0], known), None
     else:
         for name in targets:
             check_label_name(name, path, 1, name)
-        Y, names = _indicators(table, targets), tuple(targets)
-    return Dataset(X, Y, tuple(inputs), names, name=Path(path).name)
+        told, names = _told(table, targets), tuple(targets)
+        Y, unknown = as_indicator(np.nan_to_num(told)), any_of(np.isnan(told))
+    return Dataset(X, Y, tuple(inputs), names, name=Path(path).name, unknown=unknown)
+
+
+def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float64]:
+    """What a file tells of labels, (rows, labels) of 0, 1 and, where a cell is empty or a label has no column, NaN.
+
+    Its columns are labels, some of ``label_names`` in any order. Raises ParseError (file, line, column).
+    """
+    table = _read(Path(path))
+    places = {name: k for k, name in enumerate(label_names)}
+    if odd := next((name for name in table.columns if name not in places), None):
+        raise ParseError(f"the model has no label {shown(odd)}: take the column out, or name it as in training", path, 1, odd)
+    told = np.full((len(table.lines), len(label_names)), np.nan)
+    told[:, [places[name] for name in table.columns]] = _told(table, [*table.columns])
+    return told
 
 
 def _read(path: Path) -> _Table:
     lines = read_lines(path)
     separator = _separator(path, lines[0] if lines else "")
     reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)  # quotes may hold several lines
-    rows, numbers = [], []
+    rows: list[list[str]] = []
+    numbers: list[int] = []
     try:
         for row in reader:
-            if row:
-                rows.append(row)
+            if row or (rows and len(rows[0]) == 1):  # of a single column an empty cell is an empty line
+                rows.append(row or [""])
                 numbers.append(reader.line_num)
     except csv.Error as error:
         raise ParseError(f"no field, or a quotation mark that is never closed ({error})", path, reader.line_num) from error
@@ -161,22 +178,23 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
 
 
 def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
-    """Not if all that is there is 0 or 1, so that a gap is no row without labels but a mistake; unless those are ``known``."""
+    """Not if all that is there is 0 or 1, so that a gap is no row without labels but one whose label is unknown; unless those
+    are ``known``."""
     values = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
     if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
         return True
     return known is not None and column not in known
 
 
-def _indicators(table: _Table, targets: Sequence[str]) -> sparse.csr_matrix:
-    Y = np.zeros((len(table.lines), len(targets)), dtype=np.uint8)
+def _told(table: _Table, targets: Sequence[str]) -> NDArray[np.float64]:
+    """(rows, targets) of 0, 1 and NaN."""
+    told = np.zeros((len(table.lines), len(targets)))
     for k, name in enumerate(targets):
-        values = _numbers(table, name)
-        bad = ~np.isin(values, (0.0, 1.0))
+        told[:, k] = values = _numbers(table, name)
+        bad = ~(np.isin(values, (0.0, 1.0)) | np.isnan(values))
         if bad.any():
-            raise table.error("a label must be 0 or 1 and not missing", int(np.argmax(bad)), name)
-        Y[:, k] = values
-    return sparse.csr_matrix(Y)
+            raise table.error("a label must be 0 or 1, or its cell empty where it is unknown", int(np.argmax(bad)), name)
+    return told
 
 
 def _check_no_reals(table: _Table, target: str, cells: Sequence[str]) -> None:

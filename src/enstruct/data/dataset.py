@@ -24,6 +24,8 @@ class Dataset:
     """``X`` (rows, features) dense float64 or CSR, missing cells NaN; ``Y`` (rows, labels) CSR uint8.
 
     ``first_feature``: of svmlight files without header, what features count from there.
+    ``unknown``: (rows, labels) bool, True where a label is not known; None where all are. ``Y`` is 0 there, which says nothing:
+    what takes labels with holes takes :meth:`told`.
     """
 
     X: Any
@@ -33,17 +35,45 @@ class Dataset:
     hierarchy: Hierarchy | None = None
     name: str = ""
     first_feature: int | None = None
+    unknown: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
     def take(self, index: NDArray[Any]) -> Dataset:
-        return replace(self, X=self.X[index], Y=self.Y[index])
+        unknown = None if self.unknown is None else any_of(self.unknown[index])
+        return replace(self, X=self.X[index], Y=self.Y[index], unknown=unknown)
 
     @property
     def has_missing(self) -> bool:
         values = self.X.data if sparse.issparse(self.X) else self.X
         return bool(np.isnan(values).any())
+
+    @property
+    def known_rows(self) -> NDArray[np.intp]:
+        """Numbers of the rows of which at least one label is known."""
+        return np.arange(len(self)) if self.unknown is None else np.flatnonzero(~self.unknown.all(1))
+
+    def told(self) -> NDArray[np.float64]:
+        """(rows, labels) of 0, 1 and, where a label is not known, NaN."""
+        Y = self.Y.toarray().astype(np.float64)
+        if self.unknown is not None:
+            Y[self.unknown] = np.nan
+        return Y
+
+    def check_known(self, mend: str) -> None:
+        """DataError, with what is to be done about it, where a label is not known."""
+        if self.unknown is None:
+            return
+        row, label = np.argwhere(self.unknown)[0]
+        where = f"first {shown(self.label_names[label], 30)} of row {row}, from 0"
+        source = shown(self.name or "the data", 60)
+        raise DataError(f"{source}: {np.count_nonzero(self.unknown)} cells of labels are unknown ({where}). {mend}")
+
+
+def any_of(unknown: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """The table of what is unknown; None where nothing is."""
+    return unknown if unknown.any() else None
 
 
 def most_columns(entries: int, known: int | None = None) -> int:
@@ -52,7 +82,11 @@ def most_columns(entries: int, known: int | None = None) -> int:
 
 
 def drop_empty_rows(data: Dataset) -> Dataset:
-    """Without the rows that carry no label, as the SEAL protocol does."""
+    """Without the rows that carry no label, as the SEAL protocol does. Where labels have holes no row is known to be one of them,
+    but for those without; to leave these out alone would change how often a label occurs: only rows of which nothing is known go.
+    """
+    if data.unknown is not None:
+        return data.take(data.known_rows)
     return data.take(np.flatnonzero(np.asarray(data.Y.sum(1)).ravel() > 0))
 
 

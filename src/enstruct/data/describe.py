@@ -3,6 +3,8 @@
 cardinality  mean number of labels a row          density  cardinality / labels
 diversity    number of distinct label sets        singleton-only  labels that never occur beside another
 unused       labels without a row                 near-duplicate  cosine similarity >= 0.99 of the features
+
+Where labels have holes all figures of them count what is known to be there: cardinality, density and sets are lower bounds.
 """
 
 from __future__ import annotations
@@ -42,14 +44,17 @@ def describe(data: Dataset) -> dict[str, Any]:
         "labels seen once": int((counts == 1).sum()),
         "singleton-only labels": int(((counts > 0) & (accompanied == 0)).sum()),
         "always-on labels": int((counts == len(data)).sum()),
+        "unknown cells of labels": 0 if data.unknown is None else int(np.count_nonzero(data.unknown)),
     }
 
 
 def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
     """Rows of validation or test whose nearest earlier row (train; for test also validation) is a near-duplicate.
 
-    At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were.
+    At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were. Nothing of rows without features.
     """
+    if not splits.train.X.shape[1]:
+        return []
     from sklearn.neighbors import NearestNeighbors  # only here: they import much of scikit-learn
     from sklearn.preprocessing import StandardScaler
 

@@ -77,10 +77,14 @@ def load(source: Path | str, part: str = "full", labels: Any = None, drop: Seque
     return read_part(entry, part)
 
 
-def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Sequence[str] = ()) -> Splits:
+def load_splits(
+    source: Path | str, seed: int = 0, labels: Any = None, drop: Sequence[str] = (), unknown_labels: bool = False
+) -> Splits:
     """Train, validation and test rows without empty label sets.
 
     Sets published with three parts keep them; everything else is split 60/20/20, stratified, by ``seed``.
+    ``unknown_labels`` : whether labels may have holes, ``Dataset.unknown``; else they are a DataError, as who does not look there
+    would take each for a label that is absent.
     """
     entry = CATALOGUE.get(str(source))
     if entry is not None:
@@ -88,7 +92,10 @@ def load_splits(source: Path | str, seed: int = 0, labels: Any = None, drop: Seq
     if entry is not None and entry.published_parts:
         train, valid, test = (read_part(entry, part) for part in ("train", "valid", "test"))
         return Splits(*(drop_empty_rows(same_columns(train, d)) for d in (train, valid, test)))
-    return split_60_20_20(drop_empty_rows(load(source, "full", labels, drop)), seed)
+    data = load(source, "full", labels, drop)
+    if not unknown_labels:
+        data.check_known("Leave such rows out, or train on the file with `enstruct train --base auto`.")
+    return split_60_20_20(drop_empty_rows(data), seed)
 
 
 def check_named(source: Path | str, labels: Any, drop: Sequence[str]) -> None:

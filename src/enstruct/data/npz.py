@@ -1,6 +1,6 @@
 """NumPy archives: ``X`` and ``Y`` dense, or CSR as ``X_data, X_indices, X_indptr, X_shape`` (likewise Y).
 
-Optional string arrays ``feature_names`` and ``label_names``. Loaded without pickle.
+Optional string arrays ``feature_names`` and ``label_names``. NaN in Y is a label that is not known. Loaded without pickle.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset, most_columns
@@ -37,12 +38,22 @@ def read_npz(path: Path | str, labelled: bool = True, n_features: int | None = N
         raise ParseError(f"X has {X.shape[0]} rows and Y {Y.shape[0]}", path)
     _check_finite(path, X)
     values: Any = Y.data if sparse.issparse(Y) else Y
-    if not ((values == 0) | (values == 1)).all():
-        raise ParseError("Y must hold only 0 and 1", path)
+    if not ((values == 0) | (values == 1) | np.isnan(values)).all():
+        raise ParseError("Y must hold only 0 and 1, and NaN where a label is unknown", path)
+    Y, unknown = _holes(Y)
     names = _names(path, arrays, "feature_names", X.shape[1], "f")
     labels = _names(path, arrays if labelled else {}, "label_names", Y.shape[1], "")
     check_label_names(labels, path)
-    return Dataset(X, as_indicator(Y), names, labels, name=Path(path).name)
+    return Dataset(X, as_indicator(Y), names, labels, name=Path(path).name, unknown=unknown)
+
+
+def _holes(Y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    """(Y with 0 where it is NaN, where that is); None where it is nowhere."""
+    values = Y.data if sparse.issparse(Y) else Y
+    if not np.isnan(values).any():
+        return Y, None
+    told = Y.toarray() if sparse.issparse(Y) else Y
+    return np.nan_to_num(told), np.isnan(told)
 
 
 def _read(path: Path | str, names: Sequence[str]) -> dict[str, Any]:
@@ -82,7 +93,7 @@ def _too_large(path: Path | str) -> ParseError:
 def write_npz(path: Path | str | IO[bytes], data: Dataset) -> None:
     """The inverse of :func:`read_npz`."""
     arrays: dict[str, Any] = {"feature_names": np.array(data.feature_names), "label_names": np.array(data.label_names)}
-    for name, matrix in (("X", data.X), ("Y", data.Y)):
+    for name, matrix in (("X", data.X), ("Y", data.Y if data.unknown is None else data.told())):
         if sparse.issparse(matrix):
             csr = sparse.csr_matrix(matrix)
             parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr, "shape": np.array(csr.shape)}

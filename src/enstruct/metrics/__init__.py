@@ -11,6 +11,7 @@ from enstruct.metrics.labels import calibration_error as calibration_error
 from enstruct.metrics.labels import example_f1 as example_f1
 from enstruct.metrics.labels import get_metric as get_metric
 from enstruct.metrics.labels import hamming_loss as hamming_loss
+from enstruct.metrics.labels import log_loss as log_loss
 from enstruct.metrics.labels import macro_f1 as macro_f1
 from enstruct.metrics.labels import micro_f1 as micro_f1
 from enstruct.metrics.labels import rowwise_f1 as rowwise_f1

@@ -1,8 +1,11 @@
 """Metrics of label sets: two empty sets agree (F1 = 1), and nothing divides by zero.
 
 Those of answers take indicator matrices (rows, labels), dense or CSR, and optional row weights; ``average_precision`` (NaN where
-no label occurs) and ``calibration_error`` the truth and probabilities. All return a float in [0, 1]. Higher is better except for
-``hamming_loss`` and ``calibration_error``.
+no label occurs), ``calibration_error`` and ``log_loss`` the truth and probabilities. All return a float, in [0, 1] but for
+``log_loss``. Higher is better except for ``hamming_loss``, ``calibration_error`` and ``log_loss``.
+
+A truth may have holes, NaN where a label is unknown or was told: only cells of the others, those observed, count, whatever is
+answered in the holes. Rows without any are left out of means over rows, labels without any of means over labels.
 """
 
 from __future__ import annotations
@@ -19,54 +22,78 @@ from enstruct.metrics.base import Counts, Metric, named
 
 BLOCK_LABELS, BLOCK_ROWS = 128, 1024
 """How much of a matrix of probabilities is copied at a time."""
+SURE = 1e-6
+"""Probabilities nearer to 0 or 1 are cut to it in ``log_loss``: 13.8 nats are the most that a cell can cost."""
 
 
 class Agreement(NamedTuple):
-    """Labels that each row has in both sets, in the true and in the predicted one, each (rows,), out of ``n_labels``."""
+    """Labels that each row has in both sets, in the true and in the predicted one, out of those observed, each (rows,)."""
 
     shared: NDArray[np.float64]
     true: NDArray[np.float64]
     predicted: NDArray[np.float64]
-    n_labels: int
+    observed: NDArray[np.float64]
 
 
-def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-    a, b = as_indicator(truth), as_indicator(predicted)
+def observed_cells(truth: Any) -> NDArray[np.bool_] | None:
+    """(rows, labels) where a truth is not NaN; None where it has no holes."""
+    values = truth.data if sparse.issparse(truth) else np.asarray(truth)
+    if values.dtype.kind != "f" or not np.isnan(values).any():
+        return None
+    return ~np.isnan(truth.toarray() if sparse.issparse(truth) else values)
+
+
+def _pair(truth: Any, predicted: Any) -> tuple[sparse.csr_matrix, sparse.csr_matrix, NDArray[np.bool_] | None]:
+    """Both as indicators, with 0 in the holes of the truth, and :func:`observed_cells`."""
+    observed, b = observed_cells(truth), as_indicator(predicted)
+    a = as_indicator(truth if observed is None else _filled(truth, observed))
     if a.shape != b.shape:
         raise DataError(f"Truth has shape {a.shape} but the prediction {b.shape}.")
-    return a, b
+    return a, b if observed is None else as_indicator(b.multiply(observed)), observed
+
+
+def _filled(truth: Any, observed: NDArray[np.bool_]) -> NDArray[Any]:
+    return np.where(observed, truth.toarray() if sparse.issparse(truth) else truth, 0)
 
 
 def _agreement(truth: Any, predicted: Any) -> Agreement:
-    a, b = _pair(truth, predicted)
+    a, b, observed = _pair(truth, predicted)
     shared, true, chosen = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (a.multiply(b), a, b))
-    return Agreement(shared, true, chosen, a.shape[1])
+    width = np.full(len(true), float(a.shape[1])) if observed is None else observed.sum(1, dtype=np.float64)
+    return Agreement(shared, true, chosen, width)
 
 
 def rowwise_f1(truth: Any, predicted: Any) -> NDArray[np.float64]:
-    """(rows,) F1 of each row's label set."""
-    shared, true, chosen, _ = _agreement(truth, predicted)
+    """(rows,) F1 of each row's label set; NaN of a row of which nothing is observed."""
+    shared, true, chosen, observed = _agreement(truth, predicted)
     total = true + chosen
-    return np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
+    return np.where(observed > 0, np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0), np.nan)
 
 
 def rowwise_hamming(truth: Any, predicted: Any) -> NDArray[np.float64]:
-    """(rows,) share of each row's decisions that are right."""
-    shared, true, chosen, n_labels = _agreement(truth, predicted)
-    return 1 - (true + chosen - 2 * shared) / n_labels
+    """(rows,) share of each row's decisions that are right; NaN of a row of which nothing is observed."""
+    shared, true, chosen, observed = _agreement(truth, predicted)
+    wrong = true + chosen - 2 * shared
+    return 1 - np.divide(wrong, observed, out=np.full_like(wrong, np.nan), where=observed > 0)
+
+
+def mean_counts(values: NDArray[np.float64]) -> Counts:
+    """Of a mean over rows (rows,) that leaves out those that are NaN."""
+    counted = ~np.isnan(values)
+    return Counts.of(np.where(counted, values, 0.0), counted)
 
 
 def _rows_f1(truth: Any, predicted: Any) -> Counts:
-    return Counts.of(rowwise_f1(truth, predicted))
+    return mean_counts(rowwise_f1(truth, predicted))
 
 
 def _rows_hamming(truth: Any, predicted: Any) -> Counts:
-    return Counts.of(rowwise_hamming(truth, predicted))
+    return mean_counts(rowwise_hamming(truth, predicted))
 
 
 def _exact(truth: Any, predicted: Any) -> Counts:
-    shared, true, chosen, _ = _agreement(truth, predicted)
-    return Counts.of((true == shared) & (chosen == shared))
+    shared, true, chosen, observed = _agreement(truth, predicted)
+    return mean_counts(np.where(observed > 0, (true == shared) & (chosen == shared), np.nan))
 
 
 def _pooled(truth: Any, predicted: Any) -> Counts:
@@ -75,8 +102,10 @@ def _pooled(truth: Any, predicted: Any) -> Counts:
 
 
 def _by_label(truth: Any, predicted: Any) -> Counts:
-    """A part a label, CSR."""
-    a, b = (matrix.astype(np.float64) for matrix in _pair(truth, predicted))
+    """A part a label that is observed anywhere, CSR."""
+    *pair, observed = _pair(truth, predicted)
+    seen = slice(None) if observed is None else np.flatnonzero(observed.any(0))
+    a, b = (matrix[:, seen].astype(np.float64) for matrix in pair)
     return Counts(2 * a.multiply(b).tocsr(), (a + b).tocsr())
 
 
@@ -117,20 +146,25 @@ def subset_accuracy(truth: Any, predicted: Any, sample_weight: Any = None) -> fl
 
 def average_precision(truth: Any, probabilities: Any) -> float:
     """Mean over labels that occur of the area under the precision-recall curve."""
-    truth, p = _probabilities(truth, probabilities)
+    truth, p, observed = _probabilities(truth, probabilities)
     y = truth.tocsc()
     seen = np.flatnonzero(np.diff(y.indptr))
     if not len(seen):
         return float("nan")
+    if observed is not None:
+        by_label = [_areas(y[observed[:, k], k].toarray(), p[observed[:, k], k]) for k in seen]
+        return float(np.mean(np.concatenate(by_label)))
     areas = [_areas(y[:, columns].toarray(), p[:, columns]) for columns in np.array_split(seen, -(-len(seen) // BLOCK_LABELS))]
     return float(np.mean(np.concatenate(areas)))
 
 
-def _probabilities(truth: Any, probabilities: Any) -> tuple[sparse.csr_matrix, NDArray[Any]]:
-    y, p = as_indicator(truth), np.asarray(probabilities)
+def _probabilities(truth: Any, probabilities: Any) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[np.bool_] | None]:
+    """Truth as an indicator with 0 in its holes, probabilities in its shape, and :func:`observed_cells`."""
+    observed, p = observed_cells(truth), np.asarray(probabilities)
+    y = as_indicator(truth if observed is None else _filled(truth, observed))
     if p.size != y.shape[0] * y.shape[1] or (p.ndim == 2 and min(p.shape) > 1 and p.shape != y.shape):
         raise DataError(f"Truth has shape {y.shape} but the probabilities {p.shape}.")
-    return y, p.reshape(y.shape)
+    return y, p.reshape(y.shape), observed
 
 
 def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
@@ -143,14 +177,31 @@ def _areas(true: NDArray[Any], p: NDArray[Any]) -> NDArray[np.float64]:
 
 def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     """Expected calibration error over all (row, label) decisions: sum_b share_b |mean p_b - rate_b|."""
-    y, p = _probabilities(truth, probabilities)
+    y, p, observed = _probabilities(truth, probabilities)
     gap = np.zeros(bins)
     for start in range(0, len(p), BLOCK_ROWS):
-        block = p[start : start + BLOCK_ROWS].astype(np.float64)
+        rows = slice(start, start + BLOCK_ROWS)
+        block = p[rows].astype(np.float64)
         which = np.minimum((block * bins).astype(int), bins - 1)
-        true = y[start : start + BLOCK_ROWS].nonzero()
-        gap += np.bincount(which.ravel(), block.ravel(), bins) - np.bincount(which[true], minlength=bins)
-    return float(np.abs(gap).sum() / max(p.size, 1))
+        counted = slice(None) if observed is None else observed[rows]
+        gap += np.bincount(which[counted].ravel(), block[counted].ravel(), bins)
+        gap -= np.bincount(which[y[rows].nonzero()], minlength=bins)
+    return float(np.abs(gap).sum() / max(p.size if observed is None else int(observed.sum()), 1))
+
+
+def log_loss(truth: Any, probabilities: Any) -> float:
+    """Mean over observed (row, label) cells of -log p(y | x) in nats; NaN where there is none.
+
+    Probabilities count as no nearer to 0 and 1 than ``SURE``, so that one slip of a sure model leaves the mean finite.
+    """
+    y, p, observed = _probabilities(truth, probabilities)
+    total, cells = 0.0, p.size if observed is None else int(observed.sum())
+    for start in range(0, len(p), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        block, true = np.clip(p[rows].astype(np.float64), SURE, 1 - SURE), y[rows].toarray().astype(bool)
+        nats = -np.log(np.where(true, block, 1 - block))
+        total += float(nats.sum() if observed is None else nats[observed[rows]].sum())
+    return total / cells if cells else float("nan")
 
 
 def get_metric(name: str) -> Metric:

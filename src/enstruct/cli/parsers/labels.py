@@ -11,8 +11,9 @@ from enstruct.cli.parser import Parser
 LEARNT = "Missing cells take the mean of all rows of the file: rows that training holds out later are among them."
 WRITTEN = """Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels
 that are empty or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines:
-a .jsonl file holds any."""
-RULES = "one that the model has fitted"
+a .jsonl file holds any. A label told by --known comes back as it was told."""
+RULES = """one that the model has fitted; of models trained with --base also subset-accuracy, example-f1, hamming and jaccard, the
+set of least risk"""
 DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 
 
@@ -28,13 +29,34 @@ def add_train(p: Parser) -> None:
         default=None,
         help="minutes to try methods and average nets in; what does best on rows held out is saved, whatever --model.method",
     )
+    shared.add_base(
+        p,
+        None,
+        "auto, or a method: what gives the marginals on which an energy learns how labels hang together; its model answers "
+        "`predict --known`, and with auto labels may have holes (empty cells, ? in ARFF, NaN). Of --model only metric and "
+        "decision count then",
+    )
 
 
 def add_predict(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
     p.add_argument("--top_k", type=int, default=None, help="the k most probable labels instead")
     add_switch(p, "unlabelled", "the file has no labels")
+    p.add_argument(
+        "--known",
+        type=str,
+        default=None,
+        help="what is known of the labels already, for models trained with --base: a CSV file of 0/1 columns named as labels, "
+        "any of them, a row for each of DATA's, empty where nothing is known; or `same`: DATA's own labels, with empty cells",
+    )
+    add_switch(p, "probabilities", "write probabilities instead, as CSV with a column a label")
 
 
 def add_evaluate(p: Parser) -> None:
-    """Nothing of its own."""
+    p.add_argument(
+        "--told",
+        type=float,
+        default=0.0,
+        help="of models trained with --base: share of the labels told to the model, drawn at random; the others count",
+    )
+    p.add_argument("--seed", type=shared.Seed, default=0, help="of that draw")
