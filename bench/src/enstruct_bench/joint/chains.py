@@ -24,6 +24,8 @@ from enstruct_bench.joint.sides import LogProbability, TwoFits
 from enstruct_bench.joint.table import Array, Table
 
 CHAINS, DRAWS = 10, 40
+MANY_LABELS, CHAINS_OF_MANY, DRAWS_OF_MANY = 200, 3, 10
+"""Of more labels there are fewer chains and draws, and the ridge is the middle one: a chain's cost grows with their square."""
 RIDGES = (3.0, 30.0, 300.0)
 """In units of half the squared coefficients against summed losses, as 1/C of scikit-learn's."""
 ITERATIONS = 100
@@ -113,18 +115,20 @@ def _answers(y: Tensor, log_weight: Tensor, p: Tensor) -> NDArray[np.float64]:
     return np.asarray(((effective * mean + own) / (effective + 1)).numpy())
 
 
-def fit_chains(table: Table, seed: int, chains: int = CHAINS) -> TwoFits:
+def fit_chains(table: Table, seed: int) -> TwoFits:
+    many = table.n_labels > MANY_LABELS
+    ridges, chains = (RIDGES[1:2], CHAINS_OF_MANY) if many else (RIDGES, CHAINS)
     train, held = table.training, table.held
     X_held, Y_held = table.X[held], table.Y[held]
-    judges = [fit_ensemble(table.X[train], table.Y[train], ridge, chains, seed) for ridge in RIDGES]
+    judges = [fit_ensemble(table.X[train], table.Y[train], ridge, chains, seed) for ridge in ridges]
     best = int(np.argmax([judge.log_probability(X_held, Y_held).value.mean() for judge in judges]))
-    return TwoFits(judges[best], fit_ensemble(table.X, table.Y, RIDGES[best], chains, seed), X_held)
+    return TwoFits(judges[best], fit_ensemble(table.X, table.Y, ridges[best], chains, seed), X_held)
 
 
 def fit_ensemble(X: Any, Y: NDArray[np.float32], ridge: float, chains: int, seed: int) -> Chains:
     rng = np.random.default_rng(seed)
-    scale = Scale.of(X)
-    return Chains([fit_chain(scale(X), Y, ridge, rng.permutation(Y.shape[1])) for _ in range(chains)], scale)
+    scale, draws = Scale.of(X), DRAWS if Y.shape[1] <= MANY_LABELS else DRAWS_OF_MANY
+    return Chains([fit_chain(scale(X), Y, ridge, rng.permutation(Y.shape[1])) for _ in range(chains)], scale, draws)
 
 
 def fit_chain(x: Tensor, Y: NDArray[np.float32], ridge: float, order: NDArray[np.intp]) -> Chain:
@@ -132,7 +136,9 @@ def fit_chain(x: Tensor, Y: NDArray[np.float32], ridge: float, order: NDArray[np
     y = torch.from_numpy(np.asarray(Y, dtype=np.float32))
     place = torch.from_numpy(np.argsort(order))
     earlier = (place[:, None] < place[None, :]).float()
-    of_x, of_y, bias = (torch.zeros(*shape, requires_grad=True) for shape in ((x.shape[1], len(order)), earlier.shape, (len(order),)))
+    of_x, of_y, bias = (
+        torch.zeros(*shape, requires_grad=True) for shape in ((x.shape[1], len(order)), earlier.shape, (len(order),))
+    )
     optimizer = torch.optim.LBFGS([of_x, of_y, bias], max_iter=ITERATIONS, history_size=8, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
@@ -145,4 +151,3 @@ def fit_chain(x: Tensor, Y: NDArray[np.float32], ridge: float, order: NDArray[np
 
     optimizer.step(loss)
     return Chain(order, of_x.detach(), (of_y * earlier).detach(), bias.detach())
-

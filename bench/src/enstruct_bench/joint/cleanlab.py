@@ -25,6 +25,6 @@ def cleanlab_quality(p: Array, Y: Array, kind: str) -> NDArray[np.float64]:
     labels = [np.flatnonzero(row).tolist() for row in Y]
     if kind == "adjusted":
         scores = get_label_quality_scores_per_class(labels, p, method="normalized_margin", adjust_pred_probs=True)
-        return np.asarray(scores, dtype=np.float64).reshape(np.shape(p))
-    suspects = np.stack(find_multilabel_issues_per_class(labels, p, n_jobs=1), axis=1)
+        return np.asarray(scores, dtype=np.float64)
+    suspects = np.asarray(find_multilabel_issues_per_class(labels, p, n_jobs=1))
     return np.where(Y > 0.5, p, 1 - p) - suspects

@@ -4,8 +4,8 @@
 
 R is estimated pair by pair on cross-fitted marginals, by the likelihood of the two labels over a grid of correlations (Plackett's
 identity gives the bivariate normal's rectangle: dPhi2(a, b, r)/dr = its density), or, of more than ``MOST_EXACT`` labels, by one
-step of scoring from independence, sum g_i g_j / sum v_i v_j with g = E[e | y] and v = Var g. It is then shrunk towards the identity
-by the share with the lowest log-loss on held-out rows, and its eigenvalues are kept positive.
+step of scoring from independence, sum g_i g_j / sum v_i v_j with g = E[e | y] and v = Var g. It is then shrunk towards the
+identity by the share with the lowest log-loss on held-out rows, and its eigenvalues are kept positive.
 
 Told labels truncate their e: p(y_i | x, told) is by Gibbs sampling of truncated normals, Rao-Blackwellised; log p(y | x) by the
 simulator of Geweke, Hajivassiliou and Keane, which is unbiased for p.

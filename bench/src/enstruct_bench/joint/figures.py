@@ -26,8 +26,6 @@ from enstruct_bench.joint.told import SHARES, cell_losses, nothing_told, random_
 from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_probability, precision_of_suspects
 
 PARTS = ("told", "questions", "wrong")
-LOWER_IS_BETTER = ("nll", "loss", "questions")
-"""How figures begin of which less is better."""
 TIMED = 0.5
 """The share told at which seconds are those of the answer."""
 

@@ -69,8 +69,7 @@ class Estimators:
 
     def _fit(self, base: str, noise: str, Y: Array) -> Fit:
         if (base, noise) not in self._fits:
-            named = {"base": base} if base else {}
-            estimator = JointMultiLabelClassifier(**named, **self.settings, random_state=self.seed)
+            estimator = JointMultiLabelClassifier(base or "auto", **self.settings, random_state=self.seed)
             begin = time.perf_counter()
             estimator.fit(self.table.X, Y.astype(np.int64))
             seconds = time.perf_counter() - begin

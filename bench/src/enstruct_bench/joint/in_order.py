@@ -8,6 +8,7 @@ of the order stand for all, one drawn from each of as many equal parts: an unbia
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def log_probability_in_order(model: Model, X: Any, Y: Array, seed: int = 0, plac
     bounds = np.linspace(0, n_labels, min(places, n_labels) + 1)
     rng = np.random.default_rng(seed)
     total = np.zeros(n)
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in pairwise(bounds):
         at = int(min(low + (high - low) * rng.random(), n_labels - 1)) if places < n_labels else int(low)
         known = np.where(order < at, Y, np.nan).astype(np.float32)
         label = np.argmax(order == at, axis=1)

@@ -1,7 +1,7 @@
 """A network on (x, told labels) with the training of C-Tran (Lanchantin et al. 2021): random masks, loss on what they hide.
 
-Two hidden layers with ReLU and dropout; told labels come as 1, -1 and, untold, 0, with a share told that is uniform in [0, 1] a row
-and drawn anew every time. Dropout and epochs are chosen by the log-loss of asked cells on held-out rows.
+Two hidden layers with ReLU and dropout; told labels come as 1, -1 and, untold, 0, with a share told that is uniform in [0, 1] a
+row and drawn anew every time. Dropout and epochs are chosen by the log-loss of asked cells on held-out rows.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ def _epochs(model: MaskedNetwork, X: Any, Y: NDArray[np.float32], epochs: int, s
             model.network.train()
             for rows in np.array_split(rng.permutation(len(Y)), max(1, len(Y) // BATCH)):
                 known = random_told(Y[rows], rng)
-                each = F.binary_cross_entropy_with_logits(model.logits(X[rows], known), torch.from_numpy(Y[rows]), reduction="none")
+                each = F.binary_cross_entropy_with_logits(
+                    model.logits(X[rows], known), torch.from_numpy(Y[rows]), reduction="none"
+                )
                 asked = torch.from_numpy(np.isnan(known))
                 loss = each[asked].sum() / max(1, int(asked.sum()))
                 optimizer.zero_grad()

@@ -83,10 +83,8 @@ class JointSide:
 
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
         p = self.model.fit.cross_fitted[self.held].copy()
-        answered = ~np.isnan(known).all(1)
-        if self.model.fit.estimator.marginals_of_ == "joint":
-            answered[:] = True
-        for rows, joint in self._by_fold(answered):
+        always = self.model.fit.estimator.marginals_of_ == "joint"
+        for rows, joint in self._by_fold(always | (~np.isnan(known)).any(1)):
             p[rows] = joint.marginals(torch.as_tensor(known[rows])).numpy()
         return p
 

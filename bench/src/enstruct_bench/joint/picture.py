@@ -18,8 +18,8 @@ def gains(cells: Cells, method: str, base: str) -> np.ndarray:
     """(shares, 3): points of F1 above the base, and their 95% interval."""
     seeds = [seed for seed in seeds_of(cells, method) if (base, seed) in cells]
     keys = [f"f1@{share:g}" for share in SHARES]
-    pairs = [[[cells[m, seed].rows[key] for seed in seeds] for m in (base, method)] for key in keys]
-    return 100 * np.array([difference_over_splits(*pair) for pair in pairs])
+    pairs = [([cells[base, s].rows[key] for s in seeds], [cells[method, s].rows[key] for s in seeds]) for key in keys]
+    return 100 * np.array([difference_over_splits(a, b) for a, b in pairs])
 
 
 def draw(cells: Cells, base: str, title: str, path: Path) -> None:

@@ -1,15 +1,17 @@
-"""Sides by name: "joint", "base", "copula" and "cleanlab" on the default base or, as "joint:extra-trees", on a method's marginals;
-"masked-extra-trees", "masked-network", "chains" and "feedback-prop" by themselves."""
+"""Sides by name: "joint", "base", "copula" and "cleanlab" on the default base or, as "joint:extra-trees", on a method's
+marginals; "masked-extra-trees", "masked-network", "chains" and "feedback-prop" by themselves."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.methods import METHODS
 from enstruct_bench.joint.chains import fit_chains
+from enstruct_bench.joint.feedback_prop import fit_feedback
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.masked_network import fit_masked_network
 from enstruct_bench.joint.masked_trees import fit_masked_trees
@@ -22,6 +24,7 @@ ALONE: dict[str, Callable[[Table, int], Any]] = {
     "masked-extra-trees": fit_masked_trees,
     "masked-network": fit_masked_network,
     "chains": fit_chains,
+    "feedback-prop": fit_feedback,
 }
 DEFAULT = (
     "joint",
@@ -32,6 +35,7 @@ DEFAULT = (
     "masked-network",
     "copula",
     "chains",
+    "feedback-prop",
     "cleanlab",
     "cleanlab-adjusted",
 )
@@ -46,6 +50,11 @@ def check(name: str) -> None:
         raise ConfigError(f"{head} stands on no base: leave out {colon}{base}.")
     if colon and base not in METHODS:
         raise unknown_name("base", base, METHODS)
+
+
+def is_missing(name: str) -> bool:
+    """Whether the side needs a package that is not installed."""
+    return name.startswith("cleanlab") and find_spec("cleanlab") is None
 
 
 def answers(name: str) -> bool:

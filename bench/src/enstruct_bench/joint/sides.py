@@ -63,7 +63,7 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class TwoFits:
-    """``judge`` was fitted to the training rows alone, with settings chosen on the held-out rows; ``model`` to all, with these."""
+    """``judge`` is of the training rows alone, with settings chosen on the held-out rows; ``model`` of all, with these."""
 
     judge: Model
     model: Model

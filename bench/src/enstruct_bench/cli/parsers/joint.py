@@ -19,7 +19,8 @@ from enstruct.cli.parser import Parser
 from enstruct_bench.cli.parsers.names import joined
 
 METHODS = (
-    "joint,base,joint:extra-trees,joint:binary-relevance,masked-extra-trees,masked-network,copula,chains,cleanlab,cleanlab-adjusted"
+    "joint,base,joint:extra-trees,joint:binary-relevance,masked-extra-trees,masked-network,copula,chains,feedback-prop,"
+    "cleanlab,cleanlab-adjusted"
 )
 """Those of :data:`enstruct_bench.joint.registry.DEFAULT`, which takes seconds to import."""
 
