@@ -45,7 +45,9 @@ def test_all_figures_are_printed_kept_and_gone_on_from(here, capsys):
     assert summary["f1@0"]["seeds"] == 1
     chains = first["summary"]["chains"]["nll"]
     assert chains["difference"][0] == pytest.approx(chains["mean"] - summary["nll"]["mean"], abs=1e-3)
-    assert first["summary"]["base:binary-relevance"]["f1"]["difference"] == [0, 0, 0]
+    base = first["runs"][1]
+    assert base["score"]["nll"] == pytest.approx(base["nll_of_marginals"])  # it has no other joint
+    assert base["score"]["nll"] > first["runs"][0]["score"]["nll"]
     assert first["setting"]["environment"]["torch"]
     assert summary["loss@0.5"]["mean"] < first["summary"]["base:binary-relevance"]["loss@0.5"]["mean"]
     assert main(command) == 0
@@ -54,6 +56,8 @@ def test_all_figures_are_printed_kept_and_gone_on_from(here, capsys):
 
 def test_wrong_cells_are_looked_for_by_sides_that_can(here, capsys):
     command = ["joint", "blocks.npz", "--methods", "base:binary-relevance,chains", "--seeds", "1", "--parts", "wrong"]
+    assert main(["joint", "blocks.npz", "--methods", "chains", "--parts", "wrong"]) == 2
+    assert "None of these methods" in capsys.readouterr().err
     assert main([*command, "--json", "wrong.json"]) == 0, capsys.readouterr().err
     kept = json.loads((here / "wrong.json").read_text())["summary"]
     assert kept["base:binary-relevance"]["wrong_cells@flips"]["mean"] > 5  # chance

@@ -17,10 +17,10 @@ from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.printed import show
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.results_file import Cell
-from enstruct_bench.joint.figures import PARTS, measured
+from enstruct_bench.joint.figures import PARTS, has_figures, measured
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.picture import draw
-from enstruct_bench.joint.registry import DEFAULT, answers, check, is_missing
+from enstruct_bench.joint.registry import DEFAULT, check, is_missing
 from enstruct_bench.joint.results import JointFile
 from enstruct_bench.joint.summary import COLUMNS, DIFFERENCES, differences_of, rows_of
 from enstruct_bench.joint.table import table_of
@@ -56,8 +56,7 @@ class Joint(Command):
         for part in parts:
             if part not in PARTS:
                 raise unknown_name("part", part, PARTS)
-        if "wrong" not in parts:
-            methods = [name for name in methods if answers(name)]
+        methods = [name for name in methods if has_figures(name, parts)]
         if not methods:
             raise ConfigError("None of these methods answers for these parts: name another, or --parts wrong.")
         reference = self.reference or methods[0]
@@ -71,7 +70,7 @@ class Joint(Command):
         setting: dict[str, Any] = {"data": self.data, "content": fingerprint_of(splits), "environment": environment()}
         setting |= {"parts": list(parts), "minutes": self.minutes}
         setting["rows"] = {name: len(part) for name, part in splits.parts().items()}
-        store = None if self.json is None else JointFile.to_add_to(self.json, setting, {})
+        store = None if self.json is None else JointFile.opened(self.json, setting)
         cells = Cells(store, say)
         for seed in range(self.seeds):
             lacking = cells.lacking(methods, seed)

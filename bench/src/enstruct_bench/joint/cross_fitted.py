@@ -19,7 +19,7 @@ Folds = Sequence[NDArray[np.intp]]
 def cross_fitted_energies(logits: Array, Y: Array, folds: Folds, candidate: Candidate, seed: int) -> list[ResidualEnergy]:
     """One a fold, trained on the others' cross-fitted logits (rows, labels) and label sets, NaN where unobserved.
 
-    How many epochs they take is found once, on the second fold as held out from the first one's energy.
+    How many epochs they take, a number that all share, is found once: on the second fold, held out from the first one's energy.
     """
     examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(Y, dtype=torch.float32), torch.ones(len(Y)))
     everything = np.arange(len(Y))

@@ -19,7 +19,7 @@ from enstruct_bench.joint.cross_fitted import quality_of_cells
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.peak import peak_mib, reset_peak
 from enstruct_bench.joint.questions import asked_rows, questions_of, random_questions_of
-from enstruct_bench.joint.registry import answers, fitted
+from enstruct_bench.joint.registry import answers, finds_wrong_cells, fitted
 from enstruct_bench.joint.sides import Fitted
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.told import SHARES, cell_losses, nothing_told, random_order, told_share
@@ -28,6 +28,11 @@ from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_pro
 PARTS = ("told", "questions", "wrong")
 TIMED = 0.5
 """The share told at which seconds are those of the answer."""
+
+
+def has_figures(name: str, parts: tuple[str, ...]) -> bool:
+    """Whether a side has any of the figures of these parts."""
+    return (answers(name) and set(parts) != {"wrong"}) or ("wrong" in parts and finds_wrong_cells(name))
 
 
 def measured(name: str, estimators: Estimators, parts: tuple[str, ...] = PARTS) -> Cell:
@@ -45,7 +50,7 @@ def measured(name: str, estimators: Estimators, parts: tuple[str, ...] = PARTS) 
             X, Y = table.X_test[rows], table.Y_test[rows]
             cell.rows["questions"] = Counts.of(questions_of(side.model, X, Y))
             cell.rows["questions_random"] = Counts.of(random_questions_of(side.model, X, Y, seed))
-    if "wrong" in parts and name.partition(":")[0] in ("joint", "base", "cleanlab", "cleanlab-adjusted"):
+    if "wrong" in parts and finds_wrong_cells(name):
         _wrong(name, estimators, cell)
     cell.record["score"] = {key: ratio(counts) for key, counts in cell.rows.items()}
     cell.record["peak_mib"] = peak_mib()

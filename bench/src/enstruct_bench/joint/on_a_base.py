@@ -84,7 +84,7 @@ class JointSide:
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
         p = self.model.fit.cross_fitted[self.held].copy()
         always = self.model.fit.estimator.marginals_of_ == "joint"
-        for rows, joint in self._by_fold(always | (~np.isnan(known)).any(1)):
+        for rows, joint in self._by_fold(np.logical_or(always, (~np.isnan(known)).any(1))):
             p[rows] = joint.marginals(torch.as_tensor(known[rows])).numpy()
         return p
 

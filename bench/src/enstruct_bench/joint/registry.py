@@ -62,6 +62,10 @@ def answers(name: str) -> bool:
     return not name.startswith("cleanlab")
 
 
+def finds_wrong_cells(name: str) -> bool:
+    return name.partition(":")[0] in ("joint", "base", "cleanlab", "cleanlab-adjusted")
+
+
 def fitted(name: str, estimators: Estimators) -> tuple[Fitted, float]:
     """The side and the seconds of its fit, those of its base included where others have paid for them."""
     head, _, base = name.partition(":")
