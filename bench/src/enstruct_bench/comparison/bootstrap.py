@@ -60,7 +60,7 @@ def _widened(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(mean + (of_seeds - mean) * np.sqrt(n / (n - 1)))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)  # five splits, and one
 def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """Seeds drawn (replicates, seeds), and how often each row is (replicates, rows): tables of one shape share them."""
     rng = np.random.default_rng(seed)
