@@ -12,8 +12,8 @@ from enstruct_bench.joint.masked_network import Scale
 
 SETS = np.array(list(itertools.product([0, 1], repeat=4)), dtype=np.float32)
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(120, 3)).astype(np.float32)
-Y = (X @ RNG.normal(size=(3, 4)) + RNG.normal(size=(120, 1)) > 0).astype(np.float32)
+X = RNG.normal(size=(80, 3)).astype(np.float32)
+Y = (X @ RNG.normal(size=(3, 4)) + RNG.normal(size=(80, 1)) > 0).astype(np.float32)
 
 
 def test_a_chain_is_a_row_of_logistic_regressions_on_x_and_earlier_labels():
