@@ -2,7 +2,7 @@
 
     y_i = [e_i > -Phi^-1(p_i(x))],     e ~ N(0, R),     R the same for all x
 
-R is estimated pair by pair on cross-fitted marginals, by the likelihood of the two labels over a grid of correlations (Plackett's
+R is estimated pair by pair on cross-fitted marginals, by the posterior of the two labels over a grid of correlations (Plackett's
 identity gives the bivariate normal's rectangle: dPhi2(a, b, r)/dr = its density), or, of more than ``MOST_EXACT`` labels, by one
 step of scoring from independence, sum g_i g_j / sum v_i v_j with g = E[e | y] and v = Var g. It is then shrunk towards the
 identity by the share with the lowest log-loss on held-out rows, and its eigenvalues are kept positive.
@@ -24,6 +24,8 @@ from enstruct_bench.joint.table import Array
 
 CLIP = 1e-4
 MOST_EXACT = 200
+PRIOR = 0.3
+"""The deviation of a normal prior on each correlation: pairs of rare labels, of which rows say little, stay near 0."""
 CORRELATIONS = np.linspace(-0.98, 0.98, 99)
 ROWS_A_PAIR = 1000
 LEAST_EIGENVALUE = 1e-3
@@ -40,7 +42,7 @@ def correlations(p: Array, Y: Array) -> NDArray[np.float64]:
         high, low = ndtr(u), ndtr(-u)
         g = np.where(Y > 0.5, density / high, -density / low)
         v = density**2 / (high * low)
-        R = (g.T @ g) / (v.T @ v)
+        R = (g.T @ g) / (v.T @ v + PRIOR**-2)
         np.clip(R, -0.95, 0.95, out=R)
     else:
         rows = np.linspace(0, len(u) - 1, min(len(u), ROWS_A_PAIR)).astype(int) if n_labels > 40 else np.arange(len(u))
@@ -53,7 +55,7 @@ def correlations(p: Array, Y: Array) -> NDArray[np.float64]:
 
 
 def pair_correlation(a: Array, b: Array, first: Array, second: Array) -> float:
-    """The most likely of ``CORRELATIONS`` for labels [e > -a], [e' > -b]; all (rows,)."""
+    """The most probable of ``CORRELATIONS`` for labels [e > -a], [e' > -b]; all (rows,)."""
     r = CORRELATIONS[:, None]
     density = np.exp(-(a * a - 2 * r * a * b + b * b) / (2 * (1 - r * r))) / (2 * np.pi * np.sqrt(1 - r * r))
     step = CORRELATIONS[1] - CORRELATIONS[0]
@@ -63,7 +65,7 @@ def pair_correlation(a: Array, b: Array, first: Array, second: Array) -> float:
     sign = np.where(first == second, 1.0, -1.0)
     independent = np.where(first, ndtr(a), ndtr(-a)) * np.where(second, ndtr(b), ndtr(-b))
     likelihood = np.log(np.maximum(independent + sign * gain, 1e-12)).sum(1)
-    return float(CORRELATIONS[int(likelihood.argmax())])
+    return float(CORRELATIONS[int((likelihood - (CORRELATIONS / PRIOR) ** 2 / 2).argmax())])
 
 
 def shrunk(R: Array, share: float) -> NDArray[np.float64]:

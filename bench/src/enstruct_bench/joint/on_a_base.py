@@ -22,7 +22,7 @@ from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.told import asked_loss, random_told
 
 SAMPLES = 200
-SHARES = (0.0, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0)
+SHARES = (0.0, 0.15, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 """Of the identity in a copula's correlations, among which the held-out rows choose."""
 
 
