@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from enstruct.metrics import Counts
-from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.bootstrap import difference_over_splits, paired_difference
 
 MEANS = (0.10716037507899043, -0.029929684750720914, 0.23668913483909015)
 RATIOS = (0.20722932986273113, 0.08647669238518965, 0.31068765310390456)
@@ -81,3 +81,28 @@ def test_the_interval_of_a_ratio_of_sums_covers_the_truth_as_often_as_it_says():
         difference = paired_difference(*rows, replicates=200, seed=trial)
         hits += difference.low <= 0.1 <= difference.high
     assert 85 <= hits <= 100
+
+
+def test_one_split_is_one_run_of_the_same_rows():
+    rng = np.random.default_rng(4)
+    a, b = ([Counts.of(rng.random(40))] for _ in range(2))
+    assert difference_over_splits(a, b) == pytest.approx(paired_difference(a, b))
+
+
+def test_splits_may_differ_in_their_rows():
+    rng = np.random.default_rng(5)
+    a = [Counts.of(rng.random(n)) for n in (300, 310)]
+    b = [Counts.of(side.above[:, 0] + 0.25) for side in a]
+    assert difference_over_splits(a, b) == pytest.approx((0.25, 0.25, 0.25))
+    noisy = [Counts.of(side.above[:, 0] + rng.normal(0.25, 1, len(side.above))) for side in a]
+    interval = difference_over_splits(a, noisy)
+    assert interval.low < interval.mean < interval.high
+    assert 0.1 < interval.high - interval.low < 0.5
+
+
+def test_splits_that_differ_widen_the_interval():
+    rows = np.zeros(50)
+    apart = [Counts.of(rows + shift) for shift in (0.0, 1.0, 2.0)]
+    interval = difference_over_splits([Counts.of(rows)] * 3, apart)
+    assert interval.mean == pytest.approx(1)
+    assert interval.high - interval.low > 1

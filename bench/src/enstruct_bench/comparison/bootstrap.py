@@ -60,7 +60,7 @@ def _widened(of_seeds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(mean + (of_seeds - mean) * np.sqrt(n / (n - 1)))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)  # five splits, and one
 def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """Seeds drawn (replicates, seeds), and how often each row is (replicates, rows): tables of one shape share them."""
     rng = np.random.default_rng(seed)
@@ -70,3 +70,22 @@ def _draws(n_seeds: int, n_rows: int, replicates: int, seed: int) -> tuple[NDArr
         seeds[r] = rng.integers(n_seeds, size=n_seeds)
         weight[r] = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
     return seeds, weight
+
+
+def difference_over_splits(a: Sequence[Counts], b: Sequence[Counts], replicates: int = 2000, seed: int = 0) -> Interval:
+    """As :func:`paired_difference` where every run has test rows of its own: rows are drawn anew in each run that is drawn.
+
+    Rows may be of another number from run to run, not from ``a`` to ``b``.
+    """
+    of_runs, means = [], []
+    for number, (left, right) in enumerate(zip(a, b, strict=True)):
+        pair = np.stack([[_dense(side) for side in run] for run in (left, right)])  # (2, 2, rows, parts)
+        n_rows = pair.shape[2]
+        _, weight = _draws(1, n_rows, replicates, seed + number)
+        sums = np.tensordot(np.concatenate([np.ones((1, n_rows)), weight]), pair, axes=(1, 2))  # (draws, 2, 2, parts)
+        scores = (sums[:, :, 0] / np.maximum(sums[:, :, 1], 1e-12)).mean(-1)
+        of_runs.append(scores[1:, 1] - scores[1:, 0])
+        means.append(scores[0, 1] - scores[0, 0])
+    drawn = np.random.default_rng([seed, len(of_runs)]).integers(len(of_runs), size=(replicates, len(of_runs)))
+    low, high = np.percentile(np.take_along_axis(_widened(np.stack(of_runs, axis=1)), drawn, axis=1).mean(1), [2.5, 97.5])
+    return Interval(float(np.mean(means)), float(low), float(high))

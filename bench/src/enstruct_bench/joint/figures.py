@@ -1,0 +1,131 @@
+"""What one side is measured by, in one cell: figures in its record, and what each test row counts, for paired intervals."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from enstruct.data.rows import Rows, as_indicator
+from enstruct.decisions.thresholds import GlobalThreshold
+from enstruct.estimators.label_rules import LabelRules
+from enstruct.metrics import Counts, rowwise_f1
+from enstruct.metrics.base import ratio
+from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.joint.cleanlab import cleanlab_quality
+from enstruct_bench.joint.cross_fitted import quality_of_cells
+from enstruct_bench.joint.fitted_estimators import Estimators
+from enstruct_bench.joint.peak import peak_mib, reset_peak
+from enstruct_bench.joint.questions import asked_rows, questions_of, random_questions_of
+from enstruct_bench.joint.registry import answers, finds_wrong_cells, fitted
+from enstruct_bench.joint.sides import Fitted
+from enstruct_bench.joint.table import Array, Table
+from enstruct_bench.joint.told import SHARES, cell_losses, nothing_told, random_order, told_share
+from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_probability, precision_of_suspects
+
+PARTS = ("told", "questions", "wrong")
+TIMED = 0.5
+"""The share told at which seconds are those of the answer."""
+
+
+def has_figures(name: str, parts: tuple[str, ...]) -> bool:
+    """Whether a side has any of the figures of these parts."""
+    return (answers(name) and set(parts) != {"wrong"}) or ("wrong" in parts and finds_wrong_cells(name))
+
+
+def measured(name: str, estimators: Estimators, parts: tuple[str, ...] = PARTS) -> Cell:
+    """The cell of a side and a seed."""
+    reset_peak()
+    table, seed = estimators.table, estimators.seed
+    cell = Cell({"method": name, "seed": seed}, {})
+    if answers(name) and {"told", "questions"} & set(parts):
+        side, cell.record["fit_seconds"] = fitted(name, estimators)
+        if "told" in parts:
+            _told(side, table, seed, cell)
+            _whole_sets(side, table, cell)
+        if "questions" in parts:
+            rows = asked_rows(len(table.Y_test), table.n_labels, seed)
+            X, Y = table.X_test[rows], table.Y_test[rows]
+            cell.rows["questions"] = Counts.of(questions_of(side.model, X, Y))
+            cell.rows["questions_random"] = Counts.of(random_questions_of(side.model, X, Y, seed))
+    if "wrong" in parts and finds_wrong_cells(name):
+        _wrong(name, estimators, cell)
+    cell.record["score"] = {key: ratio(counts) for key, counts in cell.rows.items()}
+    cell.record["peak_mib"] = peak_mib()
+    return cell
+
+
+def _told(side: Fitted, table: Table, seed: int, cell: Cell) -> None:
+    order, held_order = random_order(table.Y_test.shape, seed), random_order((len(table.held), table.n_labels), seed)
+    Y_held = table.Y[table.held]
+    thresholds, precisions = {}, {}
+    for share in SHARES:
+        key = f"{share:g}"
+        held, known = told_share(Y_held, held_order, share), told_share(table.Y_test, order, share)
+        rule = GlobalThreshold().fit(*_asked(side.held_marginals(held), Y_held, held))
+        begin = time.perf_counter()
+        p = side.model.marginals(table.X_test, known)
+        if share == TIMED:
+            cell.record["answer_seconds"] = time.perf_counter() - begin
+        asked = np.isnan(known)
+        p_asked, truth = _asked(p, table.Y_test, known)
+        cell.rows[f"f1@{key}"] = Counts.of(rowwise_f1(truth, rule.predict(p_asked)))
+        cell.rows[f"loss@{key}"] = Counts.of((cell_losses(p, table.Y_test) * asked).sum(1), asked.sum(1))
+        thresholds[key] = rule.threshold
+        precisions[key] = float(average_precision_score(table.Y_test[asked], p[asked]))
+    cell.record |= {"thresholds": thresholds, "average_precision": precisions}
+
+
+def _asked(p: Array, Y: Array, known: Array) -> tuple[Array, Any]:
+    """Marginals and label sets, absent wherever they are told."""
+    asked = np.isnan(known)
+    return np.where(asked, p, 0.0), as_indicator(Y * asked)
+
+
+def _whole_sets(side: Fitted, table: Table, cell: Cell) -> None:
+    """Joint log-likelihood; F1 and exact match, each by a rule of the side's own or one fitted to held-out answers."""
+    X, Y, Y_held = table.X_test, table.Y_test, as_indicator(table.Y[table.held])
+    nothing = nothing_told(len(Y), table.n_labels)
+    p, p_held = side.model.marginals(X, nothing), side.held_marginals(nothing[:1].repeat(len(table.held), axis=0))
+    joint = side.model.log_probability(X, Y)
+    nats = cell_losses(p, Y).sum(1) if joint is None else -joint.value
+    cell.record["nll_error"] = 0.0 if joint is None else float(np.sqrt(np.square(joint.error).sum()) / len(Y))
+    cell.record["nll_of_marginals"] = float(cell_losses(p, Y).sum(1).mean())
+    cell.rows["nll"] = Counts.of(nats)
+    held = Rows(np.zeros((len(p_held), 0)), Y_held)
+    own = side.own_answer(X)
+    if own is None:
+        rules = LabelRules.fit(p_held, held, "example-f1", "auto", None)
+        own = rules.rules[rules.decision].predict(p)
+    cell.rows["f1"] = Counts.of(rowwise_f1(Y, own))
+    rules = LabelRules.fit(p_held, held, "subset-accuracy", "auto", None)
+    sets, decision = rules.rules[rules.decision].predict(p), rules.decision
+    likely = side.held_likely_sets()
+    if likely is not None and _exact(Y_held, likely).mean() >= rules.scores[rules.decision]:
+        chosen = side.model.likely_sets(X)
+        assert chosen is not None  # it has them for the held-out rows
+        sets, decision = as_indicator(chosen), "most-probable"
+    cell.record["exact_by"] = decision
+    cell.rows["exact"] = Counts.of(_exact(as_indicator(Y), sets))
+
+
+def _exact(truth: Any, sets: Any) -> Array:
+    return np.asarray(abs(truth.astype(np.int8) - as_indicator(sets).astype(np.int8)).sum(1)).ravel() == 0
+
+
+def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
+    head, _, base = name.partition(":")
+    precisions = {}
+    for kind in NOISE:
+        fit, wrong = estimators.noisy(base, kind)
+        if head == "joint":
+            quality = quality_of_cells(fit.logits, fit.Y, fit.folds(), estimators.energies(base, kind))
+        elif head == "base":
+            quality = given_probability(fit.cross_fitted, fit.Y)
+        else:
+            quality = cleanlab_quality(fit.cross_fitted, fit.Y, "adjusted" if head.endswith("adjusted") else "issues")
+        precisions[kind] = precision_of_suspects(quality, wrong)
+        cell.rows[f"found {kind}"] = found_among_first(quality, wrong)
+    cell.record["wrong_cells"] = precisions

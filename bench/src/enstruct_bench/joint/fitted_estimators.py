@@ -1,0 +1,79 @@
+"""``JointMultiLabelClassifier`` on each base, fitted once a seed for all rows of a comparison that stand on it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.rows import as_indicator
+from enstruct.data.splits import stratified_folds
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.estimators.bases import logits_of
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.training.residual import CANDIDATES
+from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
+from enstruct_bench.joint.table import Array, Table
+from enstruct_bench.joint.wrong_cells import made_wrong
+
+
+class Fit(NamedTuple):
+    """``cross_fitted`` (rows, labels): the base's marginals of the rows it was fitted to; ``seconds`` of base and of the rest."""
+
+    estimator: JointMultiLabelClassifier
+    Y: NDArray[np.float32]
+    cross_fitted: NDArray[np.float64]
+    base_seconds: float
+    seconds: float
+
+    @property
+    def logits(self) -> NDArray[np.float32]:
+        return logits_of(self.cross_fitted)
+
+    def base(self, X: Any) -> NDArray[np.float64]:
+        """(rows, labels) the base's marginals, as the energy sees them."""
+        return np.clip(np.mean([one.answer(X) for one in self.estimator.base_], axis=0), 1e-4, 1 - 1e-4)
+
+    def folds(self) -> Folds:
+        seed = self.estimator.seed_
+        return [np.sort(fold) for fold in stratified_folds(as_indicator(self.Y), self.estimator.folds, seed)]
+
+    def energies(self) -> list[ResidualEnergy]:
+        """Cross-fitted over :meth:`folds`, of the terms that the estimator chose."""
+        candidate = next(one for one in CANDIDATES if one.name == self.estimator.terms_)
+        return cross_fitted_energies(self.logits, self.Y, self.folds(), candidate, self.estimator.seed_)
+
+
+class Estimators:
+    """Of one seed. ``base`` is a name, empty for the estimator's default; ``settings``: its other parameters."""
+
+    def __init__(self, table: Table, seed: int, **settings: Any) -> None:
+        self.table, self.seed, self.settings = table, seed, settings
+        self._fits: dict[tuple[str, str], Fit] = {}
+        self._energies: dict[tuple[str, str], list[ResidualEnergy]] = {}
+
+    def fit(self, base: str) -> Fit:
+        return self._fit(base, "", self.table.Y)
+
+    def energies(self, base: str, noise: str = "") -> list[ResidualEnergy]:
+        if (base, noise) not in self._energies:
+            self._energies[base, noise] = self._fits[base, noise].energies()
+        return self._energies[base, noise]
+
+    def noisy(self, base: str, noise: str) -> tuple[Fit, NDArray[np.bool_]]:
+        """Fitted to the rows with wrong cells, and which these are."""
+        Y, wrong = made_wrong(self.table.Y, noise, self.seed)
+        return self._fit(base, noise, Y), wrong
+
+    def _fit(self, base: str, noise: str, Y: Array) -> Fit:
+        if (base, noise) not in self._fits:
+            estimator = JointMultiLabelClassifier(base or "auto", **self.settings, random_state=self.seed)
+            begin = time.perf_counter()
+            estimator.fit(self.table.X, Y.astype(np.int64))
+            seconds = time.perf_counter() - begin
+            marginals = np.mean([one.marginals for one in estimator.base_], axis=0)
+            of_base = float(sum(one.seconds for one in estimator.base_))
+            self._fits[base, noise] = Fit(estimator, Y, marginals, of_base, seconds)
+        return self._fits[base, noise]

@@ -1,0 +1,173 @@
+"""Sides that stand on the marginals of a base: these alone, the energy on them, the copula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from enstruct.data.rows import as_indicator
+from enstruct.decisions.risk import least_risk
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.estimators.bases import logits_of
+from enstruct.joint.asking import drop_in_entropy
+from enstruct_bench.joint.copula import Copula, correlations, shrunk
+from enstruct_bench.joint.cross_fitted import Folds, joint_of
+from enstruct_bench.joint.fitted_estimators import Fit
+from enstruct_bench.joint.sides import LogProbability, Marginal
+from enstruct_bench.joint.table import Array, Table
+from enstruct_bench.joint.told import asked_loss, random_told
+
+SAMPLES = 200
+SHARES = (0.0, 0.15, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+"""Of the identity in a copula's correlations, among which the held-out rows choose."""
+
+
+@dataclass(frozen=True)
+class BaseModel(Marginal):
+    fit: Fit
+
+    def marginals(self, X: Any, known: Array) -> NDArray[np.float64]:
+        return self.fit.base(X)
+
+
+@dataclass(frozen=True)
+class BaseSide:
+    """What is told is ignored."""
+
+    model: BaseModel
+    held: NDArray[np.intp]
+
+    def held_marginals(self, known: Array) -> NDArray[np.float64]:
+        return self.model.fit.cross_fitted[self.held]
+
+    def held_likely_sets(self) -> Array | None:
+        return None
+
+    def own_answer(self, X: Any) -> NDArray[np.uint8]:
+        estimator = self.model.fit.estimator
+        return _dense(estimator.rules_[estimator.decision_].predict(self.model.fit.base(X)))
+
+
+@dataclass(frozen=True)
+class JointModel:
+    fit: Fit
+
+    def marginals(self, X: Any, known: Array) -> NDArray[np.float64]:
+        return self.fit.estimator.predict_proba(X, known=known)
+
+    def log_probability(self, X: Any, Y: Array) -> LogProbability:
+        return LogProbability(*self.fit.estimator.log_prob(X, Y.astype(np.int64), return_error=True))
+
+    def likely_sets(self, X: Any) -> NDArray[np.uint8]:
+        return _dense(self.fit.estimator.predict(X, decision="subset-accuracy"))
+
+    def worth_asking(self, X: Any, known: Array) -> NDArray[np.float64]:
+        """What ``ask`` takes the largest of."""
+        estimator = self.fit.estimator
+        joint = joint_of(estimator.energy_, logits_of(self.fit.base(X)), estimator.seed_)
+        return np.asarray(drop_in_entropy(joint, torch.as_tensor(known)).numpy())
+
+
+@dataclass(frozen=True)
+class JointSide:
+    """``energies`` are cross-fitted over ``folds``: they answer for the held-out rows."""
+
+    model: JointModel
+    folds: Folds
+    energies: list[ResidualEnergy]
+    held: NDArray[np.intp]
+
+    def held_marginals(self, known: Array) -> NDArray[np.float64]:
+        p = self.model.fit.cross_fitted[self.held].copy()
+        always = self.model.fit.estimator.marginals_of_ == "joint"
+        for rows, joint in self._by_fold(np.logical_or(always, (~np.isnan(known)).any(1))):
+            p[rows] = joint.marginals(torch.as_tensor(known[rows])).numpy()
+        return p
+
+    def held_likely_sets(self) -> NDArray[np.uint8]:
+        out = np.zeros((len(self.held), self.model.fit.Y.shape[1]), dtype=np.uint8)
+        for rows, joint in self._by_fold(np.ones(len(self.held), dtype=bool)):
+            samples = joint.sample(SAMPLES)
+            with torch.no_grad():
+                density = -joint.energy(joint.state, samples)
+            out[rows] = _dense(least_risk(samples.numpy().astype(np.uint8), "subset", density.numpy()))
+        return out
+
+    def own_answer(self, X: Any) -> NDArray[np.uint8]:
+        return _dense(self.model.fit.estimator.predict(X))
+
+    def _by_fold(self, wanted: Array) -> Any:
+        """(places among the held-out rows, the joint of them), fold by fold."""
+        for fold, energy in zip(self.folds, self.energies, strict=True):
+            rows = np.flatnonzero(np.isin(self.held, fold) & wanted)
+            if len(rows):
+                yield rows, joint_of(energy, self.model.fit.logits[self.held[rows]], self.model.fit.estimator.seed_)
+
+
+@dataclass(frozen=True)
+class CopulaModel:
+    fit: Fit
+    copula: Copula
+
+    def marginals(self, X: Any, known: Array) -> NDArray[np.float64]:
+        return self.copula.conditionals(self.fit.base(X), known)
+
+    def log_probability(self, X: Any, Y: Array) -> LogProbability:
+        return self.copula.log_probability(self.fit.base(X), Y)
+
+    def likely_sets(self, X: Any) -> NDArray[np.uint8]:
+        return most_frequent(self.copula, self.fit.base(X))
+
+    def worth_asking(self, X: Any, known: Array) -> Array | None:
+        return None
+
+
+@dataclass(frozen=True)
+class CopulaSide:
+    """``judge`` has its correlations from the training rows alone."""
+
+    model: CopulaModel
+    judge: Copula
+    p_held: NDArray[np.float64]
+
+    def held_marginals(self, known: Array) -> NDArray[np.float64]:
+        return self.judge.conditionals(self.p_held, known)
+
+    def held_likely_sets(self) -> NDArray[np.uint8]:
+        return most_frequent(self.judge, self.p_held)
+
+    def own_answer(self, X: Any) -> Array | None:
+        return None
+
+
+def fit_copula(fit: Fit, table: Table, seed: int) -> CopulaSide:
+    p, held = fit.cross_fitted, table.held
+    known = random_told(table.Y[held], np.random.default_rng([seed, 1]))
+    R = correlations(p[table.training], table.Y[table.training])
+
+    def loss(share: float) -> float:
+        judged = Copula(shrunk(R, share)).conditionals(p[held], known, sweeps=10)
+        return asked_loss(judged, table.Y[held], known)
+
+    share = min(SHARES, key=loss)
+    model = CopulaModel(fit, Copula(shrunk(correlations(p, table.Y), share)))
+    return CopulaSide(model, Copula(shrunk(R, share)), p[held])
+
+
+def most_frequent(copula: Copula, p: Array) -> NDArray[np.uint8]:
+    """(rows, labels) the set drawn most often."""
+    size = max(1, 2**24 // (SAMPLES * p.shape[1]))
+    drawn = [least_risk(copula.draw(p[k : k + size], SAMPLES), "subset") for k in range(0, len(p), size)]
+    return np.concatenate([_dense(each) for each in drawn])
+
+
+def base_side(fit: Fit, table: Table) -> BaseSide:
+    return BaseSide(BaseModel(fit), table.held)
+
+
+def _dense(sets: Any) -> NDArray[np.uint8]:
+    return np.asarray(as_indicator(sets).toarray())

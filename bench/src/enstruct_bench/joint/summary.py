@@ -1,0 +1,121 @@
+"""From cells to a table: means over seeds, deviations, and differences to a reference with 95% intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from enstruct.metrics.base import ratio
+from enstruct_bench.comparison.bootstrap import Interval, difference_over_splits
+from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
+from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.comparison.summary import methods_of, seeds_of
+from enstruct_bench.joint.told import SHARES
+from enstruct_bench.joint.wrong_cells import NOISE
+
+Cells = Mapping[tuple[str, int], Cell]
+TOLD = tuple(f"{share:g}" for share in SHARES)
+PERCENT = ("f1", "exact", "average", "wrong", "found")
+"""How figures begin that are printed in percent."""
+PAIRED = ("nll", "exact", "f1", *(f"{what}@{share}" for what in ("f1", "loss") for share in TOLD), "questions")
+PAIRED_FOUND = tuple(f"found {kind}" for kind in NOISE)
+COLUMNS = {
+    "nll": "NLL",
+    "exact": "exact",
+    "f1": "F1",
+    **{f"f1@{share}": f"F1 @{share}" for share in TOLD},
+    "average_precision@0.5": "AP @0.5",
+    "loss@0.5": "loss @0.5",
+    **{f"wrong_cells@{kind}": kind for kind in NOISE},
+    "questions": "asks",
+    "questions_random": "random",
+    "fit_seconds": "fit s",
+    "answer_seconds": "answer s",
+    "peak_mib": "MiB",
+}
+DIFFERENCES = {
+    "nll": "Δ NLL",
+    "exact": "Δ exact",
+    "f1": "Δ F1",
+    "f1@0.5": "Δ F1 @0.5",
+    "loss@0.5": "Δ loss @0.5",
+    "found flips": "Δ found flips",
+    "questions": "Δ asks",
+}
+FORMS = {"loss": ".4g", "peak_mib": ".0f", "fit_seconds": ".3g", "answer_seconds": ".3g"}
+
+
+def value_of(cell: Cell, figure: str) -> float | None:
+    """A figure of a cell, in its own unit; None of one that it has not."""
+    if figure in cell.rows:
+        return ratio(cell.rows[figure])
+    name, _, key = figure.partition("@")
+    value = cell.record.get(name)
+    value = value.get(key) if isinstance(value, dict) else value
+    return None if value is None else float(value)
+
+
+def factor_of(figure: str) -> float:
+    return 100.0 if figure.startswith(PERCENT) else 1.0
+
+
+def difference(cells: Cells, reference: str, method: str, figure: str) -> Interval | None:
+    """Of a method to the reference over the seeds that both have the figure of."""
+    seeds = [s for s in seeds_of(cells, method) if (reference, s) in cells]
+    seeds = [s for s in seeds if all(figure in cells[m, s].rows for m in (reference, method))]
+    if method == reference or not seeds:
+        return None
+    a, b = ([cells[m, s].rows[figure] for s in seeds] for m in (reference, method))
+    return Interval(*(factor_of(figure) * each for each in difference_over_splits(a, b)))
+
+
+def summarise(cells: Cells, reference: str) -> dict[str, Any]:
+    """method -> figure -> mean, deviation and seeds, and the difference to the reference: what a results file says above all."""
+    figures = [*COLUMNS, *PAIRED, *PAIRED_FOUND, "nll_error", *(f"average_precision@{share}" for share in TOLD)]
+    out: dict[str, Any] = {}
+    for method in methods_of(cells):
+        out[method] = {}
+        for figure in dict.fromkeys(figures):
+            values = _values(cells, method, figure)
+            if not values:
+                continue
+            entry: dict[str, Any] = {**mean_and_deviation(values).as_json(), "seeds": len(values)}
+            if figure in (*PAIRED, *PAIRED_FOUND) and (apart := difference(cells, reference, method, figure)):
+                entry["difference"] = [float(f"{each:.6g}") for each in apart]
+            out[method][figure] = entry
+    return out
+
+
+def rows_of(cells: Cells) -> list[list[Value]]:
+    """A printed row a method."""
+    return [[method, *(_mean(cells, method, figure) for figure in COLUMNS)] for method in methods_of(cells)]
+
+
+def differences_of(cells: Cells, reference: str) -> list[list[Value]]:
+    rows: list[list[Value]] = []
+    for method in methods_of(cells):
+        if method != reference:
+            apart = [(figure, difference(cells, reference, method, figure)) for figure in DIFFERENCES]
+            rows.append([method, *(_apart(figure, each) for figure, each in apart)])
+    return rows
+
+
+def _values(cells: Cells, method: str, figure: str) -> Sequence[float]:
+    values = [value_of(cells[method, seed], figure) for seed in seeds_of(cells, method)]
+    return [factor_of(figure) * value for value in values if value is not None]
+
+
+def _mean(cells: Cells, method: str, figure: str) -> Value:
+    values = _values(cells, method, figure)
+    if not values:
+        return "–"
+    return Quantity(float(np.mean(values)), form=FORMS.get(figure.partition("@")[0], ".2f"))
+
+
+def _apart(figure: str, apart: Interval | None) -> Value:
+    if apart is None:
+        return "–"
+    form = ".3g" if figure.startswith("loss") else ".2f"
+    return Quantity(apart.mean, low=apart.low, high=apart.high, form=form)

@@ -1,0 +1,52 @@
+"""The rows of one seed: what every side is fitted to, which of them choose thresholds and settings, and what it is tested on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.splits import Splits
+from enstruct.errors import DataError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """``X`` (rows, features) dense or CSR and ``Y`` (rows, labels) of 0 and 1, training rows and, numbered ``held``, validation
+    rows; ``X_test``, ``Y_test`` likewise. Labels that the training rows alone do not show both values of are left out."""
+
+    X: Any
+    Y: NDArray[np.float32]
+    held: NDArray[np.intp]
+    X_test: Any
+    Y_test: NDArray[np.float32]
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.Y.shape[1])
+
+    @property
+    def training(self) -> NDArray[np.intp]:
+        """Numbers of the rows that are not held out."""
+        return np.setdiff1d(np.arange(len(self.Y)), self.held)
+
+
+def table_of(splits: Splits) -> Table:
+    """DataError where fewer than two labels vary."""
+    train, validation, test = (np.asarray(part.Y.toarray(), dtype=np.float32) for part in splits.parts().values())
+    share = train.mean(0)
+    varying = np.flatnonzero((share > 0) & (share < 1))
+    if len(varying) < 2:
+        raise DataError(f"{splits.train.name or 'This set'}: {len(varying)} labels vary in the training rows; two are needed.")
+    X = _stacked(splits.train.X, splits.validation.X)
+    held = np.arange(len(train), len(train) + len(validation))
+    return Table(X, np.concatenate([train, validation])[:, varying], held, splits.test.X, test[:, varying])
+
+
+def _stacked(above: Any, below: Any) -> Any:
+    return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])

@@ -1,0 +1,54 @@
+"""Cells made wrong, and found again."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from enstruct.metrics.base import ratio
+from enstruct_bench.joint.cleanlab import KINDS, cleanlab_quality
+from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_probability, made_wrong, precision_of_suspects
+
+RNG = np.random.default_rng(0)
+Y = (RNG.random((200, 10)) < 0.4).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_5_percent_of_the_cells_are_wrong(kind):
+    noisy, wrong = made_wrong(Y, kind, seed=0)
+    assert (wrong == (noisy != Y)).all()
+    assert wrong.mean() == pytest.approx(0.05, abs=0.005)
+    if kind == "swaps":
+        assert (noisy.sum(1) == Y.sum(1)).all()
+    if kind == "drops":
+        assert (noisy <= Y).all()
+
+
+def test_of_few_labels_a_fifth_goes_and_never_the_last():
+    rare = np.zeros((100, 12), dtype=np.float32)
+    rare[:20, 0] = 1
+    rare[:60, 1] = 1
+    rare[3, 2:] = 1
+    noisy, wrong = made_wrong(rare, "drops", seed=1)
+    assert 0 < wrong.sum() <= 0.2 * rare.sum()
+    assert (noisy.sum(0) > 0).all()
+
+
+def test_suspects_are_ranked_from_the_lowest_quality():
+    _, wrong = made_wrong(Y, "flips", seed=0)
+    quality = RNG.random(Y.shape) - 0.5 * wrong
+    assert precision_of_suspects(quality, wrong) == pytest.approx(average_precision_score(wrong.ravel(), -quality.ravel()))
+    assert precision_of_suspects(-1.0 * wrong, wrong) == 1
+    assert ratio(found_among_first(-1.0 * wrong, wrong)) == 1
+    assert ratio(found_among_first(1.0 * wrong, wrong)) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cleanlab_finds_planted_cells(kind):
+    pytest.importorskip("cleanlab")
+    p = np.clip(0.9 * Y + 0.05 + RNG.normal(0, 0.02, Y.shape), 0.01, 0.99)
+    noisy, wrong = made_wrong(Y, "flips", seed=0)
+    quality = cleanlab_quality(p, noisy, kind)
+    assert quality.shape == Y.shape
+    assert precision_of_suspects(quality, wrong) > 0.95
+    if kind == "issues":
+        assert (quality - given_probability(p, noisy) >= -1).all()
