@@ -29,8 +29,8 @@ from enstruct.randomness import redirected, seeded
 
 log = logging.getLogger("enstruct")
 
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of labels told, at which the likelihood is measured: the midpoints of five equal parts."""
+PARTS = 5
+"""Of the shares of labels told: a share is drawn for each row from each, so that the estimate of the likelihood has no bias."""
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
 BATCH, EPOCHS, PATIENCE = 64, 200, 10
@@ -184,16 +184,17 @@ def _held_out(energy: ResidualEnergy, rows: Examples) -> float:
 @torch.no_grad()
 def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> float:
     """Held-out -log p(y | x) of the observed labels in nats a row, label after label in random order."""
-    n, n_labels = rows.y.shape
-    order = torch.rand(n, n_labels, generator=torch.Generator().manual_seed(seed)).argsort(1).argsort(1).float() / n_labels
-    total = torch.zeros(n)
+    draws = torch.Generator().manual_seed(seed)
+    observed = ~rows.y.isnan()
+    count = observed.sum(1, keepdim=True)
+    place = torch.rand(rows.y.shape, generator=draws).masked_fill(~observed, 2.0).argsort(1).argsort(1)  # unobserved ones last
+    y, total = torch.nan_to_num(rows.y), torch.zeros(len(rows.y))
     joint = Joint(energy, energy.prepare(rows.logits), torch.sigmoid(rows.logits), seed)
-    for share in SHARES:
-        known = torch.where(order < share, rows.y, torch.nan)
-        p = joint.marginals(known, tolerance).clamp(CLIP, 1 - CLIP)
-        asked = (order >= share) & ~rows.y.isnan()
-        y = torch.nan_to_num(rows.y)
+    for part in range(PARTS):
+        share = (part + torch.rand(len(y), 1, generator=draws)) / PARTS
+        told = place < (share * count).floor()  # 0 to count - 1, each as likely in the sum over parts
+        p = joint.marginals(torch.where(told, rows.y, torch.nan), tolerance).clamp(CLIP, 1 - CLIP)
+        asked = observed & ~told
         loss = torch.where(asked, -(y * p.log() + (1 - y) * (1 - p).log()), 0.0).sum(1)
-        observed = (~rows.y.isnan()).sum(1)
-        total += loss / asked.sum(1).clamp(min=1) * observed / len(SHARES)
+        total += loss / asked.sum(1).clamp(min=1) * count.squeeze(1) / PARTS
     return float((total * rows.weight).mean())
