@@ -97,10 +97,10 @@ class Joint:
         value, error = np.zeros(len(known)), np.zeros(len(known))
         for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED):
             if problem.free.shape[1] <= enumeration.MOST_COUNTED:
-                value[rows] = enumeration.log_partition(problem).numpy()
+                value[rows.numpy()] = enumeration.log_partition(problem).numpy()  # a tensor of one number would index as a number
             else:
                 estimate = annealing.log_partition(problem, few, self._generator(), known.shape[1])
-                value[rows], error[rows] = estimate.log_z.numpy(), estimate.error.numpy()
+                value[rows.numpy()], error[rows.numpy()] = estimate.log_z.numpy(), estimate.error.numpy()
         return value, error
 
     def _nothing(self) -> Tensor:

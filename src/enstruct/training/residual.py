@@ -181,9 +181,14 @@ def _held_out(energy: ResidualEnergy, rows: Examples) -> float:
     return float((torch.cat(values) * rows.weight).mean())
 
 
-@torch.no_grad()
 def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> float:
     """Held-out -log p(y | x) of the observed labels in nats a row, label after label in random order."""
+    return float((likelihoods(energy, rows, seed, tolerance) * rows.weight).mean())
+
+
+@torch.no_grad()
+def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> Tensor:
+    """(rows,) of them, before weights."""
     draws = torch.Generator().manual_seed(seed)
     observed = ~rows.y.isnan()
     count = observed.sum(1, keepdim=True)
@@ -197,4 +202,4 @@ def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: flo
         asked = observed & ~told
         loss = torch.where(asked, -(y * p.log() + (1 - y) * (1 - p).log()), 0.0).sum(1)
         total += loss / asked.sum(1).clamp(min=1) * count.squeeze(1) / PARTS
-    return float((total * rows.weight).mean())
+    return total
