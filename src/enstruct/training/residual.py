@@ -6,7 +6,8 @@ after label in random order:
     -log p(y | x) = E_order sum_k -log p(y_k | x, labels before k)  =  L * mean over shares told of the log-loss on asked cells
 
 with the conditionals that the energy answers with (:class:`enstruct.joint.Joint`), so that a candidate is judged by exactly what
-it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: where none pays, none is kept.
+it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: it is kept
+unless the best of the others gains more than twice the standard error of that gain over the held-out rows.
 """
 
 from __future__ import annotations
@@ -113,19 +114,28 @@ def fit_residual(
     train, validation = examples.take(others), examples.take(held)
     judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
     n_labels = y.shape[1]
-    tried: dict[str, tuple[float, int, Candidate, ResidualEnergy]] = {}
+    tried: dict[str, tuple[Tensor, int, Candidate, ResidualEnergy]] = {}
     for candidate in candidates:
         if not candidate.suits(n_labels) or (tried and should_stop()):
             continue
         begin = time.monotonic()
         judge = candidate.energy(n_labels, train.logits, seed)
         epochs = train_residual(judge, train, validation, candidate, seed)
-        nats = likelihood(judge, judged, seed)
+        nats = likelihoods(judge, judged, seed) * judged.weight
         tried[candidate.name] = nats, epochs, candidate, judge
-        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats, time.monotonic() - begin)
-    _, epochs, chosen, judge = min(tried.values(), key=lambda one: one[0])
+        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats.mean(), time.monotonic() - begin)
+    _, epochs, chosen, judge = tried[_best({name: one[0] for name, one in tried.items()})]
     energy = refit(chosen, examples, epochs, seed)
-    return Fitted(energy, judge.eval(), chosen, {name: one[0] for name, one in tried.items()}, epochs)
+    return Fitted(energy, judge.eval(), chosen, {name: float(one[0].mean()) for name, one in tried.items()}, epochs)
+
+
+def _best(nats: dict[str, Tensor]) -> str:
+    """The candidate of the fewest nats (rows,) in the mean, the one without couplings where they gain no more than noise."""
+    best = min(nats, key=lambda name: float(nats[name].mean()))
+    if INDEPENDENT.name not in nats:
+        return best
+    gain = nats[INDEPENDENT.name] - nats[best]
+    return best if gain.mean() > 2 * gain.std(correction=0) / len(gain) ** 0.5 else INDEPENDENT.name
 
 
 def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> ResidualEnergy:
