@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
+from tests.joint.problems import TERMS, L, all_sets, by_formula, random_energy, random_logits
 
 from enstruct.energies.residual import ResidualEnergy, squareplus
 from enstruct.spaces import LabelVectors
-from tests.joint.problems import TERMS, L, all_sets, by_formula, random_energy, random_logits
 
 
 def test_squareplus_by_hand_with_and_without_a_gradient():

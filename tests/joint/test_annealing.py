@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
+from tests.joint.problems import TERMS, half_told, joint_of, log_densities, random_energy, random_logits
+from tests.joint.test_clamped import ROWS, sum_energy
 
 from enstruct.joint import annealing
 from enstruct.joint.clamped import ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
-from tests.joint.problems import TERMS, half_told, joint_of, log_densities, random_energy, random_logits
-from tests.joint.test_clamped import ROWS, sum_energy
 
 
 def problem_of(n_labels, terms, known=None, scale=0.4):

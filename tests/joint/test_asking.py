@@ -1,10 +1,10 @@
 """The expected drop in entropy, estimated from samples, against enumeration."""
 
 import torch
+from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, log_densities, random_energy, random_logits
 
 from enstruct.joint import asking
 from enstruct.joint.asking import drop_in_entropy
-from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, log_densities, random_energy, random_logits
 
 ROWS = 6
 

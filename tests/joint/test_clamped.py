@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-
-from enstruct.energies import EnergySpec, build_energy
-from enstruct.encoders import MLP
-from enstruct.joint.clamped import ABSENT, ClampedEnergy, ClampedResidual, free_labels
 from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, random_energy, random_logits
+
+from enstruct.encoders import MLP
+from enstruct.energies import EnergySpec, build_energy
+from enstruct.joint.clamped import ABSENT, ClampedEnergy, ClampedResidual, free_labels
 
 ROWS = 5
 

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, log_densities, marginals, random_energy, random_logits
 
 from enstruct.joint import enumeration
 from enstruct.joint.clamped import ClampedResidual
-from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, log_densities, marginals, random_energy, random_logits
 
 ROWS = 5
 

@@ -4,12 +4,12 @@ import math
 
 import pytest
 import torch
+from tests.joint.problems import TERMS, L, half_told, joint_of, log_densities, marginals, random_energy, random_logits
+from tests.joint.test_clamped import ROWS, sum_energy
 
 from enstruct.joint import gibbs
 from enstruct.joint.clamped import ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
-from tests.joint.problems import TERMS, L, half_told, joint_of, log_densities, marginals, random_energy, random_logits
-from tests.joint.test_clamped import ROWS, sum_energy
 
 
 def seeded(seed=0):
@@ -33,14 +33,16 @@ def test_marginals_within_their_stated_error(terms):
     p, error, sweeps = gibbs.marginals(problem, start, seeded(), L, tolerance=0.01)
     assert ((p - exact).abs() <= 5 * error.unsqueeze(1) + 1e-5).all()
     assert (error <= 0.01).all()
-    assert (sweeps % gibbs.ROUND == 0).all() and (sweeps >= gibbs.ROUND).all()
+    assert (sweeps % gibbs.ROUND == 0).all()
+    assert (sweeps >= gibbs.ROUND).all()
 
 
 def test_a_smaller_tolerance_takes_longer_and_comes_nearer():
     problem, start, exact = residual(known=torch.full((ROWS, L), torch.nan))
     rough = gibbs.marginals(problem, start, seeded(), L, tolerance=0.05)
     fine = gibbs.marginals(problem, start, seeded(), L, tolerance=0.005)
-    assert (fine.sweeps > rough.sweeps).any() and (fine.sweeps >= rough.sweeps).all()
+    assert (fine.sweeps > rough.sweeps).any()
+    assert (fine.sweeps >= rough.sweeps).all()
     assert (fine.marginals - exact).square().mean() < (rough.marginals - exact).square().mean()
 
 

@@ -1,10 +1,10 @@
 """Mean field: exact without couplings, a fixed point with them, and the same whatever rows are beside."""
 
 import torch
+from tests.joint.problems import TERMS, half_told, joint_of, marginals, random_energy, random_logits
 
 from enstruct.joint import mean_field as module
 from enstruct.joint.mean_field import mean_field
-from tests.joint.problems import TERMS, half_told, joint_of, marginals, random_energy, random_logits
 
 ROWS = 5
 

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from tests.joint.problems import TERMS, L, joint_of, marginals, random_energy, random_logits
 
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
-from tests.joint.problems import TERMS, L, joint_of, marginals, random_energy, random_logits
 
 ROWS = 4
 

@@ -3,18 +3,18 @@
 With log p(y | x) = theta . phi(x, y) - log Z and delta_i = phi(y_i = 1) - phi(y_i = 0), the minimum of the pseudo-likelihood of
 n rows is normal about theta with covariance J^-1 K J^-1 / n (Godambe 1960; Besag 1975):
 
-    J = mean sum_i v_i delta_i delta_i',   v_i = sigma(s_i) sigma(-s_i)      K = mean g g',   g = sum_i (y_i - sigma(s_i)) delta_i
+    J = mean sum_i v_i delta_i delta_i',   v_i = sigma(s_i) sigma(-s_i),   K = mean g g',   g = sum_i (y_i - sigma(s_i)) delta_i
 
-so that 2 n KL(theta || estimate) is distributed as sum_k l_k chi^2_1, l the eigenvalues of F J^-1 K J^-1, F the Fisher information:
-of mean sum l and variance 2 sum l^2 (for maximum likelihood l = 1, which is Wilks's theorem).
+so that 2 n KL(theta || estimate) is distributed as sum_k l_k chi^2_1, l the eigenvalues of F J^-1 K J^-1 and F
+the Fisher information: of mean sum l and variance 2 sum l^2 (for maximum likelihood l = 1, which is Wilks's theorem).
 """
 
 from typing import NamedTuple
 
 import torch
+from tests.joint.problems import all_sets
 
 from enstruct.energies.residual import ResidualEnergy
-from tests.joint.problems import all_sets
 
 
 def planted(couplings):

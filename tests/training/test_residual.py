@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
+from tests.joint.problems import all_sets, joint_of, log_densities, random_energy, random_logits
+from tests.training.planted import divergence, draw, log_probabilities, noise_of, planted
 
 from enstruct.training import residual
 from enstruct.training.residual import (
@@ -18,8 +20,6 @@ from enstruct.training.residual import (
     refit,
     train_residual,
 )
-from tests.joint.problems import all_sets, joint_of, log_densities, random_energy, random_logits
-from tests.training.planted import divergence, draw, log_probabilities, noise_of, planted
 
 L, N = 6, 1000
 PAIRS = Candidate("pairs", pairs=True, rate=1e-2)
@@ -146,7 +146,7 @@ def test_likelihood_weighs_rows():
 
 
 def test_rows_weigh_in_training_as_often_as_they_are_repeated(monkeypatch):
-    truth, examples = sample(pairwise(), rows=200)
+    _, examples = sample(pairwise(), rows=200)
     twice = torch.cat([torch.arange(200), torch.arange(100)])
     weight = np.where(np.arange(200) < 100, 2.0, 1.0)
     monkeypatch.setattr(residual, "BATCH", 10**6)
@@ -157,7 +157,7 @@ def test_rows_weigh_in_training_as_often_as_they_are_repeated(monkeypatch):
 
 
 def test_training_stops_by_held_out_rows_and_keeps_the_best(monkeypatch):
-    truth, examples = sample(pairwise(), rows=300)
+    _, examples = sample(pairwise(), rows=300)
     train, validation = examples.take(slice(0, 60)), examples.take(slice(60, 300))
     overfitted = Candidate("pairs", pairs=True, rate=5e-2)
     values = []

@@ -24,9 +24,9 @@ CELLS = 2**22
 
 
 class BoostedTrees(nn.Module):
-    """x (rows, features), dense or CSR -> logits (rows, labels). Nothing of it can be trained further.
+    """x (rows, features), dense or CSR -> logits (rows, labels). Nothing of it can be trained further; it stays on the CPU.
 
-    They stay on the CPU, where trees are walked. Tensors: "feature", "threshold", "left", "right", "value" (nodes,); "root", "label" (trees,), trees of a label together;
+    Tensors: "feature", "threshold", "left", "right", "value" (nodes,); "root", "label" (trees,), trees of a label together;
     "bias" (labels,); "depth" (), of the deepest tree.
     """
 

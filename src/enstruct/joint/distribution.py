@@ -83,7 +83,7 @@ class Joint:
 
     @torch.no_grad()
     def log_probability(self, y: Tensor, known: Tensor | None = None) -> LogProbability:
-        """log p(y | x), or with holes (NaN) in y of the labels that it tells; with ``known``, given that: -inf of y against it."""
+        """log p(y | x), or with holes (NaN) in y of the labels that it tells; given ``known``: -inf of y against it."""
         known = self._nothing() if known is None else known
         whole = torch.where(known.isnan(), y, known)
         (above, above_error), (below, below_error) = self.log_partition(whole), self.log_partition(known)
@@ -145,7 +145,7 @@ class Joint:
             T = int(free[order[first]])
             size = max(1, CELLS // max(1, T * T + T * chains))
             rows = order[first : first + size]
-            if T <= enumerated:  # one number of free labels at a time: states double with each
+            if enumerated >= T:  # one number of free labels at a time: states double with each
                 rows = rows[free[rows] == T]
             else:
                 rows = rows[free[rows] <= max(T + 8, T * 5 // 4)]
