@@ -41,12 +41,14 @@ def least_risk(
     the one of the highest, where "subset" asks for it, instead of the one drawn most often. DataError for gains of another shape.
     """
     rows, n, labels = samples.shape
+    if not rows:
+        return as_indicator((0, labels))
     if gain == "subset" and log_density is not None:
         return as_indicator(samples[np.arange(rows), log_density.argmax(1)])
     if isinstance(gain, str):
         stacked = sparse.csr_matrix(samples.reshape(rows * n, labels))
         return minimum_risk(stacked, np.zeros((rows, n)), gain, allow_empty)  # type: ignore[arg-type]
-    return as_indicator(np.stack([_best_sample(of_row, gain) for of_row in samples])) if rows else as_indicator((0, labels))
+    return as_indicator(np.stack([_best_sample(of_row, gain) for of_row in samples]))
 
 
 def _best_sample(samples: NDArray[np.uint8], gain: Gain) -> NDArray[np.uint8]:

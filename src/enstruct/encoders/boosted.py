@@ -24,7 +24,7 @@ CELLS = 2**22
 
 
 class BoostedTrees(nn.Module):
-    """x (rows, features), dense or CSR -> logits (rows, labels). Nothing of it can be trained further.
+    """x (rows, features), dense or CSR -> logits (rows, labels). Nothing of it can be trained further; it stays on the CPU.
 
     Tensors: "feature", "threshold", "left", "right", "value" (nodes,); "root", "label" (trees,), trees of a label together;
     "bias" (labels,); "depth" (), of the deepest tree.
@@ -85,15 +85,15 @@ class BoostedTrees(nn.Module):
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
         """Of a saved model. ValueError for tables that would lead outside of themselves."""
-        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        n = len(arrays["feature"])
-        sizes = {len(arrays[name]) for name in ("threshold", "left", "right", "value")}
+        arrays = {name: tensors[name].numpy() for name in BoostedTrees.__annotations__}
+        n = arrays["feature"].size
         within = (
-            sizes <= {n}
+            all(arrays[name].shape == (n,) for name in ("feature", "threshold", "left", "right", "value"))
+            and all(np.isfinite(arrays[name]).all() for name in ("threshold", "value", "bias"))
             and _within(arrays["feature"], n_features)
             and all(_within(arrays[name], n) for name in ("left", "right", "root"))
             and _within(arrays["label"], n_labels)
-            and len(arrays["label"]) == len(arrays["root"])
+            and arrays["label"].shape == arrays["root"].shape
             and bool((np.diff(arrays["label"]) >= 0).all())
             and arrays["bias"].shape == (n_labels,)
             and np.shape(arrays["depth"]) == ()
@@ -103,17 +103,21 @@ class BoostedTrees(nn.Module):
             raise ValueError("its boosted trees lead outside of their tables")
         return cls(tensors)
 
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """No other device and no other precision."""
+        return self
+
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
-        X = sparse_rows(x)
+        X = sparse_rows(x.cpu())
         out = np.tile(self.bias.numpy(), (len(X), 1))
         root, label = self.root.numpy(), self.label.numpy()
         if not len(root):
-            return torch.from_numpy(out)
+            return torch.from_numpy(out).to(x.device)
         first = np.flatnonzero(np.diff(label, prepend=-1))
         for some in np.array_split(np.arange(len(X)), max(1, -(-len(X) * len(root) // CELLS))):
             out[np.ix_(some, label[first])] += np.add.reduceat(self._leaf_values(X[some]), first, axis=1)
-        return torch.from_numpy(out)
+        return torch.from_numpy(out).to(x.device)
 
     def _leaf_values(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """(rows, trees)."""
@@ -135,4 +139,4 @@ def as_tensor(X: Any) -> Tensor:
 
 
 def _within(numbers: NDArray[Any], most: int) -> bool:
-    return numbers.dtype.kind == "i" and bool(((numbers >= 0) & (numbers < max(1, most))).all())
+    return numbers.dtype.kind == "i" and numbers.ndim == 1 and bool(((numbers >= 0) & (numbers < max(1, most))).all())

@@ -31,7 +31,12 @@ from enstruct.spaces.label_vectors import Labels, dense
 
 
 def squareplus(u: Tensor) -> Tensor:
-    return (u * u).add_(4).sqrt_().add(u).mul(0.5) if not u.requires_grad else 0.5 * (u + (u * u + 4).sqrt())
+    return 0.5 * (u + root(u))
+
+
+def root(u: Tensor) -> Tensor:
+    """sqrt(u^2 + 4), the part of 2 g(u) that is not linear: 2 [g(u + c) - g(u)] = c + root(u + c) - root(u)."""
+    return torch.addcmul(u.new_full((), 4.0), u, u).sqrt()
 
 
 class ResidualEnergy(nn.Module):
@@ -104,7 +109,8 @@ class ResidualEnergy(nn.Module):
             logits = logits + residual @ couplings
         if self.matrix is not None and self.weights is not None:
             absent = (residual @ self.matrix + offset).unsqueeze(1) - y.unsqueeze(2) * self.matrix  # (batch, labels, units)
-            logits = logits + (squareplus(absent + self.matrix) - squareplus(absent)) @ self.weights
+            rise = root(absent + self.matrix) - root(absent)
+            logits = logits + 0.5 * (rise @ self.weights + self.matrix @ self.weights)
         return logits
 
 

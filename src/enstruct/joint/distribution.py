@@ -7,6 +7,7 @@ sampled: they stay at their means, which the chains of the others see.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -82,20 +83,21 @@ class Joint:
 
     @torch.no_grad()
     def log_probability(self, y: Tensor, known: Tensor | None = None) -> LogProbability:
-        """log p(y | x), or with holes (NaN) in y of the labels that it tells; given ``known``, of the others it tells."""
+        """log p(y | x), or with holes (NaN) in y of the labels that it tells; given ``known``: -inf of y against it."""
         known = self._nothing() if known is None else known
         whole = torch.where(known.isnan(), y, known)
         (above, above_error), (below, below_error) = self.log_partition(whole), self.log_partition(known)
-        return LogProbability(above - below, np.hypot(above_error, below_error))
+        against = (~known.isnan() & ~y.isnan() & (y != known)).any(1).numpy()
+        return LogProbability(np.where(against, -np.inf, above - below), np.hypot(above_error, below_error))
 
     @torch.no_grad()
     def log_partition(self, known: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log of the sum of exp(-E) over the free labels (rows,), and its standard error."""
         start = self._start(known)[1]
         value, error = np.zeros(len(known)), np.zeros(len(known))
-        for rows, problem, few in self._blocks(known, start, annealing.CHAINS):
+        for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED):
             if problem.free.shape[1] <= enumeration.MOST_COUNTED:
-                value[rows.numpy()] = enumeration.log_partition(problem).numpy()
+                value[rows.numpy()] = enumeration.log_partition(problem).numpy()  # a tensor of one number would index as a number
             else:
                 estimate = annealing.log_partition(problem, few, self._generator(), known.shape[1])
                 value[rows.numpy()], error[rows.numpy()] = estimate.log_z.numpy(), estimate.error.numpy()
@@ -127,8 +129,15 @@ class Joint:
             return cast(Clamped, ClampedResidual.of(self.energy, state, known))
         return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
 
-    def _blocks(self, known: Tensor, start: Tensor, chains: int = gibbs.CHAINS) -> Any:
-        """(row numbers, problem, start of its free labels), rows with about as many free labels together."""
+    def _blocks(
+        self, known: Tensor, start: Tensor, chains: int = gibbs.CHAINS, enumerated: int | None = None
+    ) -> Iterator[tuple[Tensor, Clamped, Tensor]]:
+        """(row numbers, problem, start of its free labels), rows with about as many free labels together.
+
+        Rows of up to ``enumerated`` free labels (None: MOST_FREE) share a block with no others: which of the two ways answers a
+        row must not depend on the rows beside it.
+        """
+        enumerated = enumeration.MOST_FREE if enumerated is None else enumerated
         free = known.isnan().sum(1)
         order = torch.argsort(free, stable=True)
         first = 0
@@ -136,7 +145,7 @@ class Joint:
             T = int(free[order[first]])
             size = max(1, CELLS // max(1, T * T + T * chains))
             rows = order[first : first + size]
-            if T <= enumeration.MOST_FREE:  # one number of free labels at a time: states double with each
+            if enumerated >= T:  # one number of free labels at a time: states double with each
                 rows = rows[free[rows] == T]
             else:
                 rows = rows[free[rows] <= max(T + 8, T * 5 // 4)]

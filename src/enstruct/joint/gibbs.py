@@ -42,11 +42,12 @@ class Uniforms:
 
 def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None:
     """Draw each free label once; ``total`` (rows, T, chains) gathers the conditionals."""
-    for t in range(uniforms.shape[1]):
+    totals = None if total is None else total.unbind(1)
+    for t, drawn in enumerate(uniforms.unbind(1)):
         p = torch.sigmoid(chains.log_odds(t))
-        if total is not None:
-            total[:, t] += p
-        chains.put(t, (uniforms[:, t] < p).to(p.dtype))
+        if totals is not None:
+            totals[t].add_(p)
+        chains.put(t, (drawn < p).to(p.dtype))
 
 
 @torch.no_grad()

@@ -6,7 +6,8 @@ after label in random order:
     -log p(y | x) = E_order sum_k -log p(y_k | x, labels before k)  =  L * mean over shares told of the log-loss on asked cells
 
 with the conditionals that the energy answers with (:class:`enstruct.joint.Joint`), so that a candidate is judged by exactly what
-it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: where none pays, none is kept.
+it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: it is kept
+unless the best of the others gains more than twice the standard error of that gain over the held-out rows.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from enstruct.randomness import redirected, seeded
 
 log = logging.getLogger("enstruct")
 
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of labels told, at which the likelihood is measured: the midpoints of five equal parts."""
+PARTS = 5
+"""Of the shares of labels told: a share is drawn for each row from each, so that the estimate of the likelihood has no bias."""
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
 BATCH, EPOCHS, PATIENCE = 64, 200, 10
@@ -113,19 +114,28 @@ def fit_residual(
     train, validation = examples.take(others), examples.take(held)
     judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
     n_labels = y.shape[1]
-    tried: dict[str, tuple[float, int, Candidate, ResidualEnergy]] = {}
+    tried: dict[str, tuple[Tensor, int, Candidate, ResidualEnergy]] = {}
     for candidate in candidates:
         if not candidate.suits(n_labels) or (tried and should_stop()):
             continue
         begin = time.monotonic()
         judge = candidate.energy(n_labels, train.logits, seed)
         epochs = train_residual(judge, train, validation, candidate, seed)
-        nats = likelihood(judge, judged, seed)
+        nats = likelihoods(judge, judged, seed) * judged.weight
         tried[candidate.name] = nats, epochs, candidate, judge
-        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats, time.monotonic() - begin)
-    _, epochs, chosen, judge = min(tried.values(), key=lambda one: one[0])
+        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats.mean(), time.monotonic() - begin)
+    _, epochs, chosen, judge = tried[_best({name: one[0] for name, one in tried.items()})]
     energy = refit(chosen, examples, epochs, seed)
-    return Fitted(energy, judge.eval(), chosen, {name: one[0] for name, one in tried.items()}, epochs)
+    return Fitted(energy, judge.eval(), chosen, {name: float(one[0].mean()) for name, one in tried.items()}, epochs)
+
+
+def _best(nats: dict[str, Tensor]) -> str:
+    """The candidate of the fewest nats (rows,) in the mean, the one without couplings where they gain no more than noise."""
+    best = min(nats, key=lambda name: float(nats[name].mean()))
+    if INDEPENDENT.name not in nats:
+        return best
+    gain = nats[INDEPENDENT.name] - nats[best]
+    return best if gain.mean() > 2 * gain.std(correction=0) / len(gain) ** 0.5 else INDEPENDENT.name
 
 
 def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> ResidualEnergy:
@@ -181,19 +191,25 @@ def _held_out(energy: ResidualEnergy, rows: Examples) -> float:
     return float((torch.cat(values) * rows.weight).mean())
 
 
-@torch.no_grad()
 def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> float:
     """Held-out -log p(y | x) of the observed labels in nats a row, label after label in random order."""
-    n, n_labels = rows.y.shape
-    order = torch.rand(n, n_labels, generator=torch.Generator().manual_seed(seed)).argsort(1).argsort(1).float() / n_labels
-    total = torch.zeros(n)
+    return float((likelihoods(energy, rows, seed, tolerance) * rows.weight).mean())
+
+
+@torch.no_grad()
+def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> Tensor:
+    """(rows,) of them, before weights."""
+    draws = torch.Generator().manual_seed(seed)
+    observed = ~rows.y.isnan()
+    count = observed.sum(1, keepdim=True)
+    place = torch.rand(rows.y.shape, generator=draws).masked_fill(~observed, 2.0).argsort(1).argsort(1)  # unobserved ones last
+    y, total = torch.nan_to_num(rows.y), torch.zeros(len(rows.y))
     joint = Joint(energy, energy.prepare(rows.logits), torch.sigmoid(rows.logits), seed)
-    for share in SHARES:
-        known = torch.where(order < share, rows.y, torch.nan)
-        p = joint.marginals(known, tolerance).clamp(CLIP, 1 - CLIP)
-        asked = (order >= share) & ~rows.y.isnan()
-        y = torch.nan_to_num(rows.y)
+    for part in range(PARTS):
+        share = (part + torch.rand(len(y), 1, generator=draws)) / PARTS
+        told = place < (share * count).floor()  # 0 to count - 1, each as likely in the sum over parts
+        p = joint.marginals(torch.where(told, rows.y, torch.nan), tolerance).clamp(CLIP, 1 - CLIP)
+        asked = observed & ~told
         loss = torch.where(asked, -(y * p.log() + (1 - y) * (1 - p).log()), 0.0).sum(1)
-        observed = (~rows.y.isnan()).sum(1)
-        total += loss / asked.sum(1).clamp(min=1) * observed / len(SHARES)
-    return float((total * rows.weight).mean())
+        total += loss / asked.sum(1).clamp(min=1) * count.squeeze(1) / PARTS
+    return total

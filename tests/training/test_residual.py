@@ -1,0 +1,213 @@
+"""Residual energies recover planted distributions to the noise of the sample, and are judged by the exact likelihood."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.joint.problems import all_sets, joint_of, log_densities, random_energy, random_logits
+from tests.training.planted import divergence, draw, log_probabilities, noise_of, planted
+
+from enstruct.training import residual
+from enstruct.training.residual import (
+    CANDIDATES,
+    INDEPENDENT,
+    Candidate,
+    Examples,
+    fit_residual,
+    likelihood,
+    likelihoods,
+    refit,
+    train_residual,
+)
+
+L, N = 6, 1000
+PAIRS = Candidate("pairs", pairs=True, rate=1e-2)
+LOOSE = next(candidate for candidate in CANDIDATES if candidate.name == "pairs, loose")
+
+
+def pairwise():
+    """Couplings of both signs."""
+    table = torch.randn(L, L, generator=torch.Generator().manual_seed(0)).triu(1)
+    return table + table.T
+
+
+def blocks():
+    """Two blocks of three labels, of which hardly two are on together: exp(-5) times as likely."""
+    table = torch.zeros(L, L)
+    table[:3, :3] = table[3:, 3:] = -5
+    return table.fill_diagonal_(0)
+
+
+PLANTED = {"pairwise": pairwise, "exclusive blocks": blocks}
+
+
+def sample(couplings, seed=0, rows=N):
+    truth, logits = planted(couplings), random_logits(rows, L, seed) * 0.8
+    return truth, Examples(logits, draw(truth, logits, seed), torch.ones(rows))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_distributions_are_recovered_to_the_noise_of_the_sample(name):
+    """Trained to the minimum: KL and each coupling within 4 standard deviations of what their asymptotic law has them at."""
+    truth, examples = sample(PLANTED[name]())
+    energy = refit(PAIRS, examples, 60, 0)
+    noise = noise_of(truth, examples.logits)
+    assert divergence(truth, energy, examples.logits) < noise.mean + 4 * noise.spread
+    alone = refit(INDEPENDENT, examples, 30, 0)
+    assert divergence(truth, alone, examples.logits) > 5 * (noise.mean + 4 * noise.spread)  # the bound could be missed
+    off = ~torch.eye(L, dtype=torch.bool)
+    error = (energy.couplings() - truth.couplings()).abs().double()[off] / noise.couplings[off]
+    assert error.max() < 4
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_fitted_and_chosen_is_near_it(name):
+    """Stopped early and held down it is not at the minimum: three times the mean noise of as many rows."""
+    truth, examples = sample(PLANTED[name]())
+    held = np.arange(0, N, 5)
+    logits, y = examples.logits.numpy(), examples.y.numpy()
+    fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, LOOSE))
+    assert fitted.chosen == LOOSE
+    assert divergence(truth, fitted.energy, examples.logits) < 3 * noise_of(truth, examples.logits).mean
+    assert fitted.likelihoods["pairs, loose"] < fitted.likelihoods["independent"] - 0.1
+    entropy = -(log_probabilities(truth, examples.logits).exp() * log_probabilities(truth, examples.logits)).sum(1).mean()
+    assert fitted.likelihoods["pairs, loose"] == pytest.approx(float(entropy), abs=0.4)
+
+
+def test_two_labels_of_a_strictly_exclusive_block_are_hardly_ever_on_together():
+    """Exactly one of three, the same for all x: outside of the family, at the limit of infinite couplings."""
+    share = np.array([0.5, 0.3, 0.2])
+    chosen = np.random.default_rng(0).choice(3, N, p=share)
+    y, logits = np.eye(3, dtype=np.float32)[chosen], np.tile(np.log(share / (1 - share)).astype(np.float32), (N, 1))
+    energy = fit_residual(logits, y, None, np.arange(0, N, 5), 0, (INDEPENDENT, LOOSE)).energy
+    p = log_probabilities(energy, torch.from_numpy(logits[:1])).exp()[0]
+    ones = all_sets(3).sum(1) == 1
+    assert float(p[ones].sum()) > 0.9  # 0.47 without couplings
+    np.testing.assert_allclose((p[ones] / p[ones].sum()).flip(0).numpy(), share, atol=4 * math.sqrt(0.25 / N))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_couplings_where_labels_are_independent_given_the_base(seed):
+    truth, examples = sample(torch.zeros(L, L), seed, 500)
+    fitted = fit_residual(examples.logits.numpy(), examples.y.numpy(), None, np.arange(0, 500, 5), seed, (INDEPENDENT, LOOSE))
+    assert fitted.chosen == INDEPENDENT
+    assert fitted.energy.couplings() is None
+    # 2 L numbers by maximum likelihood: mean L / n, standard deviation sqrt(L) / n
+    assert divergence(truth, fitted.energy, examples.logits) < (L + 4 * math.sqrt(L)) / 500
+
+
+def test_couplings_are_kept_for_more_than_noise_alone():
+    better, same = torch.tensor([1.0, 2.0, 1.0, 2.0]), torch.tensor([1.5, 2.5, 1.4, 2.6])
+    nats = {"independent": same, "pairs": better}
+    assert residual._best(nats) == "pairs"
+    noisy = torch.tensor([9.0, -6.0, 2.0, 2.0])  # fewer in the mean, by a quarter of the gain's standard error
+    assert residual._best({"independent": same, "pairs": noisy}) == "independent"
+    assert residual._best({"pairs": noisy, "units": better}) == "units"
+
+
+def exact_nats(energy, examples):
+    """(rows,) -log p(y | x) by enumeration."""
+    joint = joint_of(energy, examples.logits)
+    number = (examples.y @ 2.0 ** torch.arange(examples.y.shape[1] - 1, -1, -1)).long()
+    return -torch.log_softmax(log_densities(joint), 1).gather(1, number.unsqueeze(1)).squeeze(1)
+
+
+@pytest.mark.parametrize("n_labels", [1, 5, 8])
+def test_likelihood_is_the_exact_one_within_its_sampling_error(n_labels):
+    """Random orders and shares: the mean over 60 seeds, within 4 of its standard errors."""
+    energy, logits = random_energy(n_labels, pairs=True, units=3), random_logits(10, n_labels)
+    examples = Examples(logits, (torch.rand(10, n_labels) < 0.5).float(), torch.ones(10))
+    runs = torch.tensor([likelihood(energy, examples, seed) for seed in range(60)])
+    exact = float(exact_nats(energy, examples).mean())
+    assert abs(float(runs.mean()) - exact) < 4 * float(runs.std()) / math.sqrt(60) + 1e-4
+    assert likelihoods(energy, examples, 0).shape == (10,)
+
+
+def test_likelihood_of_observed_labels_alone():
+    """The others are summed over; a row of which nothing was observed has none."""
+    energy, logits = random_energy(4, pairs=True), random_logits(20, 4)
+    y = (torch.rand(20, 4) < 0.5).float()
+    y[:, 1] = torch.nan
+    y[:10, 3] = torch.nan
+    y[0] = torch.nan
+    joint = joint_of(energy, logits)
+    exact = -joint.log_probability(y).value
+    runs = torch.stack([likelihoods(energy, Examples(logits, y, torch.ones(20)), seed) for seed in range(100)])
+    assert not runs[:, 0].any()
+    assert (np.abs(runs.mean(0).numpy() - exact) <= 4.5 * runs.std(0).numpy() / 10 + 1e-4).all()
+
+
+def test_likelihood_weighs_rows():
+    energy, logits = random_energy(4, pairs=True), random_logits(20, 4)
+    y, weight = (torch.rand(20, 4) < 0.5).float(), torch.rand(20)
+    weighted = likelihood(energy, Examples(logits, y, weight), 0)
+    assert weighted == pytest.approx(float((likelihoods(energy, Examples(logits, y, weight), 0) * weight).mean()))
+
+
+def test_rows_weigh_in_training_as_often_as_they_are_repeated(monkeypatch):
+    _, examples = sample(pairwise(), rows=200)
+    twice = torch.cat([torch.arange(200), torch.arange(100)])
+    weight = np.where(np.arange(200) < 100, 2.0, 1.0)
+    monkeypatch.setattr(residual, "BATCH", 10**6)
+    repeated = refit(PAIRS, examples.take(twice), 40, 0)
+    weighted = Examples(examples.logits, examples.y, torch.tensor(weight / weight.mean(), dtype=torch.float32))
+    energy = refit(PAIRS, weighted, 40, 0)
+    torch.testing.assert_close(energy.couplings(), repeated.couplings(), atol=1e-3, rtol=1e-3)
+
+
+def test_training_stops_by_held_out_rows_and_keeps_the_best(monkeypatch):
+    _, examples = sample(pairwise(), rows=300)
+    train, validation = examples.take(slice(0, 60)), examples.take(slice(60, 300))
+    overfitted = Candidate("pairs", pairs=True, rate=5e-2)
+    values = []
+    own = residual._held_out
+    monkeypatch.setattr(residual, "_held_out", lambda *args: values.append(own(*args)) or values[-1])
+    energy = overfitted.energy(L, train.logits, 0)
+    at = train_residual(energy, train, validation, overfitted, 0)
+    assert at + residual.PATIENCE == len(values) < residual.EPOCHS
+    assert at == int(np.argmin(values)) + 1
+    assert own(energy, validation) == pytest.approx(min(values))
+
+
+def test_decay_is_of_all_but_slopes_and_biases():
+    """Without a gradient: rows that are never wrong weigh nothing."""
+    examples = Examples(random_logits(64), torch.zeros(64, L), torch.zeros(64))
+    candidate = Candidate("decayed", pairs=True, units=3, stacked=True, decay=10.0, rate=1e-2)
+    energy = random_energy(pairs=True, units=3, stacked=True)
+    before = {name: p.detach().clone() for name, p in energy.named_parameters()}
+    train_residual(energy, examples, None, candidate, 0, 1)
+    for name, p in energy.named_parameters():
+        torch.testing.assert_close(p.detach(), before[name] * (1.0 if name in ("slope", "bias") else 0.9), msg=name)
+
+
+def test_the_same_seed_gives_the_same_energy():
+    _, examples = sample(pairwise(), rows=200)
+    units = Candidate("units", units=4, rate=1e-2)
+    first, again, other = (refit(units, examples, 3, seed) for seed in (0, 0, 1))
+    assert torch.equal(first.matrix, again.matrix)
+    assert not torch.equal(first.matrix, other.matrix)
+    torch.testing.assert_close(first.mean, examples.logits.mean(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_labels", "suits"),
+    [("pairs", 1, False), ("independent", 1, True), ("pairs", 5000, True), ("pairs", 5001, False), ("units", 401, False)],
+)
+def test_which_candidates_suit_so_many_labels(name, n_labels, suits):
+    candidate = next(one for one in CANDIDATES if one.name == name)
+    assert candidate.suits(n_labels) == suits
+
+
+def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
+    _, examples = sample(pairwise(), rows=200)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    fitted = fit_residual(logits, y, None, held, 0, CANDIDATES, should_stop=lambda: True)
+    assert list(fitted.likelihoods) == ["independent"]
+    weighted = fit_residual(logits, y, np.full(200, 3.0), held, 0, (INDEPENDENT,))
+    assert weighted.likelihoods == pytest.approx(fitted.likelihoods)
+    assert not any(module.training for module in (fitted.energy, fitted.judge))
+    judged = Examples(examples.logits, examples.y, examples.weight).take(held)
+    assert likelihood(fitted.judge, judged, 0) == pytest.approx(fitted.likelihoods["independent"])
+    expected = refit(INDEPENDENT, examples, fitted.epochs, 0)
+    assert torch.equal(expected.slope, fitted.energy.slope)
