@@ -26,8 +26,10 @@ from enstruct.methods.stages import (
     Stage,
 )
 from enstruct.negatives import (
+    ConditionalSamples,
     CostAugmentedNet,
     InferencePoint,
+    LabelFlips,
     PerturbedSamples,
     PredictorPoint,
     PredictorSamples,
@@ -35,11 +37,13 @@ from enstruct.negatives import (
     ValueTuples,
 )
 from enstruct.objectives import (
+    CONDITIONAL_NCE,
     CONTRASTIVE_DIVERGENCE,
     END_TO_END,
     MARGIN,
     MARGIN_PERCEPTRON,
     NCE,
+    PSEUDO_LIKELIHOOD,
     RANKING,
     REGRESSION,
 )
@@ -56,6 +60,15 @@ SEAL_NCE = Method(
     predictor_loss=PredictorLoss(energy_weight=3.0, warmup=500),
     stages=TOGETHER,
 )
+
+NCE_ALONE = replace(
+    SEAL_NCE,
+    name="nce",
+    stages=NOISE_THEN_ENERGY,
+    inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
+)
+FLIPS = LabelFlips(200)
+"""All of them up to 200 labels; of thousands, the square of their number would fill the memory."""
 
 SPEN_INFERENCE = Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3)
 SPEN = Method(
@@ -140,6 +153,7 @@ METHODS: dict[str, Method] = {
         _seal("seal-margin", 2.0, negatives=PredictorPoint(), objective=MARGIN),
         _seal("seal-regression", 5.0, negatives=PredictorPoint(), objective=REGRESSION),
         _seal("seal-regression-s", 5.0, negatives=PerturbedSamples(10, 1.0), objective=REGRESSION),
+        _seal("seal-pl", 3.0, negatives=FLIPS, objective=PSEUDO_LIKELIHOOD),
         _static("seal-static-nce", SEAL_NCE, NOISE_THEN_ENERGY),
         SPEN,
         replace(  # as the SEAL paper has it
@@ -155,12 +169,9 @@ METHODS: dict[str, Method] = {
             inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
         ),
         DVN,
-        replace(
-            SEAL_NCE,
-            name="nce",
-            stages=NOISE_THEN_ENERGY,
-            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
-        ),
+        NCE_ALONE,
+        replace(NCE_ALONE, name="conditional-nce", negatives=ConditionalSamples(20), objective=CONDITIONAL_NCE),
+        replace(NCE_ALONE, name="pl", negatives=FLIPS, objective=PSEUDO_LIKELIHOOD),
         _static("seal-static-margin", SPEN, THREE_STAGES),
         _static("seal-static-regression", DVN, ENERGY_ALONE),
         INFNET,
