@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from tests.configured import configured
 
+from enstruct import EnergyMultiLabelClassifier
 from enstruct.errors import ConfigError
 from enstruct.negatives import LabelFlips, Situation
 from enstruct.spaces import LabelSpace, TagSpace
@@ -61,6 +64,14 @@ def test_labels_that_do_not_exist_have_no_weight():
         flips_third = (candidates.y - TRUTH.unsqueeze(1)).abs()[:, :, 3] > 0
         assert flips_third[0].any()
         assert torch.equal(candidates.weight == 0, flips_third)
+
+
+def test_flips_of_every_label_that_would_fill_the_memory_are_refused():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), (rng.random((40, 5000)) < 0.5).astype(int)
+    model = configured(EnergyMultiLabelClassifier, "pl", negatives=LabelFlips(), hidden=4)
+    with pytest.raises(ConfigError, match="candidates of a batch"):
+        model.fit(X, Y)
 
 
 def test_numbers_and_outputs_that_cannot_be_are_refused():

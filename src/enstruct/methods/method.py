@@ -10,6 +10,7 @@
 | ``encoder`` | settings of the predictor's network that belong to the method |
 | ``energy`` | settings of the energy network that belong to the method |
 | ``inference`` | how answers come from minimising the energy; None: the predictor answers |
+| ``watch_inference`` | whether inference's answers are watched, not the objective, in stages that train the energy alone |
 | ``solver`` | what fits the predictor instead of the loop (linear models and trees, :mod:`enstruct.baselines`) |
 | ``energy_rate``, ``energy_clip`` | the energy's learning rate over the predictor's; the bound of its gradient's norm |
 | ``validation_epochs`` | passes of the predictor over the validation rows once the rules are fitted, the energy held fixed |
@@ -122,6 +123,7 @@ class Method:
     encoder: dict[str, Any] = field(default_factory=dict)
     energy: dict[str, Any] = field(default_factory=dict)
     inference: Solver | None = None
+    watch_inference: bool = False
     solver: Callable[..., Any] | None = None
     scaling: str = "auto"
 

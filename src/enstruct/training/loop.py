@@ -3,10 +3,10 @@
 It reads the method's columns and never asks for its name. Stages run one after another. What a ``Monitor`` watches on the
 validation rows is the predictor's answers. A stage that trains the energy alone is watched by the energy's own objective there,
 with the same random numbers at every epoch: scores of inference's answers are best while the energy is nearly untrained, and say
-little of how well it tells label sets apart. Monitors that are told to (``by_inference``), and objectives that learn from
-rewards, which validation rows lack, watch inference's answers nonetheless, where the method answers so. Without validation rows
-the training loss is watched. For each watched score the weights of its best epoch are kept; a stage ends when none has risen for
-``patience`` epochs, and the monitor chooses among them.
+little of how well it tells label sets apart. Inference's answers are watched nonetheless where the method answers so and its row
+says so (``watch_inference``), where the monitor is the published one (``by_inference``), and where the objective learns from
+rewards, which validation rows lack. Without validation rows the training loss is watched. For each watched score the weights of
+its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the monitor chooses among them.
 """
 
 from __future__ import annotations
@@ -238,7 +238,8 @@ class Loop:
         method = self.game.method
         if method.inference is None or method.objective is None:
             return False
-        return self.monitor.by_inference or validation.supervision is not None or not method.objective.needs_truth
+        rewarded = validation.supervision is not None or not method.objective.needs_truth
+        return self.monitor.by_inference or method.watch_inference or rewarded
 
     def _answers(self, stage: Stage, rows: Rows) -> Answers:
         """Of the predictor, or of inference in a stage that trains the energy alone."""
