@@ -144,11 +144,11 @@ def test_conditional_nce_has_the_planted_distribution_as_its_minimiser():
     outcomes = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3)))
     target = torch.tensor([0.25, 0.02, 0.03, 0.2, 0.05, 0.1, 0.05, 0.3])
     logits = torch.tensor([-0.4, 0.0, 0.4]).expand(2048, -1)
-    source, space, place = ConditionalSamples(10), LabelSpace(3), torch.tensor([4.0, 2.0, 1.0])
+    source, space, place = ConditionalSamples(8), LabelSpace(3), torch.tensor([4.0, 2.0, 1.0])
     energies = torch.zeros(8, requires_grad=True)
-    optimizer = torch.optim.Adam([energies], lr=0.05)
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 300)
-    for _ in range(300):
+    optimizer = torch.optim.Adam([energies], lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 120)
+    for _ in range(120):
         truth = torch.multinomial(target, 2048, replacement=True)
         drawn = source.draw(Situation(logits, outcomes[truth]), space)
         number = (drawn.y.to_dense() @ place).long()
@@ -157,7 +157,7 @@ def test_conditional_nce_has_the_planted_distribution_as_its_minimiser():
         CONDITIONAL_NCE.loss(seen).mean().backward()
         optimizer.step()
         scheduler.step()
-    torch.testing.assert_close(torch.softmax(-energies.detach(), 0), target, atol=0.012, rtol=0)
+    torch.testing.assert_close(torch.softmax(-energies.detach(), 0), target, atol=0.015, rtol=0)
 
 
 def test_the_rank_margin_by_hand():
