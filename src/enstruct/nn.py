@@ -62,7 +62,8 @@ class EnergyLoss(nn.Module):
     """``criterion(logits, y, features) -> scalar``, or with ``reduction="none"`` (batch,).
 
     features_dim, n_labels : widths of ``features`` (batch, features_dim) and of ``logits`` and ``y`` (batch, n_labels).
-    method : a one-stage row of ``METHODS`` with an energy, or a :class:`Method`, as ``METHODS["seal-nce"].with_(n_samples=50)``;
+    method : a one-stage row of ``METHODS`` with an energy ("seal-nce", "seal-ranking", "seal-pl", "seal-margin",
+        "seal-regression", "seal-regression-s"), or a :class:`Method`, as ``METHODS["seal-nce"].with_(n_samples=50)``;
         for tags and masks a row of their tables. By default the task's own, as the estimators have it.
     energy_network : an :class:`EnergySpec`, or a module ``(features, y) -> (batch, samples)``, which is given both with channels
         last, and zeros in y where there is no truth.

@@ -27,7 +27,17 @@ DATA = separable()
 EVERYTHING = example_f1(DATA.Y, np.ones(DATA.Y.shape))
 SMALL = {"hidden": 32, "layers": 1, "dropout": 0.0, "max_epochs": 15, "random_state": 0}
 NEW = ["spen", "spen-entropy", "spen-e2e", "dvn", "nce", "seal-static-margin", "seal-static-regression", "infnet", "infnet+"]
-NEW += ["deep-mean-field", "deep-mean-field-scratch", "crf", "crf-lp", "crf-lbp", "crf-mean-field"]
+NEW += [
+    "deep-mean-field",
+    "deep-mean-field-scratch",
+    "pl",
+    "conditional-nce",
+    "seal-pl",
+    "crf",
+    "crf-lp",
+    "crf-lbp",
+    "crf-mean-field",
+]
 
 
 def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:

@@ -10,6 +10,7 @@ from enstruct.hypergradients import Implicit, Unrolled
 from enstruct.inference import Inference
 from enstruct.methods import MASK_METHODS, METHODS, TAG_METHODS
 from enstruct.methods.columns import COLUMNS
+from enstruct.negatives import ConditionalSamples, LabelFlips
 from enstruct.objectives import NCE
 
 
@@ -26,6 +27,8 @@ def test_whole_fields_are_columns_too():
     row = METHODS["seal-margin"].with_(negatives="samples", objective=NCE, coupling=Implicit(), name="mine")
     assert (row.name, row.objective, row.negatives.gradient) == ("mine", NCE, "straight-through")
     assert METHODS["nce"].with_(inference=Inference(steps=3)).inference.steps == 3
+    assert METHODS["pl"].with_(n_samples=7).negatives == LabelFlips(7)
+    assert METHODS["conditional-nce"].with_(negatives="conditional", n_samples=7).negatives == ConditionalSamples(7)
 
 
 @pytest.mark.parametrize("table", [METHODS, TAG_METHODS, MASK_METHODS])

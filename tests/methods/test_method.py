@@ -20,7 +20,7 @@ def test_the_guide_names_every_row():
 
 def test_densities_for_decoding():
     dense = {name for name, method in METHODS.items() if method.density is not Density.NONE}
-    assert dense == {"nce", "seal-nce", "seal-ranking", "seal-static-nce"}
+    assert dense == {"nce", "conditional-nce", "pl", "seal-nce", "seal-ranking", "seal-pl", "seal-static-nce"}
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,14 @@ def test_ranking_other_candidates_than_the_predictors_own_estimates_no_density_t
         ("infnet+", CostAugmentedNet("shared")),
         ("spen-e2e", PredictorSamples()),
         ("spen-e2e", UnrolledIterates(detached=True)),
+        ("pl", PredictorSamples()),
+        ("conditional-nce", PredictorSamples()),
     ],
 )
 def test_objectives_about_answers_refuse_other_candidates(method, negatives):
-    with pytest.raises(ConfigError, match=r"it needs (CostAugmentedNet\(with_predictor=True\)|UnrolledIterates)"):
+    with pytest.raises(
+        ConfigError, match=r"it needs (CostAugmentedNet\(with_predictor=True\)|UnrolledIterates|LabelFlips|ConditionalSamples)"
+    ):
         replace(METHODS[method], negatives=negatives)
 
 

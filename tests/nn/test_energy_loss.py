@@ -36,7 +36,7 @@ def loop(criterion, steps, seed=0):
     return losses
 
 
-@pytest.mark.parametrize("method", ["seal-nce", "seal-ranking", "seal-margin", "seal-regression", "seal-regression-s"])
+@pytest.mark.parametrize("method", ["seal-nce", "seal-ranking", "seal-pl", "seal-margin", "seal-regression", "seal-regression-s"])
 def test_trains_a_users_network(method):
     losses = loop(energy_loss(5, 3, method, energy_weight=0.1), 60)
     assert losses[-1] < losses[0]

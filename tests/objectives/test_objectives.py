@@ -6,19 +6,23 @@ import pytest
 import torch
 
 from enstruct.errors import ConfigError
+from enstruct.negatives import ConditionalSamples, Situation
 from enstruct.objectives import (
+    CONDITIONAL_NCE,
     CONTRASTIVE_DIVERGENCE,
     END_TO_END,
     LIKELIHOOD,
     MARGIN,
     MARGIN_PERCEPTRON,
     NCE,
+    PSEUDO_LIKELIHOOD,
     RANK_MARGIN,
     RANKING,
     REGRESSION,
     Density,
     Scores,
 )
+from enstruct.spaces import LabelSpace
 
 
 def scores(**changes):
@@ -94,6 +98,8 @@ def test_declared_densities():
         RANKING,
         LIKELIHOOD,
         RANK_MARGIN,
+        CONDITIONAL_NCE,
+        PSEUDO_LIKELIHOOD,
     )
     assert {objective.name: objective.density for objective in objectives} == {
         "margin": Density.NONE,
@@ -102,6 +108,8 @@ def test_declared_densities():
         "regression": Density.NONE,
         "contrastive-divergence": Density.NONE,
         "nce": Density.JOINT,
+        "conditional-nce": Density.JOINT,
+        "pseudo-likelihood": Density.JOINT,
         "likelihood": Density.JOINT,
         "rank-margin": Density.NONE,
         "ranking": Density.RELATIVE,
@@ -128,6 +136,28 @@ def test_minimiser_estimates_the_declared_density(objective):
         scheduler.step()
     log_density = -energies.detach() + (log_noise if objective.density is Density.RELATIVE else 0)
     torch.testing.assert_close(torch.softmax(log_density, 0), target, atol=0.01, rtol=0)
+
+
+def test_conditional_nce_has_the_planted_distribution_as_its_minimiser():
+    """Samples that share told labels with the truth, of independent noise far from it."""
+    torch.manual_seed(0)
+    outcomes = torch.tensor(list(itertools.product([0.0, 1.0], repeat=3)))
+    target = torch.tensor([0.25, 0.02, 0.03, 0.2, 0.05, 0.1, 0.05, 0.3])
+    logits = torch.tensor([-0.4, 0.0, 0.4]).expand(2048, -1)
+    source, space, place = ConditionalSamples(8), LabelSpace(3), torch.tensor([4.0, 2.0, 1.0])
+    energies = torch.zeros(8, requires_grad=True)
+    optimizer = torch.optim.Adam([energies], lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 120)
+    for _ in range(120):
+        truth = torch.multinomial(target, 2048, replacement=True)
+        drawn = source.draw(Situation(logits, outcomes[truth]), space)
+        number = (drawn.y.to_dense() @ place).long()
+        seen = Scores(energies[truth], energies[number], None, drawn.log_noise_truth, drawn.log_noise)
+        optimizer.zero_grad()
+        CONDITIONAL_NCE.loss(seen).mean().backward()
+        optimizer.step()
+        scheduler.step()
+    torch.testing.assert_close(torch.softmax(-energies.detach(), 0), target, atol=0.015, rtol=0)
 
 
 def test_the_rank_margin_by_hand():

@@ -12,7 +12,10 @@ from tests.configured import configured
 from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier, multilabel
+from enstruct.inference import MirrorDescent, Unrolled
 from enstruct.methods import METHODS
+from enstruct.negatives import UnrolledIterates
+from enstruct.objectives import RANK_MARGIN
 from enstruct.randomness import repeatable
 from enstruct.training.batches import batches
 from enstruct.training.callbacks import Callback
@@ -273,3 +276,65 @@ def test_the_objective_on_validation_rows_is_the_mean_over_rows(blocks):
 
     fit(blocks, max_epochs=1, callbacks=[Watch()])
     assert found[0][0] == pytest.approx(found[0][1], rel=1e-5)
+
+
+RANKED = UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=3), keep=3, detached=True)
+GUIDED = replace(METHODS["spen"], name="guided", negatives=RANKED, objective=RANK_MARGIN)
+
+
+@pytest.mark.parametrize(
+    ("method", "monitor", "watched"),
+    [
+        ("nce", "auto", {"objective"}),
+        ("spen-from-scratch", "auto", {"objective"}),
+        ("dvn", "auto", {"f1", "threshold", "decoded"}),
+        (METHODS["dvn"].with_(watch_inference=False), "auto", {"objective"}),
+        ("nce", "fixed", {"fixed"}),  # as published
+        ("seal-static-nce", "fixed", {"objective"}),  # no inference to watch
+        (GUIDED, "auto", {"f1", "threshold", "decoded"}),  # it learns from rewards
+    ],
+)
+def test_what_watches_an_energy_that_learns_alone(method, monitor, watched, blocks):
+    scores: dict[int, set[str]] = {}
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            stage = loop.game.method.stages[loop.progress.stage]
+            scores.setdefault(int(stage.predictor), set()).update(loop.progress.best)
+
+    fit(blocks, method=method, monitor=monitor, max_epochs=1, callbacks=[Watch()])
+    assert scores[0] == watched
+    if 1 in scores:
+        assert scores[1] == ({"fixed"} if monitor == "fixed" else {"f1", "threshold", "decoded"})
+
+
+def test_the_epoch_of_the_best_held_out_objective_is_kept(blocks):
+    """At a rate at which it soon rises again; the same candidates at every epoch, so that it is the same number again."""
+    history, final = [], []
+
+    class Watch(Callback):
+        def on_epoch_end(self, loop, record):
+            if record["stage"] == 1:
+                history.append(record["score"])
+
+        def on_train_end(self, loop):
+            final.append(-loop._energy_loss(loop.validation))
+
+    fit(blocks, method="nce", learning_rate=0.03, max_epochs=30, n_iter_no_change=5, callbacks=[Watch()])
+    best = int(np.argmax(history))
+    assert 0 < best < len(history) - 1
+    assert final == [pytest.approx(history[best], abs=2e-4)]
+    assert final[0] > history[-1] + 1e-3
+
+
+def test_inference_is_watched_where_rows_bring_a_reward(blocks):
+    """Which is no truth that the objective could be held against."""
+    watched = []
+
+    class Watch(Callback):
+        def on_train_end(self, loop):
+            rewarded = replace(loop.validation, supervision=object())
+            watched.extend([loop._watches_inference(loop.validation), loop._watches_inference(rewarded)])
+
+    fit(blocks, method="nce", max_epochs=1, callbacks=[Watch()])
+    assert watched == [False, True]

@@ -19,7 +19,7 @@ from enstruct.methods import METHODS
 from enstruct.negatives import PerturbedSamples
 from enstruct_bench.tuning import study as tuning
 from enstruct_bench.tuning.search_spaces import suggest
-from enstruct_bench.tuning.study import Task, _middle, ended, open_study, search, searched, summary
+from enstruct_bench.tuning.study import Report, Task, _middle, ended, open_study, search, searched, summary
 
 
 def tune(method, task, study, trials):
@@ -30,6 +30,21 @@ def tune(method, task, study, trials):
 @pytest.fixture(scope="module")
 def task():
     return Task(split_60_20_20(block_exclusive(120, seed=0)), fixed={"max_epochs": 2, "batch_size": 64})
+
+
+@pytest.mark.parametrize(("method", "reported"), [("cross-entropy", True), ("dvn", True), ("nce", False)])
+def test_only_scores_of_answers_are_told_to_a_study(method, reported, task):
+    """The objective of an energy alone is another number with other candidates."""
+
+    class Noted(FixedTrial):
+        def report(self, value, step):
+            steps.append(step)
+
+    steps = []
+    rows = task.splits.train
+    model = EnergyMultiLabelClassifier(method, max_epochs=2, hidden=4, callbacks=[Report(Noted({}))], random_state=0)
+    model.fit(rows.X, rows.Y)
+    assert steps == ([1, 2] if reported else [])
 
 
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])

@@ -7,10 +7,11 @@ the order in which ties are settled:
     threshold   the metric at its best threshold
     decoded     for example-F1: its expected-F1 decoding, on at most ``thresholds.FIT_ROWS`` rows
 
-With ``monitor="fixed"``, as the published systems have it, the one score is the metric at 0.5. Otherwise no one of them is right
-everywhere: networks stopped at the best threshold score are too young on some data, those stopped by "f1" overfitted on others
-(docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores highest, cross-validated within the
-validation rows, is the answer.
+Stages that train an energy alone are watched by its objective instead (:mod:`enstruct.training.loop`). With ``monitor="fixed"``,
+as the published systems have it, the one score is the metric at 0.5, in those stages too, there of inference's answers. Otherwise
+no one of them is right everywhere: networks stopped at the best threshold score are too young on some data, those stopped by "f1"
+overfitted on others (docs/choices.md). So a snapshot is kept for each, and the one whose *final decision* scores highest,
+cross-validated within the validation rows, is the answer.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class LabelSetMonitor:
     single: bool = False
     monitor: str = "auto"
 
+    @property
+    def by_inference(self) -> bool:
+        """Whether inference's answers are watched in stages that train an energy alone."""
+        return self.monitor == "fixed"
+
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         if self.single:
             return {"accuracy": get_metric("example-f1")(rows.Y, sets_of_size(p, 1), rows.weight)}
@@ -83,6 +89,7 @@ class ScoreMonitor:
 
     name: str
     score: Callable[[NDArray[Any], Rows], float]
+    by_inference: bool = False
 
     def scores(self, p: NDArray[Any], rows: Rows) -> dict[str, float]:
         return {self.name: self.score(p, rows)}

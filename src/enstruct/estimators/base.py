@@ -285,7 +285,7 @@ class EnergyEstimator(SavedEstimator):
         cells = min(int(self.batch_size), n_rows) * places
         check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
         own = getattr(self._task.methods.get(method.name, method).negatives, "n", 1)
-        asked = getattr(method.negatives, "n", 1)
+        asked = getattr(method.negatives, "n", 1) or n_outputs
         candidates = cells * n_outputs * (1 if asked == own else asked)
         check_bytes("The candidates of a batch", candidates, f"batch_size=, n_samples=, {smaller}")
 

@@ -61,10 +61,11 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     method : str or Method, default="seal-nce"
         A row of ``enstruct.METHODS``, or one with other columns, as ``METHODS["seal-nce"].with_(energy_weight=1.0)``
         (:meth:`enstruct.Method.with_`; in searches ``method__energy_weight``). The rows: "cross-entropy", "seal-..." ("margin",
-        "regression", "regression-s", "nce", "ranking", "static-nce", "static-margin", "static-regression"); by inference "spen",
-        "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "crf", "crf-lp", "crf-lbp", "crf-mean-field",
-        "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn";
-        baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "low-rank", "mlp".
+        "regression", "regression-s", "nce", "ranking", "pl", "static-nce", "static-margin", "static-regression"); by inference
+        "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "conditional-nce", "pl" (pseudo-likelihood), "crf",
+        "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+"; "implicit-cd",
+        "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
+        "low-rank", "mlp".
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -85,7 +86,7 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         halved after a third of them. What is watched, and which epoch's weights are kept: :mod:`enstruct.decisions.monitors`.
         "auto": 200 and 20, more on small data (:class:`enstruct.tasks.Budget`).
     monitor : "auto" or "fixed"
-        "fixed": the metric at 0.5 is all that is watched, as by the published SEAL systems.
+        "fixed": the metric at 0.5 is all that is watched, of inference's answers too, as by the published SEAL systems.
     learn_constant : bool, default=False
         Whether networks learn labels that all training rows have, or none; else these are answered so, and are not judged.
     early_stopping : bool or "auto", default="auto"

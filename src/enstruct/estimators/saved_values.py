@@ -21,7 +21,7 @@ from enstruct.methods import Method, PredictorLoss, Stage
 
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
-    *("UnrolledIterates", "Partition", "SearchPair"),
+    *("UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips"),
 )
 OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
 OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")

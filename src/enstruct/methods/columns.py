@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from enstruct import validation
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
 from enstruct.negatives import (
+    ConditionalSamples,
     CostAugmentedNet,
     InferencePoint,
+    LabelFlips,
     Negatives,
     PerturbedSamples,
     PredictorPoint,
@@ -30,6 +32,8 @@ SAMPLE_GRADIENT: SampleGradient = "straight-through"
 """How samples pass a gradient where a method differentiates through them; the ablation is in docs/bilevel.md."""
 NEGATIVES: dict[str, Negatives] = {
     "samples": PredictorSamples(),
+    "conditional": ConditionalSamples(),
+    "flips": LabelFlips(),
     "perturbed": PerturbedSamples(),
     "point": PredictorPoint(),
     "rounded": PredictorPoint(rounded=True),

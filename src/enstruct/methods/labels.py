@@ -26,8 +26,10 @@ from enstruct.methods.stages import (
     Stage,
 )
 from enstruct.negatives import (
+    ConditionalSamples,
     CostAugmentedNet,
     InferencePoint,
+    LabelFlips,
     PerturbedSamples,
     PredictorPoint,
     PredictorSamples,
@@ -35,11 +37,13 @@ from enstruct.negatives import (
     ValueTuples,
 )
 from enstruct.objectives import (
+    CONDITIONAL_NCE,
     CONTRASTIVE_DIVERGENCE,
     END_TO_END,
     MARGIN,
     MARGIN_PERCEPTRON,
     NCE,
+    PSEUDO_LIKELIHOOD,
     RANKING,
     REGRESSION,
 )
@@ -57,6 +61,15 @@ SEAL_NCE = Method(
     stages=TOGETHER,
 )
 
+NCE_ALONE = replace(
+    SEAL_NCE,
+    name="nce",
+    stages=NOISE_THEN_ENERGY,
+    inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
+)
+FLIPS = LabelFlips(200)
+"""All of them up to 200 labels; of thousands, the square of their number would fill the memory."""
+
 SPEN_INFERENCE = Inference(steps=50, starts=("predictor",), tolerance=1e-3, stable=3)
 SPEN = Method(
     "spen",
@@ -73,6 +86,7 @@ DVN = Method(
     objective=REGRESSION,
     stages=ENERGY_ALONE,
     inference=Inference(ProjectedGradient(0.5), starts=("zeros",), steps=30, as_value=True),
+    watch_inference=True,  # at the best held-out regression loss its answers are 3 points of F1 worse (yeast)
 )
 INFNET = Method(
     "infnet",
@@ -112,6 +126,7 @@ CRF = Method(
     encoder={"layers": 0},
     energy={"terms": ("local", "pairwise"), "rank": None},
     inference=Exact(),
+    watch_inference=True,  # the held-out hinge goes on falling while its answers lose 7 points of F1 (crf-lbp, yeast)
 )
 
 
@@ -140,6 +155,7 @@ METHODS: dict[str, Method] = {
         _seal("seal-margin", 2.0, negatives=PredictorPoint(), objective=MARGIN),
         _seal("seal-regression", 5.0, negatives=PredictorPoint(), objective=REGRESSION),
         _seal("seal-regression-s", 5.0, negatives=PerturbedSamples(10, 1.0), objective=REGRESSION),
+        _seal("seal-pl", 3.0, negatives=FLIPS, objective=PSEUDO_LIKELIHOOD),
         _static("seal-static-nce", SEAL_NCE, NOISE_THEN_ENERGY),
         SPEN,
         replace(  # as the SEAL paper has it
@@ -155,12 +171,9 @@ METHODS: dict[str, Method] = {
             inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
         ),
         DVN,
-        replace(
-            SEAL_NCE,
-            name="nce",
-            stages=NOISE_THEN_ENERGY,
-            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
-        ),
+        NCE_ALONE,
+        replace(NCE_ALONE, name="conditional-nce", negatives=ConditionalSamples(20), objective=CONDITIONAL_NCE),
+        replace(NCE_ALONE, name="pl", negatives=FLIPS, objective=PSEUDO_LIKELIHOOD),
         _static("seal-static-margin", SPEN, THREE_STAGES),
         _static("seal-static-regression", DVN, ENERGY_ALONE),
         INFNET,

@@ -10,6 +10,7 @@
 | ``encoder`` | settings of the predictor's network that belong to the method |
 | ``energy`` | settings of the energy network that belong to the method |
 | ``inference`` | how answers come from minimising the energy; None: the predictor answers |
+| ``watch_inference`` | whether inference's answers are watched, not the objective, in stages that train the energy alone |
 | ``solver`` | what fits the predictor instead of the loop (linear models and trees, :mod:`enstruct.baselines`) |
 | ``energy_rate``, ``energy_clip`` | the energy's learning rate over the predictor's; the bound of its gradient's norm |
 | ``validation_epochs`` | passes of the predictor over the validation rows once the rules are fitted, the energy held fixed |
@@ -36,8 +37,23 @@ from enstruct.methods.columns import (
     make_negatives,
 )
 from enstruct.methods.stages import PREDICTOR_ALONE, Stage
-from enstruct.negatives import Negatives, PerturbedSamples, PredictorSamples, UnrolledIterates
-from enstruct.objectives import END_TO_END, MARGIN_PERCEPTRON, REGRESSION, Density, Objective
+from enstruct.negatives import (
+    ConditionalSamples,
+    LabelFlips,
+    Negatives,
+    PerturbedSamples,
+    PredictorSamples,
+    UnrolledIterates,
+)
+from enstruct.objectives import (
+    CONDITIONAL_NCE,
+    END_TO_END,
+    MARGIN_PERCEPTRON,
+    PSEUDO_LIKELIHOOD,
+    REGRESSION,
+    Density,
+    Objective,
+)
 
 BOUNDED_COSTS = ("soft-f1", "hamming-mean", "soft-iou")
 Supervised = Literal["cross-entropy", "ranking"]
@@ -107,6 +123,7 @@ class Method:
     encoder: dict[str, Any] = field(default_factory=dict)
     energy: dict[str, Any] = field(default_factory=dict)
     inference: Solver | None = None
+    watch_inference: bool = False
     solver: Callable[..., Any] | None = None
     scaling: str = "auto"
 
@@ -148,6 +165,12 @@ class Method:
                 "The 'end-to-end' objective trains the energy through the answers that inference gives: it needs "
                 f"UnrolledIterates(), not detached, not {self.negatives}."
             )
+        for objective, source in ((PSEUDO_LIKELIHOOD, LabelFlips), (CONDITIONAL_NCE, ConditionalSamples)):
+            if self.objective is objective and not isinstance(self.negatives, source):
+                raise ConfigError(
+                    f"The {objective.name!r} objective estimates a density by candidates of one kind: it needs "
+                    f"{source.__name__}(), not {self.negatives}."
+                )
 
     def __repr__(self) -> str:
         """Its name, and the fields that differ from a plain method's; functions by their names."""
@@ -191,9 +214,10 @@ class Method:
         Beside the row's own fields these may be fields of its predictor's loss (energy_weight, supervised_weight, supervised,
         warmup, entropy_weight, anchor_weight) and of its coupling (energy_steps, predictor_steps, rounds_per_batch,
         update_first), the number of candidates (n_samples) and how discrete ones pass a gradient (sample_gradient).
-        ``negatives`` and ``coupling`` may be names: "samples", "perturbed", "point", "rounded", "cost-augmented", "inference",
-        "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling that goes through the predictor gives
-        samples the gradient ``SAMPLE_GRADIENT`` where none is named, since constant ones would leave it nothing to do.
+        ``negatives`` and ``coupling`` may be names: "samples", "conditional", "flips", "perturbed", "point", "rounded",
+        "cost-augmented", "inference", "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling that goes
+        through the predictor gives samples the gradient ``SAMPLE_GRADIENT`` where none is named, since constant ones would leave
+        it nothing to do.
         What is about an energy is left out where the row has none. ConfigError for columns that do not go together.
         """
         own = {entry.name for entry in fields(self)}
@@ -225,7 +249,7 @@ class Method:
         """Their source under ``changes`` of ``OF_CANDIDATES``."""
         source = make_negatives(changes["negatives"]) if "negatives" in changes else self.negatives
         if "n_samples" in changes:
-            if not isinstance(source, (PredictorSamples, PerturbedSamples)):
+            if not isinstance(source, (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips)):
                 raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
             source = replace(source, n=changes["n_samples"])
         gradient = changes.get("sample_gradient")

@@ -4,6 +4,8 @@
 |---|---|---|---|
 | ``PredictorPoint`` | the predictor's relaxed output, or its rounding | no | predictor |
 | ``PredictorSamples`` | K binary draws from the predictor | yes | predictor |
+| ``ConditionalSamples`` | K draws from the predictor of some labels, the others as they truly are | yes | conditional |
+| ``LabelFlips`` | the truth with one label flipped, every label or K of them | no | flips |
 | ``PerturbedSamples`` | K - 1 outputs with Gaussian noise on the logits, and the output itself | no | predictor |
 | ``CostAugmentedNet`` | the output of a net trained to find low energy at high cost (and the predictor's) | no | augmented |
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
@@ -23,6 +25,8 @@ from enstruct.negatives.base import Candidates as Candidates
 from enstruct.negatives.base import Negatives as Negatives
 from enstruct.negatives.base import NegativeSource as NegativeSource
 from enstruct.negatives.base import Situation as Situation
+from enstruct.negatives.conditional import ConditionalSamples as ConditionalSamples
+from enstruct.negatives.flips import LabelFlips as LabelFlips
 from enstruct.negatives.inference import InferencePoint as InferencePoint
 from enstruct.negatives.inference import SearchPair as SearchPair
 from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates

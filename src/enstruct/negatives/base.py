@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from enstruct.errors import ConfigError
 from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels
+from enstruct.spaces.labels import LabelSpace
 from enstruct.weak_supervision.rewards import Judged
 
 
@@ -30,6 +31,8 @@ class Candidates(NamedTuple):
 
     ``energies`` (batch, K), with their graph, where the source knows them already; then ``y`` may be None.
 
+    ``weight`` (batch, K): how many candidates each stands for, where some are drawn of all that there are.
+
     ``score`` (batch, K): log-probabilities that carry the score-function gradient of discrete samples to the predictor.
     """
 
@@ -38,6 +41,7 @@ class Candidates(NamedTuple):
     log_noise_truth: Tensor | None = None
     score: Tensor | None = None
     energies: Tensor | None = None
+    weight: Tensor | None = None
 
     def outputs(self) -> Labels:
         if self.y is None:
@@ -76,3 +80,12 @@ class NegativeSource(nn.Module):
 
     def draw(self, at: Situation) -> Candidates:
         return self.settings.draw(at, self.space)
+
+
+def check_label_sets(space: RelaxedSpace, negatives: Negatives) -> None:
+    """ConfigError for outputs that have no labels which could change by themselves."""
+    if not isinstance(space, LabelSpace):
+        raise ConfigError(
+            f"{type(negatives).__name__} changes labels one by one, as label sets have them: for tags and masks take other "
+            "negatives, as PredictorSamples()."
+        )

@@ -6,6 +6,7 @@ The scores of a batch: one truth and K negatives a row.
     negatives  (batch, K)   E(x, y_k)
     cost       (batch, K)   task cost of y_k
     log_noise_truth (batch,), log_noise (batch, K)   log-probabilities under the sampler, where it has them
+    weight     (batch, K)   how many candidates y_k stands for, where some are drawn of all
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Scores:
     cost: Tensor | None = None
     log_noise_truth: Tensor | None = None
     log_noise: Tensor | None = None
+    weight: Tensor | None = None
 
 
 def required_cost(scores: Scores) -> Tensor:

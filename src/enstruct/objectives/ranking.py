@@ -37,6 +37,16 @@ def nce_loss(scores: Scores) -> Tensor:
     return _surprise(-scores.truth - scores.log_noise_truth, -scores.negatives - scores.log_noise)  # (batch,)
 
 
+def conditional_nce_loss(scores: Scores) -> Tensor:
+    """NCE ranking given some of the labels: candidates share them with the truth, and their noise is that of the others alone.
+
+        L = - log softmax_k [ -E(y_k) - log P(y_k,A) ]_0        y_0 = y, y_k,A ~ P on the asked labels A, y_k = y elsewhere
+
+    A is drawn anew for every row, so that at the optimum exp(-E)/Z has all conditionals of P(y|x), and thereby is it.
+    """
+    return nce_loss(scores)  # (batch,)
+
+
 def contrastive_divergence_loss(scores: Scores) -> Tensor:
     """Cost-augmented contrastive divergence (implicit-training paper, L_CD).
 
@@ -59,5 +69,6 @@ def likelihood_loss(scores: Scores) -> Tensor:
 
 RANKING = Objective("ranking", ranking_loss, Density.RELATIVE)
 NCE = Objective("nce", nce_loss, Density.JOINT, needs_noise=True)
+CONDITIONAL_NCE = Objective("conditional-nce", conditional_nce_loss, Density.JOINT, needs_noise=True)
 CONTRASTIVE_DIVERGENCE = Objective("contrastive-divergence", contrastive_divergence_loss, Density.NONE, needs_cost=True)
 LIKELIHOOD = Objective("likelihood", likelihood_loss, Density.JOINT)

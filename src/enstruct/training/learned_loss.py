@@ -218,7 +218,7 @@ class LearnedLoss:
         drawn = source.draw(Situation(logits, batch.y, batch.mask, batch.x, self.network, state, reward))
         truth, negatives = self._energies(batch, drawn, state)
         cost = self._cost(batch, drawn.outputs(), objective) if objective.needs_cost else None
-        scores = Scores(truth, negatives, cost, drawn.log_noise_truth, drawn.log_noise)
+        scores = Scores(truth, negatives, cost, drawn.log_noise_truth, drawn.log_noise, drawn.weight)
         loss = objective.loss(scores)
         return loss if drawn.score is None else loss + score_function(objective.loss, scores, loss, drawn.score)
 

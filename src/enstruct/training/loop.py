@@ -1,9 +1,12 @@
 """The training loop: stages, epochs, early stopping, learning-rate halving, checkpoints.
 
 It reads the method's columns and never asks for its name. Stages run one after another. What a ``Monitor`` watches on the
-validation rows is the predictor's answers; in a stage that trains the energy alone the answers of inference, where the method
-answers so, else its objective there. Without validation rows the training loss is watched. For each watched score the weights
-of its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the monitor chooses among them.
+validation rows is the predictor's answers. A stage that trains the energy alone is watched by the energy's own objective there,
+with the same random numbers at every epoch: scores of inference's answers are best while the energy is nearly untrained, and say
+little of how well it tells label sets apart. Inference's answers are watched nonetheless where the method answers so and its row
+says so (``watch_inference``), where the monitor is the published one (``by_inference``), and where the objective learns from
+rewards, which validation rows lack. Without validation rows the training loss is watched. For each watched score the weights of
+its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the monitor chooses among them.
 """
 
 from __future__ import annotations
@@ -35,7 +38,14 @@ Weights = dict[str, dict[str, torch.Tensor]]  # of each network
 
 
 class Monitor(Protocol):
-    """``scores``: what is watched, higher is better; the first leads the learning rate. ``choose``: one of several answers."""
+    """``scores``: what is watched, higher is better; the first leads the learning rate. ``choose``: one of several answers.
+
+    ``by_inference``: whether a stage that trains the energy alone is watched by scores of inference's answers too, as the
+    published systems are, and not by the energy's objective.
+    """
+
+    @property
+    def by_inference(self) -> bool: ...
 
     def scores(self, answers: Answers, rows: Rows) -> dict[str, float]: ...
 
@@ -219,9 +229,17 @@ class Loop:
         """Higher is better."""
         if self.validation is None:
             return {"loss": -losses["predictor" if stage.predictor else "energy"]}
-        if stage.predictor or self.game.method.inference is not None:
+        if stage.predictor or self._watches_inference(self.validation):
             return self.monitor.scores(self._answers(stage, self.validation), self.validation)
         return {"objective": -self._energy_loss(self.validation)}
+
+    def _watches_inference(self, validation: Rows) -> bool:
+        """Whether inference's answers are watched, and not the objective, where the energy learns alone."""
+        method = self.game.method
+        if method.inference is None or method.objective is None:
+            return False
+        rewarded = validation.supervision is not None or not method.objective.needs_truth
+        return self.monitor.by_inference or method.watch_inference or rewarded
 
     def _answers(self, stage: Stage, rows: Rows) -> Answers:
         """Of the predictor, or of inference in a stage that trains the energy alone."""

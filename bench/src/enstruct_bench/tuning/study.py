@@ -217,6 +217,8 @@ class Report(Callback):
     def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
         if record["stage"] + 1 < len(loop.game.method.stages):
             return  # what leads in an early stage says little of the last
+        if "objective" in loop.progress.best:
+            return  # that of an energy alone does not compare with another trial's, whose candidates differ
         self.epochs += 1
         self.trial.report(record["score"], self.epochs)
         if self.trial.should_prune():
