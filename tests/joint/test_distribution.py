@@ -6,6 +6,7 @@ import torch
 from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, log_densities, marginals, random_energy, random_logits
 from tests.joint.test_clamped import sum_energy
 
+from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint, distribution, enumeration
 
 ROWS = 5
@@ -178,3 +179,12 @@ def test_annealing_states_an_error(monkeypatch):
     joint = joint_of(random_energy(**TERMS["all"], scale=0.5), random_logits(ROWS))
     few = joint.log_partition(torch.full((ROWS, L), torch.nan))[1].mean()
     assert 0 < few < 0.5
+
+
+def test_the_all_but_impossible_are_drawn_at_their_means():
+    logits = torch.full((2, 80), -7.0)
+    logits[:, :3] = 1.0
+    energy = ResidualEnergy(80).requires_grad_(False)
+    drawn = Joint(energy, energy.prepare(logits), torch.sigmoid(logits)).sample(4000).mean(1)
+    assert (drawn[:, 3:].sum(1) - 77 * torch.sigmoid(torch.tensor(-7.0))).abs().max() < 0.02
+    assert (drawn[:, :3] - torch.sigmoid(torch.tensor(1.0))).abs().max() < 0.04

@@ -71,8 +71,10 @@ class Joint:
         """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains."""
         known = self._nothing() if known is None else known
         start = self._start(known)[1]
-        out = torch.nan_to_num(known).unsqueeze(1).repeat(1, n, 1)
-        for rows, problem, few in self._blocks(known, start, n):
+        sampled = self._possible(known, start)  # what is all but impossible is drawn by itself
+        drawn = torch.rand(1, n, known.shape[1], generator=self._generator()) < torch.nan_to_num(sampled).unsqueeze(1)
+        out = drawn.to(known.dtype)
+        for rows, problem, few in self._blocks(sampled, start, n):
             if problem.free.shape[1] <= enumeration.MOST_FREE:
                 y = enumeration.draw(problem, n, self._generator())
             else:
