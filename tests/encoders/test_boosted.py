@@ -94,7 +94,12 @@ def put(number, place=0):
     return value
 
 
+def both_of_another_form(tensors):
+    tensors["root"], tensors["label"] = tensors["root"].unsqueeze(0), tensors["label"].unsqueeze(0)
+
+
 DAMAGE = {
+    "roots and labels of another form": both_of_another_form,
     "a feature too high": changed("feature", put(4)),
     "a feature below 0": changed("feature", put(-1)),
     "a child outside": changed("left", put(10**6)),

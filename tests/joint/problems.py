@@ -86,6 +86,8 @@ def half_told(rows, n_labels=L, seed=2, share=0.4):
     draws = torch.Generator().manual_seed(seed)
     y = (torch.rand(rows, n_labels, generator=draws) < 0.5).float()
     known = torch.where(torch.rand(rows, n_labels, generator=draws) < share, y, torch.nan)
+    known[2:3, 0] = y[2:3, 0]  # free labels that are not the first ones
+    known[3:4, 1::2] = y[3:4, 1::2]
     known[0] = torch.nan
     known[-1] = y[-1]
     return known

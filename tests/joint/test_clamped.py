@@ -79,6 +79,13 @@ def test_densities_are_those_of_the_whole_energy(kind, told):
         torch.testing.assert_close(problem.take(some).log_density(y[some]), expected[some], atol=2e-5, rtol=1e-5)
 
 
+def test_padded_labels_of_other_energies_are_absent_whatever_is_said():
+    with torch.no_grad():
+        problem, _, _ = problem_of("sum", TOLD["rows that differ"])
+        y = all_sets(problem.free.shape[1]).expand(ROWS, -1, -1)
+        torch.testing.assert_close(problem.log_density(y), problem.log_density(y * problem.real.unsqueeze(1)))
+
+
 @pytest.mark.parametrize("kind", [*TERMS, "sum"])
 def test_one_table_of_states_stands_for_every_rows(kind):
     with torch.no_grad():

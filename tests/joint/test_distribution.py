@@ -67,7 +67,9 @@ def test_log_probability_given_what_is_told(joint):
     """Of the sets that agree with it; others are impossible."""
     known = torch.tensor([[1.0, torch.nan, 0.0, torch.nan, torch.nan, torch.nan]]).repeat(ROWS, 1)
     log_p = torch.log_softmax(log_densities(joint, known), 1)
-    sums = 0.0
+    sums, hole = 0.0, torch.full((ROWS, L), torch.nan)
+    hole[:, 1] = 1  # of the told labels it says nothing
+    np.testing.assert_allclose(joint.log_probability(hole, known).value, marginals(joint, known)[:, 1].log().numpy(), atol=1e-4)
     for number, y in enumerate(all_sets()):
         value, _ = joint.log_probability(y.repeat(ROWS, 1), known)
         np.testing.assert_allclose(value, log_p[:, number].numpy(), atol=1e-4)
@@ -133,6 +135,7 @@ def test_the_same_seed_gives_the_same_answers_and_another_others(way):
     assert torch.equal(first.marginals(known), again.marginals(known))
     assert torch.equal(first.sample(50, known), again.sample(50, known))
     assert not torch.equal(first.sample(50, known), other.sample(50, known))
+    assert torch.equal(other.take(torch.arange(ROWS)).sample(50, known), other.sample(50, known))
     torch.manual_seed(5)
     state = torch.get_rng_state()
     first.sample(3, known), first.marginals(known), first.log_partition(known)
