@@ -88,7 +88,7 @@ def test_readme_python_blocks_run(tmp_path, monkeypatch):
 def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [line for block in readme_blocks("bash") for line in block.splitlines() if line.startswith("enstruct ")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         arguments = shlex.split(line, comments=True)[1:]
         shorten = ["--model.max_epochs", "2"] if arguments[0] == "train" else []

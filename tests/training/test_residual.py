@@ -211,3 +211,16 @@ def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
     assert likelihood(fitted.judge, judged, 0) == pytest.approx(fitted.likelihoods["independent"])
     expected = refit(INDEPENDENT, examples, fitted.epochs, 0)
     assert torch.equal(expected.slope, fitted.energy.slope)
+
+
+def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
+    seen = []
+    monkeypatch.setattr(residual, "train_residual", lambda energy, train, validation, *rest: seen.append((train, validation)) or 1)
+    _, examples = sample(blocks(), rows=50)
+    left_out = np.arange(0, 50, 5)
+    fit_residual(examples.logits.numpy(), examples.y.numpy(), None, left_out, 0, (INDEPENDENT, LOOSE))
+    (train, validation), *_, (last, none) = seen
+    assert torch.equal(validation.y, examples.y[left_out])
+    assert torch.equal(train.y, examples.y[np.setdiff1d(np.arange(50), left_out)])
+    assert none is None  # the chosen one is trained on all
+    assert torch.equal(last.y, examples.y)
