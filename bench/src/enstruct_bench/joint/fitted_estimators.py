@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.data.rows import as_indicator
-from enstruct.data.splits import stratified_folds
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -37,8 +35,9 @@ class Fit(NamedTuple):
         return np.clip(np.mean([one.answer(X) for one in self.estimator.base_], axis=0), 1e-4, 1 - 1e-4)
 
     def folds(self) -> Folds:
-        seed = self.estimator.seed_
-        return [np.sort(fold) for fold in stratified_folds(as_indicator(self.Y), self.estimator.folds, seed)]
+        """Rows of ``Y``, fold by fold: the estimator's own are of distinct rows."""
+        fitted_on = self.estimator.fitted_on_
+        return [np.flatnonzero(np.isin(fitted_on.group, fold)) for fold in fitted_on.folds]
 
     def energies(self) -> list[ResidualEnergy]:
         """Cross-fitted over :meth:`folds`, of the terms that the estimator chose."""
@@ -73,7 +72,8 @@ class Estimators:
             begin = time.perf_counter()
             estimator.fit(self.table.X, Y.astype(np.int64))
             seconds = time.perf_counter() - begin
-            marginals = np.mean([one.marginals for one in estimator.base_], axis=0)
+            # the estimator keeps distinct rows, in an order of their own
+            marginals = np.mean([one.marginals for one in estimator.base_], axis=0)[estimator.fitted_on_.group]
             of_base = float(sum(one.seconds for one in estimator.base_))
             self._fits[base, noise] = Fit(estimator, Y, marginals, of_base, seconds)
         return self._fits[base, noise]
