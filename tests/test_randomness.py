@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from sklearn.model_selection import GridSearchCV
 from torch import nn
 
-from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger, EnergySpec
+from enstruct import METHODS, EnergySegmenter, EnergySequenceTagger, EnergySpec
 from enstruct.data.synthetic import ellipses
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.methods.tags import TAG_METHODS
 from enstruct.randomness import (
@@ -163,9 +164,9 @@ def fits(blocks):
         spec = EnergySpec(**{**row.energy, "units": 3}) if row.has_energy else None
         yield (
             name,
-            lambda name=name, spec=spec: EnergyMultiLabelClassifier(name, **small, energy_network=spec).fit(X, blocks.Y[:60]),
+            lambda name=name, spec=spec: NetworkClassifier(name, **small, energy_network=spec).fit(X, blocks.Y[:60]),
         )
-    yield "own encoder", lambda: EnergyMultiLabelClassifier("infnet+", **small, encoder=Noisy).fit(X, blocks.Y[:60])
+    yield "own encoder", lambda: NetworkClassifier("infnet+", **small, encoder=Noisy).fit(X, blocks.Y[:60])
     for name in TAG_METHODS:
         if name not in ("ge", "sg-spen", "cross-entropy-longer"):  # which need more than sentences and tags
             tagger = {"embedding_dim": 4, "hidden": 4, "max_epochs": 1, "random_state": 0}
@@ -196,7 +197,7 @@ def noise(stop: threading.Event) -> None:
 @pytest.mark.parametrize("settings", [{"method": "seal-nce"}, {"method": "implicit-cd"}, {"encoder": Noisy}])
 def test_three_threads_give_one_answer_whoever_draws_beside_them(blocks, settings):
     def answer(_=None):
-        model = EnergyMultiLabelClassifier(**settings, hidden=8, max_epochs=3, random_state=0).fit(blocks.X[:90], blocks.Y[:90])
+        model = NetworkClassifier(**settings, hidden=8, max_epochs=3, random_state=0).fit(blocks.X[:90], blocks.Y[:90])
         return model.predict_proba(blocks.X), model.sample(blocks.X[:9], 5, random_state=1)
 
     alone, stop = answer(), threading.Event()
@@ -215,7 +216,7 @@ def test_three_threads_give_one_answer_whoever_draws_beside_them(blocks, setting
 
 def test_a_search_in_threads_finds_what_one_after_the_other_finds(blocks):
     def scores(n_jobs):
-        model = EnergyMultiLabelClassifier(hidden=6, max_epochs=2, random_state=0)
+        model = NetworkClassifier(hidden=6, max_epochs=2, random_state=0)
         search = GridSearchCV(model, {"method__energy_weight": [0.5, 2.0]}, cv=2, n_jobs=n_jobs)
         from joblib import parallel_backend
 

@@ -6,10 +6,10 @@ from enstruct.cli.training import OF_PERCEPTRON, OF_TRAINING, idle_parameters
 from enstruct.methods import METHODS, TAG_METHODS
 
 CASES = {
-    "extra-trees": OF_TRAINING | {"bayes_risk_samples"},
+    "extra-trees": OF_TRAINING,
     "seal-nce": set(),
-    "seal-margin": {"bayes_risk_samples"},
-    "binary-relevance": {*OF_TRAINING, "bayes_risk_samples"},
+    "seal-margin": set(),
+    "binary-relevance": OF_TRAINING,
 }
 
 

@@ -19,6 +19,7 @@ from enstruct.estimators import auto
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.label_rows import merge_duplicates
 from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods, pace
+from enstruct.estimators.network_classifier import NetworkClassifier
 
 FAST = {"hidden": 16, "layers": 1, "max_epochs": 4, "learning_rate": 0.01}
 
@@ -145,7 +146,7 @@ def test_an_average_has_the_better_of_two_linear_models(rows):
 
 def test_only_changed_parameters_are_settings_of_members(rows):
     """A parameter at its default would otherwise take the place of what the automatic classifier chooses."""
-    parameters = EnergyMultiLabelClassifier("dvn", hidden=16, random_state=3).get_params(deep=False)
+    parameters = NetworkClassifier("dvn", hidden=16, random_state=3).get_params(deep=False)
     assert changed(parameters) == {"hidden": 16}
     assert changed({**parameters, "hierarchy": 1, "batch_size": 64}) == {"hidden": 16, "hierarchy": 1, "batch_size": 64}
 

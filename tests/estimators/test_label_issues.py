@@ -1,6 +1,7 @@
 """Labels that neither x nor the row's other labels make likely."""
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from tests.estimators.test_joint import exclusive
 
@@ -35,7 +36,7 @@ def test_holes_and_copies_of_rows():
     Y = Y.astype(float)
     Y[3, 2] = np.nan
     X, Y = np.concatenate([X, X[:5]]), np.concatenate([Y, Y[:5]])
-    quality = find_label_issues(X, Y, base="binary-relevance", folds=2, random_state=0).quality
+    quality = find_label_issues(X, Y, base=LogisticRegression(), folds=2, random_state=0).quality
     assert np.isnan(quality[3, 2])
     assert np.isnan(quality).sum() == 2  # its copy
     assert np.array_equal(quality[:5], quality[150:], equal_nan=True)

@@ -18,7 +18,7 @@ SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def model(blocks):
-    return EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    return EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y)
 
 
 def tree(path):
@@ -64,7 +64,7 @@ def test_another_estimator_s_model_stays(model, blocks, tmp_path):
     class Mine(EnergyMultiLabelClassifier):
         pass
 
-    Mine(**SMALL).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    Mine("seal-nce", **SMALL).fit(blocks.X, blocks.Y).save(tmp_path / "m")
     with pytest.raises(ModelFileError, match="holds a Mine"):
         model.save(tmp_path / "m")
     assert isinstance(Mine.load(tmp_path / "m"), Mine)

@@ -5,11 +5,12 @@ import pytest
 import torch
 from tests.configured import configured
 
-from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct import EnergySegmenter, EnergySequenceTagger
 from enstruct.encoders import MLP
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError
 from enstruct.estimators import networks
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.networks import BYTES, MOST_BYTES, check_bytes, check_networks
 
 RNG = np.random.default_rng(0)
@@ -22,16 +23,15 @@ HUGE = 10**9
 @pytest.mark.parametrize(
     ("made", "data", "settings"),
     [
-        (EnergyMultiLabelClassifier, ROWS, {"hidden": HUGE}),
-        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**30}),
-        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**8, "layers": 1}),
-        (EnergyMultiLabelClassifier, ROWS, {"layers": HUGE}),
-        (EnergyMultiLabelClassifier, ROWS, {"hidden": 10**7, "layers": 3}),
-        (EnergyMultiLabelClassifier, ROWS, {"energy_network": EnergySpec(units=HUGE)}),
-        (EnergyMultiLabelClassifier, ROWS, {"energy_network": EnergySpec(("local", "pairwise"), rank=HUGE)}),
-        (EnergyMultiLabelClassifier, ROWS, {"n_samples": HUGE}),
-        (EnergyMultiLabelClassifier, ROWS, {"bayes_risk_samples": HUGE}),
-        (EnergyMultiLabelClassifier, ROWS, {"energy_steps": HUGE}),
+        (NetworkClassifier, ROWS, {"hidden": HUGE}),
+        (NetworkClassifier, ROWS, {"hidden": 10**30}),
+        (NetworkClassifier, ROWS, {"hidden": 10**8, "layers": 1}),
+        (NetworkClassifier, ROWS, {"layers": HUGE}),
+        (NetworkClassifier, ROWS, {"hidden": 10**7, "layers": 3}),
+        (NetworkClassifier, ROWS, {"energy_network": EnergySpec(units=HUGE)}),
+        (NetworkClassifier, ROWS, {"energy_network": EnergySpec(("local", "pairwise"), rank=HUGE)}),
+        (NetworkClassifier, ROWS, {"n_samples": HUGE}),
+        (NetworkClassifier, ROWS, {"energy_steps": HUGE}),
         (EnergySequenceTagger, WORDS, {"hidden": HUGE}),
         (EnergySequenceTagger, WORDS, {"hidden": 10**6}),
         (EnergySequenceTagger, WORDS, {"layers": HUGE}),
@@ -53,7 +53,7 @@ def test_what_would_fill_the_memory_is_refused(made, data, settings):
 
 
 def test_draws_are_counted():
-    model = EnergyMultiLabelClassifier("cross-entropy", hidden=4, max_epochs=1).fit(*ROWS)
+    model = NetworkClassifier("cross-entropy", hidden=4, max_epochs=1).fit(*ROWS)
     with pytest.raises(ConfigError, match="make n="):
         model.sample(ROWS[0], HUGE)
     assert model.sample(ROWS[0], 2).shape == (30, 2, 3)
@@ -104,7 +104,7 @@ def test_counting_draws_no_random_numbers():
 
 def test_a_network_of_ones_own_is_not_counted(monkeypatch):
     monkeypatch.setattr(networks, "MOST_BYTES", 2000 * BYTES)
-    own = EnergyMultiLabelClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_epochs=1)
+    own = NetworkClassifier("cross-entropy", encoder=lambda n: torch.nn.Linear(n, 600), max_epochs=1)
     assert own.fit(*ROWS).predict(ROWS[0]).shape == (30, 3)
     with pytest.raises(ConfigError, match="hidden="):
-        EnergyMultiLabelClassifier("cross-entropy", hidden=600, layers=1).fit(*ROWS)
+        NetworkClassifier("cross-entropy", hidden=600, layers=1).fit(*ROWS)

@@ -8,12 +8,13 @@ from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, Energ
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, EnstructError
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, PIXELS, TAG_SEQUENCES, check_parameters
 from enstruct.hypergradients import Alternating
 from enstruct.negatives import PredictorPoint
 
 TABLES = {
-    EnergyMultiLabelClassifier: LABEL_SETS,
+    NetworkClassifier: LABEL_SETS,
     AutoMultiLabelClassifier: AUTOMATIC,
     EnergySequenceTagger: TAG_SEQUENCES,
     EnergySegmenter: PIXELS,
@@ -23,7 +24,7 @@ RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(30, 4)), (RNG.random((30, 3)) < 0.5).astype(int)
 WORDS = [["a", "b"], ["c", "d", "e"]] * 5, [["X", "Y"], ["Y", "X", "X"]] * 5
 IMAGES = RNG.random((8, 8, 8)), (RNG.random((8, 8, 8)) > 0.5).astype(int)
-DATA = {EnergyMultiLabelClassifier: ROWS, AutoMultiLabelClassifier: ROWS, EnergySequenceTagger: WORDS, EnergySegmenter: IMAGES}
+DATA = {NetworkClassifier: ROWS, AutoMultiLabelClassifier: ROWS, EnergySequenceTagger: WORDS, EnergySegmenter: IMAGES}
 
 
 @pytest.mark.parametrize("made", TABLES)
@@ -49,17 +50,17 @@ def test_odd_values_are_taken_or_named(made):
 @pytest.mark.parametrize(
     ("made", "name", "value"),
     [
-        *((EnergyMultiLabelClassifier, "negatives", odd) for odd in ({}, [], object(), PredictorPoint)),
-        *((EnergyMultiLabelClassifier, "coupling", odd) for odd in ({}, [])),
-        *((EnergyMultiLabelClassifier, "method", odd) for odd in ({}, [], None)),
-        *((EnergyMultiLabelClassifier, "batch_size", odd) for odd in (np.inf, np.nan, True, 2.5, "")),
-        *((EnergyMultiLabelClassifier, "learning_rate", odd) for odd in (np.nan, True, 10**30)),
-        *((EnergyMultiLabelClassifier, "random_state", odd) for odd in (-1, True, 2**32)),
-        (EnergyMultiLabelClassifier, "validation_fraction", True),
-        (EnergyMultiLabelClassifier, "standardize", np.array([1, 2])),
-        (EnergyMultiLabelClassifier, "class_weight", {0: np.nan}),
-        (EnergyMultiLabelClassifier, "class_weight", np.array([1, 2])),
-        (EnergyMultiLabelClassifier, "callbacks", (1,)),
+        *((NetworkClassifier, "negatives", odd) for odd in ({}, [], object(), PredictorPoint)),
+        *((NetworkClassifier, "coupling", odd) for odd in ({}, [])),
+        *((NetworkClassifier, "method", odd) for odd in ({}, [], None)),
+        *((NetworkClassifier, "batch_size", odd) for odd in (np.inf, np.nan, True, 2.5, "")),
+        *((NetworkClassifier, "learning_rate", odd) for odd in (np.nan, True, 10**30)),
+        *((NetworkClassifier, "random_state", odd) for odd in (-1, True, 2**32)),
+        (NetworkClassifier, "validation_fraction", True),
+        (NetworkClassifier, "standardize", np.array([1, 2])),
+        (NetworkClassifier, "class_weight", {0: np.nan}),
+        (NetworkClassifier, "class_weight", np.array([1, 2])),
+        (NetworkClassifier, "callbacks", (1,)),
         (AutoMultiLabelClassifier, "random_state", -1),
         (AutoMultiLabelClassifier, "methods", "seal-nce"),
         (AutoMultiLabelClassifier, "methods", [[]]),
@@ -95,15 +96,15 @@ def test_what_was_taken_before_is_taken_still():
     }
     for name, values in good.items():
         for value in values:
-            check_parameters(configured(EnergyMultiLabelClassifier, "seal-margin", **{name: value}), LABEL_SETS)
+            check_parameters(configured(NetworkClassifier, "seal-margin", **{name: value}), LABEL_SETS)
 
 
 @pytest.fixture(scope="module")
 def fitted():
     quick = {"max_epochs": 1, "random_state": 0}
     return {
-        "sets": EnergyMultiLabelClassifier(hidden=4, early_stopping=True, **quick).fit(*ROWS),
-        "single": EnergyMultiLabelClassifier(hidden=4, **quick).fit(ROWS[0], ROWS[1][:, 0]),
+        "sets": EnergyMultiLabelClassifier("seal-nce", hidden=4, early_stopping=True, **quick).fit(*ROWS),
+        "single": EnergyMultiLabelClassifier("seal-nce", hidden=4, **quick).fit(ROWS[0], ROWS[1][:, 0]),
         "auto": AutoMultiLabelClassifier(("binary-relevance",), members=1).fit(*ROWS),
         "tags": EnergySequenceTagger(hidden=4, **quick).fit(*WORDS),
         "masks": EnergySegmenter(width=2, levels=1, **quick).fit(*IMAGES),
@@ -175,11 +176,11 @@ def test_weights_and_classes_that_are_none(fitted):
 def test_a_fraction_that_leaves_no_row():
     for y in (ROWS[1], ROWS[1][:, 0]):
         with pytest.raises(DataError, match=r"30 distinct rows are too few .*validation_fraction=0.9999"):
-            EnergyMultiLabelClassifier(validation_fraction=0.9999, early_stopping=True).fit(ROWS[0], y)
+            EnergyMultiLabelClassifier("seal-nce", validation_fraction=0.9999, early_stopping=True).fit(ROWS[0], y)
 
 
 def test_probabilities_are_no_names():
     for scores in ([[0.2, 0.8], [0.5, 0.5]] * 15, [np.array([0.2, 0.8])] * 30, [[1.5], [2.5]] * 15):
         with pytest.raises(DataError, match="Label names are texts or whole numbers"):
-            EnergyMultiLabelClassifier().fit(ROWS[0], scores)
+            EnergyMultiLabelClassifier("seal-nce").fit(ROWS[0], scores)
     assert EnergyMultiLabelClassifier("binary-relevance").fit(ROWS[0], ROWS[1].astype(float)).classes_.tolist() == [0, 1, 2]

@@ -22,7 +22,7 @@ SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def model(blocks):
-    return EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    return EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -44,7 +44,7 @@ def test_every_method_answers_the_same_after_loading(method, blocks, tmp_path):
 def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
     X = sparse.csr_matrix(np.maximum(blocks.X, 0) * 3)
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y]
-    model = EnergyMultiLabelClassifier(**SMALL).fit(X, names)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(X, names)
     model.save(tmp_path / "m", {"from": "a test"})
     loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
     assert loaded.predict(X) == model.predict(X)
@@ -130,12 +130,12 @@ def test_a_module_may_be_called_as_a_value_is(blocks, tmp_path):
         pass
 
     encoder = Chain(torch.nn.Linear(64, 6), torch.nn.Tanh())
-    EnergyMultiLabelClassifier(**SMALL, encoder=encoder).fit(blocks.X, blocks.Y).save(tmp_path / "m")
+    EnergyMultiLabelClassifier("seal-nce", **SMALL, encoder=encoder).fit(blocks.X, blocks.Y).save(tmp_path / "m")
     EnergyMultiLabelClassifier.load(tmp_path / "m", encoder=encoder)
 
 
 def test_networks_of_other_settings_are_not_saved(blocks, tmp_path):
-    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y).set_params(hidden=4)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y).set_params(hidden=4)
     with pytest.raises(ConfigError, match="made with another hidden"):
         model.save(tmp_path / "m")
     model.set_params(hidden=SMALL["hidden"], learning_rate=0.5).save(tmp_path / "m")
@@ -143,7 +143,7 @@ def test_networks_of_other_settings_are_not_saved(blocks, tmp_path):
 
 
 def test_a_solver_s_model_is_saved_whatever_networks_were_before(blocks, tmp_path):
-    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y)
     model.set_params(method="binary-relevance", hidden=16).fit(blocks.X, blocks.Y).save(tmp_path / "m")
     np.testing.assert_array_equal(
         EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(blocks.X), model.predict_proba(blocks.X)
@@ -151,7 +151,7 @@ def test_a_solver_s_model_is_saved_whatever_networks_were_before(blocks, tmp_pat
 
 
 def test_a_fit_that_fails_leaves_what_was_fitted(blocks):
-    model = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X, blocks.Y)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y)
     before, p = dict(vars(model)), model.predict_proba(blocks.X)
     with pytest.raises(ConfigError):
         model.set_params(learning_rate=-1.0).fit(blocks.X * 100, blocks.Y[:, :5])
@@ -161,7 +161,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted(blocks):
 
 def test_custom_modules_must_be_given_again(blocks, tmp_path):
     encoder = torch.nn.Sequential(torch.nn.Linear(64, 6), torch.nn.Tanh())
-    model = EnergyMultiLabelClassifier(**SMALL, encoder=encoder).fit(blocks.X, blocks.Y)
+    model = EnergyMultiLabelClassifier("seal-nce", **SMALL, encoder=encoder).fit(blocks.X, blocks.Y)
     model.save(tmp_path / "m")
     with pytest.raises(ModelFileError, match="custom encoder"):
         EnergyMultiLabelClassifier.load(tmp_path / "m")

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.synthetic import ellipses
 from enstruct.decisions import choose
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.randomness import generator, redirected, seeded
 from enstruct.training.callbacks import Callback
 
@@ -20,7 +21,7 @@ TIMES = 6
 
 
 def labels(blocks, **settings):
-    model = EnergyMultiLabelClassifier(hidden=6, layers=1, max_epochs=3, random_state=0, **settings)
+    model = NetworkClassifier(hidden=6, layers=1, max_epochs=3, random_state=0, **settings)
     return model, (blocks.X[:120], blocks.Y[:120]), blocks.X
 
 
@@ -142,8 +143,8 @@ def test_an_interruption_after_training_leaves_the_former_rules_and_networks(blo
 
 
 def test_a_first_call_of_partial_fit_that_fails_leaves_nothing(blocks, monkeypatch):
-    model = EnergyMultiLabelClassifier(hidden=6, random_state=0)
-    monkeypatch.setattr(EnergyMultiLabelClassifier, "_train_one_pass", interrupt)
+    model = EnergyMultiLabelClassifier("seal-nce", hidden=6, random_state=0)
+    monkeypatch.setattr(NetworkClassifier, "_train_one_pass", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(blocks.X, blocks.Y)
     with pytest.raises(NotFittedError):
@@ -151,7 +152,7 @@ def test_a_first_call_of_partial_fit_that_fails_leaves_nothing(blocks, monkeypat
 
 
 def test_a_further_call_of_partial_fit_that_fails_leaves_the_history(blocks, monkeypatch):
-    model = EnergyMultiLabelClassifier(hidden=6, random_state=0).partial_fit(blocks.X, blocks.Y)
+    model = EnergyMultiLabelClassifier("seal-nce", hidden=6, random_state=0).partial_fit(blocks.X, blocks.Y)
     history = model.history_
     model.partial_fit(blocks.X, blocks.Y)
     assert len(history) == 1
@@ -170,7 +171,7 @@ def test_blocks_of_torch_that_were_cut_short_are_left(blocks, monkeypatch):
 
     model, given, _ = labels(blocks)
     with monkeypatch.context() as patch:
-        patch.setattr(EnergyMultiLabelClassifier, "_train", cut)
+        patch.setattr(NetworkClassifier, "_train", cut)
         with pytest.raises(KeyboardInterrupt):
             model.fit(*given)
     assert torch.is_grad_enabled()

@@ -23,7 +23,9 @@ def label_sets(blocks):
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y[:90]]
     n = len({name for row in names for name in row})
     settings = {"hierarchy": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_epochs": 1, "hidden": 4}
-    return configured(EnergyMultiLabelClassifier, random_state=0, **settings).fit(blocks.X[:90], names), (blocks.X[:5],)
+    return configured(EnergyMultiLabelClassifier, "seal-nce", random_state=0, **settings).fit(blocks.X[:90], names), (
+        blocks.X[:5],
+    )
 
 
 def by_inference(blocks):

@@ -33,7 +33,7 @@ from enstruct.negatives import InferencePoint
 QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "tol": 0.05}
 FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
-    configured(EnergyMultiLabelClassifier, n_samples=4, **QUICK),
+    configured(EnergyMultiLabelClassifier, "seal-nce", n_samples=4, **QUICK),
     EnergyMultiLabelClassifier("cross-entropy", **QUICK),
     configured(EnergyMultiLabelClassifier, "implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3}),
     configured(
@@ -82,7 +82,7 @@ def test_what_takes_no_table_says_so(made):
     [
         (EnergyMultiLabelClassifier("binary-relevance-tfidf"), True),
         (EnergyMultiLabelClassifier("binary-relevance-tfidf", standardize=True), False),
-        (EnergyMultiLabelClassifier(standardize="tfidf"), True),
+        (EnergyMultiLabelClassifier("seal-nce", standardize="tfidf"), True),
         (EnergyMultiLabelClassifier(method=[]), False),
         (AutoMultiLabelClassifier(), False),
         (AutoMultiLabelClassifier(["cross-entropy", "binary-relevance-tfidf"]), True),
@@ -115,12 +115,12 @@ def test_nothing_is_skipped_that_mlpclassifier_does_not_skip():
     def names(estimator):
         return {check.func.__name__ for _, check in estimator_checks_generator(estimator)}
 
-    assert names(MLPClassifier()) <= names(EnergyMultiLabelClassifier())
+    assert names(MLPClassifier()) <= names(EnergyMultiLabelClassifier("seal-nce"))
 
 
 @pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
 def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
-    model = EnergyMultiLabelClassifier(max_epochs=3, hidden=8, layers=1, decision="threshold", random_state=0)
+    model = EnergyMultiLabelClassifier("seal-nce", max_epochs=3, hidden=8, layers=1, decision="threshold", random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
     grid = {"energymultilabelclassifier__method__energy_weight": [0.5, 2.0]}
     search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2, n_jobs=2)

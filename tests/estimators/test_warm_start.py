@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 from tests.configured import configured
 
-from enstruct import EnergyMultiLabelClassifier, EnergySpec
+from enstruct import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 
@@ -17,7 +18,7 @@ SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
 
 def small(*args, **changes):
-    return configured(EnergyMultiLabelClassifier, *args, **{**SMALL, **changes})
+    return configured(NetworkClassifier, *args, **{**SMALL, **changes})
 
 
 def test_outputs_never_stand_for_other_labels(blocks):
@@ -51,7 +52,7 @@ def test_a_data_frame_s_labels_go_on_as_an_array_s(blocks):
 def test_a_warm_start_has_the_networks_it_says(changes, what, blocks, tmp_path):
     model = small(warm_start=True).fit(blocks.X, blocks.Y)
     model.save(tmp_path / "m")
-    for each in (model, EnergyMultiLabelClassifier.load(tmp_path / "m")):
+    for each in (model, NetworkClassifier.load(tmp_path / "m")):
         with pytest.raises(ConfigError, match=f"made with another {what}"):
             each.set_params(**changes).fit(blocks.X, blocks.Y)
         each.set_params(**{name: small().get_params()[name] for name in changes}).fit(blocks.X, blocks.Y)

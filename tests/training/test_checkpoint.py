@@ -13,7 +13,9 @@ from enstruct.training.checkpoint import Checkpoint
 
 
 def fit(blocks, path, resume):
-    model = EnergyMultiLabelClassifier(hidden=6, layers=1, max_epochs=2, random_state=0, callbacks=[Checkpoint(path, resume)])
+    model = EnergyMultiLabelClassifier(
+        "seal-nce", hidden=6, layers=1, max_epochs=2, random_state=0, callbacks=[Checkpoint(path, resume)]
+    )
     return model.fit(blocks.X[:60], blocks.Y[:60])
 
 

@@ -11,7 +11,8 @@ from tests.configured import configured
 
 from enstruct.energies import EnergySpec
 from enstruct.errors import DivergenceError, ModelFileError
-from enstruct.estimators import EnergyMultiLabelClassifier, multilabel
+from enstruct.estimators import network_classifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.inference import MirrorDescent, Unrolled
 from enstruct.methods import METHODS
 from enstruct.negatives import UnrolledIterates
@@ -37,7 +38,7 @@ class Interrupt(Callback):
 
 
 def fit(blocks, **settings):
-    return configured(EnergyMultiLabelClassifier, **{**SMALL, **settings}).fit(blocks.X, blocks.Y)
+    return configured(NetworkClassifier, **{**SMALL, **settings}).fit(blocks.X, blocks.Y)
 
 
 def weights(model):
@@ -63,7 +64,7 @@ def test_same_seed_same_weights_and_the_users_random_state_is_untouched(blocks):
 
 def test_order_of_the_rows_does_not_matter(blocks):
     first = fit(blocks)
-    second = EnergyMultiLabelClassifier(**SMALL).fit(blocks.X[::-1], blocks.Y[::-1])
+    second = NetworkClassifier(**SMALL).fit(blocks.X[::-1], blocks.Y[::-1])
     assert all(torch.equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
 
 
@@ -98,7 +99,7 @@ def test_the_best_epoch_of_every_score_is_kept_and_the_judge_chooses(blocks, mon
             seen.append([p.detach().clone() for p in (*loop.game.predictor.parameters(), *loop.game.loss.network.parameters())])
             assert len(loop.progress.snapshots) <= 2
 
-    monkeypatch.setattr(multilabel, "LabelSetMonitor", lambda *args: judge)
+    monkeypatch.setattr(network_classifier, "LabelSetMonitor", lambda *args: judge)
     model = fit(blocks, max_epochs=20, n_iter_no_change=3, callbacks=[Watch()])
     assert len(seen) == 7  # three epochs after the later peak
     assert len(judge.candidates) == 2
@@ -181,7 +182,7 @@ def test_a_fresh_predictor_is_wholly_fresh_and_the_waiting_energy_keeps_its_rate
 
     X = sparse.csr_matrix(blocks.X.clip(min=0)) if sparse_input else blocks.X
     settings = {**SMALL, "method": "seal-static-nce", "max_epochs": 8, "n_iter_no_change": 3, "tol": 10.0, "learning_rate": 1e-3}
-    EnergyMultiLabelClassifier(**settings, callbacks=[Watch()]).fit(X, blocks.Y)
+    NetworkClassifier(**settings, callbacks=[Watch()]).fit(X, blocks.Y)
     for a, b in zip(first, later, strict=True):
         assert (a - b).abs().max() < 1.5e-3  # one AdamW step from the first weights
     assert set(rates) == {1e-3}
@@ -203,7 +204,7 @@ def test_a_predictor_that_does_not_learn_keeps_its_dropout_where_that_is_asked_f
     encoder.out_features = 8
     negatives = replace(METHODS[method].negatives, dropout=dropout)
     settings = {"encoder": encoder, "energy_network": EnergySpec(features="separate"), "max_epochs": 1, "random_state": 0}
-    clf = configured(EnergyMultiLabelClassifier, method, negatives=negatives, callbacks=[Watch()], **settings)
+    clf = configured(NetworkClassifier, method, negatives=negatives, callbacks=[Watch()], **settings)
     clf.fit(blocks.X, blocks.Y)
     later = range(1, len(METHODS[method].stages))
     assert dropping[0] == {True}
@@ -217,7 +218,7 @@ def test_a_last_step_beyond_all_numbers_is_told(blocks, early_stopping):
     """One step an epoch: its loss is taken before the weights have become infinite."""
     settings = SMALL | {"max_epochs": 1, "batch_size": 1000, "learning_rate": 1e38, "weight_decay": 1e5}
     with pytest.raises(DivergenceError, match=r"predictor's weights became infinite.*smaller learning rate"):
-        EnergyMultiLabelClassifier("cross-entropy", **settings | {"decision": "auto"}, early_stopping=early_stopping).fit(
+        NetworkClassifier("cross-entropy", **settings | {"decision": "auto"}, early_stopping=early_stopping).fit(
             blocks.X, blocks.Y
         )
 

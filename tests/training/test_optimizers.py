@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from enstruct import EnergyMultiLabelClassifier
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import ConfigError
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.training.checkpoint import Checkpoint
 from enstruct.training.optimizers import OPTIMIZERS, make_optimizer
 
@@ -37,7 +37,7 @@ def test_unknown_names_and_impossible_decay():
 def test_the_predictors_optimizer_is_a_parameter_and_survives_a_resume(tmp_path):
     rows = block_exclusive(100, seed=0)
     common = {"method": "implicit-ssvm", "hidden": 8, "layers": 1, "optimizer": "sgd", "learning_rate": 0.05, "random_state": 0}
-    whole = EnergyMultiLabelClassifier(max_epochs=4, **common).fit(rows.X, rows.Y)
+    whole = NetworkClassifier(max_epochs=4, **common).fit(rows.X, rows.Y)
     path = tmp_path / "part.ckpt"
 
     class StopError(Exception):
@@ -50,8 +50,8 @@ def test_the_predictors_optimizer_is_a_parameter_and_survives_a_resume(tmp_path)
                 raise StopError
 
     with pytest.raises(StopError):
-        EnergyMultiLabelClassifier(max_epochs=4, callbacks=[Interrupt(path)], **common).fit(rows.X, rows.Y)
-    resumed = EnergyMultiLabelClassifier(max_epochs=4, callbacks=[Checkpoint(path, resume=True)], **common).fit(rows.X, rows.Y)
+        NetworkClassifier(max_epochs=4, callbacks=[Interrupt(path)], **common).fit(rows.X, rows.Y)
+    resumed = NetworkClassifier(max_epochs=4, callbacks=[Checkpoint(path, resume=True)], **common).fit(rows.X, rows.Y)
     for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True):
         assert torch.equal(a, b)
     for a, b in zip(whole.energy_.parameters(), resumed.energy_.parameters(), strict=True):

@@ -215,7 +215,9 @@ def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
 
 def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
     seen = []
-    monkeypatch.setattr(residual, "train_residual", lambda energy, train, validation, *rest: seen.append((train, validation)) or 1)
+    monkeypatch.setattr(
+        residual, "train_residual", lambda energy, train, validation, *rest: seen.append((train, validation)) or 1
+    )
     _, examples = sample(blocks(), rows=50)
     left_out = np.arange(0, 50, 5)
     fit_residual(examples.logits.numpy(), examples.y.numpy(), None, left_out, 0, (INDEPENDENT, LOOSE))

@@ -23,7 +23,7 @@ from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.comparison.summary import spread, summarise
 
 SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2}
-DEFAULTS = EnergyMultiLabelClassifier().get_params(deep=False)
+DEFAULTS = EnergyMultiLabelClassifier("seal-nce").get_params(deep=False)
 
 
 def test_cells_are_kept_resumed_and_summarised(tmp_path, blocks):

@@ -92,4 +92,4 @@ def test_feedback_without_steps_is_the_network(table, monkeypatch):
 def _short(**settings):
     from enstruct.estimators import EnergyMultiLabelClassifier
 
-    return EnergyMultiLabelClassifier(**settings, max_epochs=2, hidden=8)
+    return EnergyMultiLabelClassifier("seal-nce", **settings, max_epochs=2, hidden=8)

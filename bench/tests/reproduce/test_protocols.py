@@ -37,7 +37,11 @@ def test_published_settings_fit_their_methods_and_keep_the_caps(dataset):
     table = TABLES["seal-2"]
     for method in SEAL_SETTINGS[dataset]:
         parameters = settings(table, dataset, "published", method)
-        row = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", method), **parameters)._method()
+        row = (
+            EnergyMultiLabelClassifier("seal-nce")
+            .set_params(method=method_of(table, "published", method), **parameters)
+            ._method()
+        )
         assert parameters["decision"] == "fixed"
         if row.has_energy and row.stages[0].predictor and row.stages[0].energy and dataset not in AS_MANY_AS_PUBLISHED:
             steps = row.coupling
@@ -115,7 +119,9 @@ def test_energy_only_rows_are_published_with_their_inference():
     table = TABLES["seal-2"]
     for row, steps in (("spen", 20), ("dvn", 30), ("nce", 20)):
         parameters = settings(table, "cal500", "published", row)
-        method = EnergyMultiLabelClassifier().set_params(method=method_of(table, "published", row), **parameters)._method()
+        method = (
+            EnergyMultiLabelClassifier("seal-nce").set_params(method=method_of(table, "published", row), **parameters)._method()
+        )
         assert isinstance(method.inference.rule, ProjectedAdam)
         assert (method.inference.rule.rate, method.inference.steps) == (SEAL_SETTINGS["cal500"][row].inference_rate, steps)
         assert parameters["method__energy_clip"] == 10

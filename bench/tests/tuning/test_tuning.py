@@ -50,7 +50,7 @@ def test_only_scores_of_answers_are_told_to_a_study(method, reported, task):
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
 def test_every_network_method_takes_what_is_suggested_for_it(method):
     suggested = suggest(FixedTrial(_middle()), METHODS[method], 10)
-    row = EnergyMultiLabelClassifier().set_params(method=method, **suggested)._method()
+    row = EnergyMultiLabelClassifier("seal-nce").set_params(method=method, **suggested)._method()
     measures = row.has_energy and bool({"global", "conditional", "conv"} & {*EnergySpec(**row.energy).terms})
     assert ("energy_network" in suggested) == measures
 
@@ -75,7 +75,7 @@ def test_every_side_may_learn_from_a_batch_several_times():
 def test_rates_of_inference_are_searched_where_there_is_one():
     assert [m for m in ("spen", "dvn", "nce", "seal-nce", "crf") if "inference_rate" in searched(m, 10)] == ["spen", "dvn", "nce"]
     suggested = suggest(FixedTrial({**_middle(), "inference_rate": 0.03}), METHODS["dvn"], 10)
-    row = EnergyMultiLabelClassifier().set_params(method="dvn", **suggested)._method()
+    row = EnergyMultiLabelClassifier("seal-nce").set_params(method="dvn", **suggested)._method()
     assert (row.inference.rule.rate, row.inference.steps) == (0.03, METHODS["dvn"].inference.steps)
 
 
@@ -193,7 +193,9 @@ def test_a_journal_cut_short_goes_on(task, tmp_path, caplog):
 
 def test_the_value_is_what_the_best_settings_give_again(task, tmp_path):
     best = tune("cross-entropy", task, open_study("s", tmp_path / "j"), 1)
-    model = EnergyMultiLabelClassifier().set_params(method="cross-entropy", random_state=0, **best["settings"], **best["fixed"])
+    model = EnergyMultiLabelClassifier("seal-nce").set_params(
+        method="cross-entropy", random_state=0, **best["settings"], **best["fixed"]
+    )
     model.fit(task.splits.train.X, task.splits.train.Y, X_val=task.splits.validation.X, y_val=task.splits.validation.Y)
     assert max(model.decision_scores_.values()) == pytest.approx(best["value"])
 

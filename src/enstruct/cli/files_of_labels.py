@@ -65,7 +65,7 @@ class LabelFiles(TaskFiles):
     def training(self, options: Namespace) -> Training:
         """All rows of a file; missing cells take its means, to which rows that training holds out later contribute."""
         labels = shared.label_argument(options.labels)
-        examples = read_examples(options.data, labels, options.drop, options.base)
+        examples = read_examples(options.data, labels, options.drop, shared.base_of(options))
         data, means = examples.data, examples.means
         notes = {
             "source": str(options.data),
@@ -84,10 +84,12 @@ class LabelFiles(TaskFiles):
         return Training({"X": examples.X, "y": examples.y}, counts, notes, {"hierarchy": data.hierarchy})
 
     def estimator(self, options: Namespace, training: Training) -> Any:
-        if options.base is not None:
+        if options.base is not None and options.model.method != "joint":
+            raise ConfigError("--base is what the method joint stands on: leave --model.method out, or --base.")
+        if shared.base_of(options) is not None:
             return self._joint(options, training)
         if shared.joint_parameters(options):
-            raise ConfigError("--minutes and --folds are for --base: add it (--auto takes its minutes itself).")
+            raise ConfigError("--minutes and --folds are of the method joint (--auto takes its minutes itself): leave them out.")
         if options.auto is None:
             return super().estimator(options, training)
         if options.resume:
@@ -106,9 +108,9 @@ class LabelFiles(TaskFiles):
     def _joint(self, options: Namespace, training: Training) -> JointMultiLabelClassifier:
         for other, is_there in (("--auto", options.auto is not None), ("--resume", options.resume)):
             if is_there:
-                raise ConfigError(f"--base trains in another way than {other} does: give one of them.")
+                raise ConfigError(f"{other} is not for the method joint: name another with --model.method, or leave it out.")
         if training.parameters["hierarchy"] is not None:
-            say("no effect with --base: the hierarchy of the labels")
+            say("no effect on the method joint: the hierarchy of the labels")
         own = {"metric": options.model.metric, "decision": options.model.decision, "random_state": options.seed}
         return JointMultiLabelClassifier(**own, **shared.joint_parameters(options))
 

@@ -73,7 +73,7 @@ def read_examples(source: str, labels: Any, drop: list[str], base: str | None) -
     """
     whole = load(source, labels=labels, drop=drop)
     if base != "auto":
-        whole.check_known("What learns from those that are known: --base auto.")
+        whole.check_known("The method joint learns from those that are known, with --base auto.")
     numbers = whole.known_rows
     data = whole if whole.unknown is None else whole.take(numbers)
     if not len(data):
@@ -106,7 +106,7 @@ def read_known(model: Model, known: str, source: str, data: Dataset) -> NDArray[
 def check_joint(model: Model, option: str) -> None:
     """ConfigError for a model that is no joint distribution."""
     if not isinstance(model, JointMultiLabelClassifier):
-        raise ConfigError(f"{option}: this model cannot use what is told of labels; train one with --base auto.")
+        raise ConfigError(f"{option}: this model cannot use what is told of labels; train one by the method joint, the default.")
 
 
 def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:

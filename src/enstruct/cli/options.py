@@ -64,6 +64,14 @@ def add_base(parser: Parser, default: str | None, text: str) -> None:
     )
 
 
+def base_of(options: Namespace) -> str | None:
+    """What gives the marginals of a joint distribution: "auto" unless it is named; None where a method or --auto learns."""
+    if options.base is None and options.auto is None and options.model.method == "joint":
+        return "auto"
+    base: str | None = options.base
+    return base
+
+
 def joint_parameters(options: Namespace) -> dict[str, Any]:
     """What --base, --minutes and --folds say of a joint distribution's parameters, as far as they were given."""
     told = {"base": options.base, "minutes": options.minutes, "folds": options.folds}
@@ -88,7 +96,7 @@ COLUMNS: dict[str, type] = {
 def add_model(parser: Parser, skip: set[str], task: str = "labels") -> None:
     """Every parameter of the task's estimator as ``--model.NAME``, columns of the method's row as ``--method.NAME``."""
     estimator = class_of("enstruct", *ESTIMATORS[task])
-    parser.add_class_arguments(estimator, "model", skip=OBJECTS | skip)
+    parser.add_class_arguments(estimator, "model", skip=OBJECTS | skip | ({"base"} if task == "labels" else set()))
     for name, kind in COLUMNS.items():
         parser.add_argument(f"--method.{name}", type=kind | None, default=None, help="this column of the method's row")
 

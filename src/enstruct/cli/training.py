@@ -25,7 +25,7 @@ OF_TRAINING = {
     *("max_epochs", "n_iter_no_change", "tol", "monitor", "learn_constant"),
 }
 """Parameters of networks that learn batch by batch, which no solver has."""
-OF_JOINT = {"metric", "decision"}
+OF_JOINT = {"method", "metric", "decision"}
 """Parameters of ``--model`` that a joint distribution has too."""
 OF_PERCEPTRON = {"hidden", "dropout", "nonlinearity"}
 
@@ -60,7 +60,7 @@ def say_what_is_idle(model: Any, options: Namespace) -> None:
     """Name the settings that were given and do nothing for the method."""
     if isinstance(model, JointMultiLabelClassifier):
         if idle := (_changed(options, EnergyMultiLabelClassifier()) - OF_JOINT) | given_columns(options).keys():
-            say(f"no effect with --base: {', '.join(sorted(idle))}")
+            say(f"no effect on the method joint: {', '.join(sorted(idle))}")
         return
     if not isinstance(model, EnergyEstimator):
         return  # it has several methods
@@ -83,8 +83,6 @@ def idle_parameters(method: Method) -> set[str]:
         idle |= OF_PERCEPTRON
     if method.solver is not None:
         idle |= OF_TRAINING
-    if not method.is_density:
-        idle.add("bayes_risk_samples")
     return idle
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.thresholds import sets_of_size
-from enstruct.errors import ConfigError, ConstantLabelWarning
+from enstruct.errors import ConfigError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.candidates import Candidates, HeldOut, mean_of_methods
@@ -41,7 +40,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
-from enstruct.estimators.multilabel import EnergyMultiLabelClassifier, scaling_of
+from enstruct.estimators.network_classifier import NetworkClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
@@ -95,7 +94,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    members_ : list of (name, EnergyMultiLabelClassifier)
+    members_ : list of (name, NetworkClassifier)
         They have no decision rules of their own but that at 0.5.
     methods_ : tuple of str
         The methods tried.
@@ -108,7 +107,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     chosen_ : str
         The candidate that answers: a method's name, "networks", "networks+..." with one model of another kind, or "everything".
     decision_, decision_scores_, rules_
-        As in :class:`~enstruct.EnergyMultiLabelClassifier`, of the chosen candidate.
+        As in :class:`~enstruct.NetworkClassifier`, of the chosen candidate.
     judged_rows_ : int
         How many rows held out the choice was made on.
     classes_ : ndarray of (labels,)
@@ -173,7 +172,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_members(self, parts: Sequence[Part], seed: int, weighed: bool) -> HeldOut:
         """``weighed``: whether rows held out count by their weights; those of merged copies alone do not."""
-        self.members_: list[tuple[str, EnergyMultiLabelClassifier]] = []
+        self.members_: list[tuple[str, NetworkClassifier]] = []
         held_out = HeldOut(self.metric, self._single)
         took: dict[str, float] = {}
         for number in range(self.members):
@@ -187,9 +186,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
                 model = self._member(self._row(name, held_out), (seed + number) % 2**32, share, pace(len(train)))
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConstantLabelWarning)
-                    model.fit_as(self.labels_, train, validation)
+                model.fit_as(self.labels_, train, validation)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
                 held_out.add(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -14,10 +15,10 @@ from scipy import sparse
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows
 from enstruct.data.splits import stratified_folds
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, ConstantLabelWarning, DataError
 from enstruct.estimators.features import weighable
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.multilabel import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, check_parameters
 from enstruct.estimators.renamed import check_not_renamed
 from enstruct.methods import METHODS
@@ -41,17 +42,25 @@ CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "war
 """Parameters of members that are this estimator's to set."""
 
 
-class Member(EnergyMultiLabelClassifier):
+class Member(NetworkClassifier):
     """A classifier whose marginals alone are wanted: it fits no decision rules, which on a thousand labels take a while."""
 
     _fits_rules = False
 
     def fit_as(self, labels: LabelFormat, train: Rows, validation: Rows) -> Self:
-        """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have."""
-        if labels.kind != "single":
-            return self.fit(train.X, train.Y, train.weight, X_val=validation.X, y_val=validation.Y)
-        self._classes = labels.classes
-        return self.fit(train.X, labels.decode(train.Y), train.weight, X_val=validation.X, y_val=labels.decode(validation.Y))
+        """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have.
+
+        Rows held out count by their weights, as copies of a row would. That a label does not vary among some of the rows is
+        nothing that whoever gave all of them could mend: no warning says so.
+        """
+        self._validation_weight = validation.weight
+        single = labels.kind == "single"
+        y, y_val = (labels.decode(rows.Y) if single else rows.Y for rows in (train, validation))
+        if single:
+            self._classes = labels.classes
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantLabelWarning)
+            return self.fit(train.X, y, train.weight, X_val=validation.X, y_val=y_val)
 
 
 def check_automatic(estimator: Any) -> None:
@@ -62,8 +71,8 @@ def check_automatic(estimator: Any) -> None:
             one_of("method", METHODS)("every one of methods=", name)
         if not len(estimator.methods) or len(set(estimator.methods)) < len(estimator.methods):
             raise ConfigError("methods= must be distinct names, one at least.")
-    known = set(EnergyMultiLabelClassifier().get_params()) - CHOSEN_HERE
-    check_not_renamed(EnergyMultiLabelClassifier.__init__, estimator.settings or {})
+    known = set(NetworkClassifier().get_params()) - CHOSEN_HERE
+    check_not_renamed(NetworkClassifier.__init__, estimator.settings or {})
     for name in estimator.settings or {}:
         one_of("setting of members", known)("every key of settings=", name)
     check_parameters(Member().set_params(**(estimator.settings or {})), LABEL_SETS)
@@ -108,7 +117,7 @@ def pace(n_rows: int) -> dict[str, Any]:
 
 def changed(parameters: dict[str, Any]) -> dict[str, Any]:
     """``settings`` from a classifier's parameters: those that members may have and that are not its defaults, columns too."""
-    defaults = EnergyMultiLabelClassifier().get_params(deep=False)
+    defaults = NetworkClassifier().get_params(deep=False)
     return {k: v for k, v in parameters.items() if k not in CHOSEN_HERE and not (k in defaults and v == defaults[k])}
 
 

@@ -1,71 +1,66 @@
-"""``EnergyMultiLabelClassifier``: label sets from feature rows, the scikit-learn way."""
+"""``EnergyMultiLabelClassifier``: label sets from feature rows, by a joint distribution or by the networks of one method."""
 
 from __future__ import annotations
 
-from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from enstruct.data.rows import Rows
-from enstruct.decisions.choose import check_one_rule
-from enstruct.decisions.monitors import LabelSetMonitor
-from enstruct.encoders import SparseLinear
-from enstruct.energies import EnergySpec
-from enstruct.errors import ConfigError, DataError
-from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
-from enstruct.estimators.features import Features, validated
-from enstruct.estimators.label_answers import LabelAnswers
-from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before, check_same_labels, check_width, example_row
-from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
-from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
-from enstruct.estimators.networks import Pair, build_networks
-from enstruct.estimators.parameters import LABEL_SETS, are_classes
-from enstruct.estimators.persistence import Weights
-from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.errors import ConfigError
+from enstruct.estimators.base import COLUMN, has_passes
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
+from enstruct.estimators.persistence import JOINT as JOINT_HEADER
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
-from enstruct.estimators.saved_header import OfLabelSets
-from enstruct.methods import METHODS, Method
-from enstruct.metrics import get_metric
-from enstruct.randomness import seeded
-from enstruct.tasks import LABELS
-from enstruct.validation import both_or_neither, check_whole, is_whole, optional, seed
+from enstruct.methods import Method
+from enstruct.training.predict import Networks
+from enstruct.validation import one_of
+
+JOINT_METHOD = "joint"
+SHARED = ("base", "metric", "decision", "random_state")
+"""Parameters that a joint distribution has too."""
 
 
-def scaling_of(standardize: Any, method: Any) -> Any:
-    """What ``standardize="auto"`` stands for with this method, or its name, whatever the two are: tags are read early."""
-    row = METHODS.get(method) if isinstance(method, str) else method
-    return getattr(row, "scaling", "auto") if isinstance(standardize, str) and standardize == "auto" else standardize
+def _is_joint(estimator: Any) -> bool:
+    return isinstance(estimator.method, str) and estimator.method == JOINT_METHOD
 
 
-class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
-    """A feed-forward multi-label classifier trained with a learned energy as its loss.
+def _has_passes(estimator: Any) -> bool:
+    return not _is_joint(estimator) and has_passes(estimator)
 
-    Minimises, over the predictor F and an energy network E that learns beside it,
 
-        CE(F(x), y) + w E(x, F(x))
+class EnergyMultiLabelClassifier(NetworkClassifier):
+    """Label sets from feature rows: by default a joint distribution over them, or what any method of networks learns.
 
-    where E is trained to tell the true label set from those F proposes (SEAL). At prediction F answers alone,
-    and a decision rule fitted on validation rows turns its marginals into label sets. Methods that answer by
-    inference minimise E over relaxed label sets instead, and the same rules decide on the minimiser.
+    By default marginals of the best models that a few minutes find are cross-fitted, and an energy is put on them that knows how
+    labels hang together:
+
+        p(y | x) = exp(-E(x, y)) / Z(x)
+
+    so that predictions take labels that are told (``known=``), and :meth:`sample`, :meth:`log_prob` and :meth:`ask` answer for
+    whole sets. With ``method="seal-nce"`` or another row of ``enstruct.METHODS`` it is a feed-forward network F trained with a
+    learned energy as its loss, CE(F(x), y) + w E(x, F(x)), or a baseline (:mod:`enstruct.estimators.network_classifier`).
 
     Parameters
     ----------
-    method : str or Method, default="seal-nce"
-        A row of ``enstruct.METHODS``, or one with other columns, as ``METHODS["seal-nce"].with_(energy_weight=1.0)``
+    method : str or Method, default="joint"
+        "joint": the best marginals that ``base`` finds, and an energy on them that is a distribution over label sets
+        (:class:`~enstruct.JointMultiLabelClassifier`). Otherwise
+        a row of ``enstruct.METHODS``, or one with other columns, as ``METHODS["seal-nce"].with_(energy_weight=1.0)``
         (:meth:`enstruct.Method.with_`; in searches ``method__energy_weight``). The rows: "cross-entropy", "seal-..." ("margin",
         "regression", "regression-s", "nce", "ranking", "pl", "static-nce", "static-margin", "static-regression"); by inference
         "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "conditional-nce", "pl" (pseudo-likelihood), "crf",
         "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+"; "implicit-cd",
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
         "low-rank", "mlp".
+    base : "auto", str, Method or classifier, default="auto"
+        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision`` and ``random_state`` are the other
+        parameters that it has; any of the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -96,8 +91,6 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         Scaling fitted on training rows only (:func:`enstruct.estimators.features.make_scaler`); "auto": as the method says.
     class_weight : None, "balanced" or dict
         Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it.
-    bayes_risk_samples : int, default=300
-        Label sets a row that the decision "bayes-risk" draws from the predictor and weighs by the energy.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it.
     random_state, verbose, warm_start, device ("auto", "cpu", "cuda"), callbacks : as usual
@@ -105,7 +98,9 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     Attributes
     ----------
     classes_, predictor_, energy_ : ndarray of (labels,), nn.Module, nn.Module or None
-        Label names, or column numbers; the networks.
+        Label names, or column numbers; the networks ("joint" has no predictor).
+    joint_ : JointMultiLabelClassifier
+        What the method "joint" has fitted.
     history_, n_iter_, updates_ : list of dict, int, dict
         One entry an epoch (losses, score, seconds, updates); epochs over all stages; steps of "predictor" and "energy".
     rules_, decision_, decision_scores_, thresholds_ : dict, str, dict, ndarray of (labels,)
@@ -115,8 +110,9 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     @refuse_renamed
     def __init__(
         self,
-        method: Any = "seal-nce",
+        method: Any = JOINT_METHOD,
         *,
+        base: Any = "auto",
         metric: str = "example-f1",
         decision: str = "auto",
         hidden: int = 400,
@@ -139,7 +135,6 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
         validation_fraction: float = 0.2,
         standardize: bool | str = "auto",
         class_weight: Any = None,
-        bayes_risk_samples: int = 300,
         hierarchy: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -149,252 +144,209 @@ class EnergyMultiLabelClassifier(ClassifierMixin, EnergyEstimator):
     ) -> None:
         self._store(locals())
 
-    _task = LABELS
-    _parameters = LABEL_SETS
-    _header = OfLabelSets
-    _of_networks = ("hidden", "layers", "dropout", "nonlinearity")
-
-    data_: LabelData
-    _fits_rules = True
-    _classes: Any = None  # all there are, where the rows of fit may lack some
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; ``method__energy_weight=1`` changes a column of the method's row, as searches do. ConfigError."""
+        joint = _is_joint(self) if "method" not in params else _equal(params["method"], JOINT_METHOD)
+        if joint and (columns := [name for name in params if name.startswith(COLUMN)]):
+            raise ConfigError(
+                f"{columns[0]}: method='joint' is no row of METHODS and has no columns; name a method of networks with it."
+            )
+        return super().set_params(**params)
 
     def _check_parameters(self) -> Method:
-        method = super()._check_parameters()
-        check_suits(method, self.decision)
-        return method
+        if not _equal(self.base, "auto"):
+            raise ConfigError(
+                f"base= is what method='joint' stands on, and method={_name(self.method)} has none: leave one of them out."
+            )
+        return super()._check_parameters()
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = str(scaling_of(self.standardize, self.method)) == "tfidf"
-        tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
-        tags.classifier_tags.multi_label = True
-        return tags
+    def _check_idle(self) -> None:
+        """ConfigError for a parameter of networks, which the method "joint" would not heed."""
+        defaults = EnergyMultiLabelClassifier().get_params(deep=False)
+        idle = [
+            name
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("method", *SHARED) and not (value is defaults[name] or _equal(value, defaults[name]))
+        ]
+        if idle:
+            raise ConfigError(
+                f"{idle[0]}= is of a method's networks, and method='joint' has none of its own: name a method, as "
+                "method='seal-nce', or give the base its parameters, as base=METHODS[...].with_(...)."
+            )
 
     # -- fitting ----------------------------------------------------------------------------------
 
     @refuse_renamed
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``).
+        """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``); for "joint" y may have holes (NaN).
 
-        ``X_val, y_val`` serve early stopping and the decision rules; without them a stratified part of the rows
-        is held out. Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
+        ``X_val, y_val`` serve a network's early stopping and decision rules; without them a stratified part of the rows is held
+        out. "joint" leaves out each row once by itself, and refuses them.
+        Raises DataError for unusable data, ConfigError for unknown settings, DivergenceError.
         """
-        method = self._check_parameters()
-        validates, goes_on = both_or_neither(X_val=X_val, y_val=y_val), self._goes_on(method)
-        if goes_on:
-            check_width(self.n_features_in_, X)
-        X = validated(self, X, reset=True)
-        labels = LabelFormat.infer(y, self._classes)
-        rows = merge_duplicates(label_rows(X, y, sample_weight, labels, self.class_weight))
-        learns = self.learn_constant and method.solver is None
-        constants = ConstantLabels.none(rows.Y.shape[1]) if learns else ConstantLabels.find(rows.Y)
-        start = seed_of(self.random_state)
-        train, validation = (rows, None) if validates else hold_out(rows, self.early_stopping, self.validation_fraction, start)
-        if validates:
-            validation = with_weight(label_rows(validated(self, X_val, reset=False), y_val, None, labels, self.class_weight))
-        check_decision(self.decision, self.hierarchy, labels, validation, method.validation_epochs)
-        features = Features.fit(train.X, scaling_of(self.standardize, method), choose=self._makes_networks())
-        if goes_on:
-            check_same_labels(self.data_, labels, constants)
-            features = as_before(features, self.data_.features, train.X)
-        self._learn(labels, constants, features)
-        train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
-        self._forget_passes()
-        training = self._training(method, train, validation, start, rows.Y)
-        game = self._train(training)
-        self._decide_by(LabelRules())
-        if self._fits_rules and validation is not None and not self.data_.single:
-            p = self._answers().marginals(validation.X)
-            self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior(method)))
-        if game is not None and validation is not None and method.validation_epochs:
-            self._refine_on(validation, game, training.monitor, start)
+        self.__dict__.pop("joint_", None)
+        if not _is_joint(self):
+            return super().fit(X, y, sample_weight, X_val, y_val)
+        self._check_idle()
+        if X_val is not None or y_val is not None:
+            raise ConfigError(
+                "method='joint' leaves out every row once by itself: give it all rows as X and y, without X_val and y_val."
+            )
+        joint = JointMultiLabelClassifier(**{name: getattr(self, name) for name in SHARED})
+        return self._adopt(joint.fit(X, y, sample_weight))
+
+    def _adopt(self, joint: JointMultiLabelClassifier) -> Self:
+        """Take what a fitted joint has for one's own; nothing of networks fitted before stays."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+        self.joint_, self.energy_ = joint, joint.energy_
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "rules_", "decision_", "decision_scores_", "notes_"):
+            if hasattr(joint, name):
+                setattr(self, name, getattr(joint, name))
         return self
 
-    @available_if(has_passes)
+    @available_if(_has_passes)
     @restore_on_failure
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over these rows, by the method's first stage.
-
-        On a fitted (or loaded) estimator it goes on with its networks, labels, scaling and decision rules. On a new one the
-        first call fixes the labels (``classes``, or those of y) and the scaling, and the decision stays at 0.5, as no rows are
-        held out. A later call that fails or is interrupted keeps the updates of the batches that it has seen.
-        """
-        new, method = not hasattr(self, "predictor_"), self._check_parameters()
-        optional(are_classes)("classes", classes)
-        if self.class_weight == "balanced":
-            raise ConfigError("class_weight='balanced' needs all rows at once; give partial_fit a dict of weights.")
-        X = validated(self, X, reset=new)
-        if new:
-            labels = LabelFormat.infer(y, classes)
-            features = Features.fit(X, scaling_of(self.standardize, method), choose=False)  # later calls may bring more
-            self._learn(labels, ConstantLabels.none(labels.n_labels), features)
-            self._decide_by(LabelRules())
-            self.history_ = []
-        rows = label_rows(X, y, sample_weight, self.data_.labels, self.class_weight)
-        unit = self._weight_unit(1.0 if rows.weight is None else rows.weight)
-        weight = None if rows.weight is None else rows.weight / unit
-        rows = merge_duplicates(Rows(rows.X, rows.Y, weight), even=False)
-        self.data_.constants.warn_if_they_vary(rows.Y)
-        rows = self.data_.modelled(rows)
-        start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
-        self._train_one_pass(self._training(method, rows, None, start, rows.Y), new)
-        return self
-
-    def _training(self, method: Method, rows: Rows, validation: Rows | None, seed: int, Y: sparse.csr_matrix) -> Training:
-        """``Y`` (rows, labels that all came with), of which the weights of positives are counted."""
-        return Training(
-            method,
-            rows,
-            validation,
-            LabelSetMonitor(self.metric, self.decision, self.data_.single, self.monitor),
-            seed,
-            lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows)),
-            positive_weight=self.data_.positive_weight(self.class_weight, Y),
-        )
-
-    def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
-        names = tuple(getattr(self, "feature_names_in_", ()))
-        self.data_, self.classes_ = LabelData(labels, constants, features, self.n_features_in_, names), labels.classes
-
-    def _makes_networks(self) -> bool:
-        """Whether both networks are made here, for as many features as there are, or brought by the caller."""
-        return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
-
-    def _build(self, method: Method, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
-        """(predictor, energy or None) for rows like the example."""
-        architecture = {name: getattr(self, name) for name in self._of_networks}
-        width = 0 if self.encoder is not None else {**architecture, **method.encoder}["hidden"]
-        self._check_batch(method, n_rows, 1, width, n_labels, "hidden=")
-        return build_networks(method, n_labels, example, self.encoder, self.energy_network, architecture)
-
-    def _decide_by(self, decisions: LabelRules) -> None:
-        self.rules_, self.decision_, self.decision_scores_ = decisions.rules, decisions.decision, decisions.scores
-        self.__dict__.pop("thresholds_", None)
-        thresholds = decisions.thresholds(self.data_.n_varying)
-        if thresholds is not None:
-            self.thresholds_ = self.data_.constants.expand_numbers(thresholds, 0.5)
+        """As :meth:`enstruct.estimators.network_classifier.NetworkClassifier.partial_fit`; "joint" has none."""
+        return super().partial_fit(X, y, classes, sample_weight)
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _answers(self) -> LabelAnswers:
-        networks, rules = self._networks(), LabelRules(self.rules_, self.decision_)
-        posterior = partial(self._posterior, networks.method)
-        return LabelAnswers(networks, self.data_, rules, posterior, self.hierarchy, self._makes_networks())
+    def _joint(self, **idle: Any) -> JointMultiLabelClassifier | None:
+        """The fitted joint, None where networks answer. ConfigError for what only networks do."""
+        if _is_joint(self):
+            check_is_fitted(self, "joint_")
+        joint: JointMultiLabelClassifier | None = getattr(self, "joint_", None)
+        if joint is not None and (asked := [name for name, value in idle.items() if value is not None]):
+            raise ConfigError(
+                f"{asked[0]}= is for networks, and method='joint' has none: leave it out, or fit method='seal-nce'."
+            )
+        return joint
 
-    def _inputs(self, X: Any) -> Any:
-        """For the networks, which come first: they ask whether the classifier is fitted."""
-        return self.data_.features(validated(self, X, reset=False))
+    def _networks(self) -> Networks:
+        if self._joint() is not None:
+            raise ConfigError("This needs the networks of a method, as method='seal-nce'; method='joint' has none of its own.")
+        return super()._networks()
 
-    def _inference_inputs(self, X: Any) -> Any:
-        return self._inputs(X).astype(np.float32)
+    def _no_joint(self, known: Any) -> None:
+        if known is not None:
+            raise ConfigError(
+                f"known= needs a joint distribution over labels, and method={_name(self.method)} has none: fit method='joint'."
+            )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
-        return self._answers().log_odds(self._inputs(X))
+        """Log-odds (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
+        joint = self._joint()
+        return super().decision_function(X) if joint is None else joint.decision_function(X)
 
-    def predict_proba(self, X: Any, *, refine: int | None = None) -> NDArray[np.float64]:
-        """Marginal probabilities (rows, labels); for 1-D y they sum to one.
+    def predict_proba(self, X: Any, *, known: Any = None, refine: int | None = None) -> NDArray[np.float64]:
+        """Marginal probabilities (rows, labels), given what is told; for 1-D y they sum to one.
 
-        With one label a row they are the marginals over their sum, as scikit-learn's one-vs-rest classifiers have it.
-        Methods that answer by inference give their relaxed minimisers. ``refine``: see :meth:`predict`.
+        known : of the joint, told labels: like y, with holes (NaN) where nothing is told, or one dict a row.
+        refine : of networks, see :meth:`predict`. Methods that answer by inference give their relaxed minimisers.
         """
-        return self._answers().probabilities(self._inputs(X), refine)
+        joint = self._joint(refine=refine)
+        if joint is not None:
+            return joint.predict_proba(X, known=known)
+        self._no_joint(known)
+        return super().predict_proba(X, refine=refine)
 
-    def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, refine: int | None = None) -> Any:
-        """Label sets in the form y had in ``fit``.
+    def predict(
+        self, X: Any, *, known: Any = None, decision: Any = None, top_k: int | None = None, refine: int | None = None
+    ) -> Any:
+        """Label sets in the form y had in ``fit``; told labels (``known``) come back as told.
 
-        ``decision`` names another fitted rule for this call; ``top_k`` takes the k most probable labels instead.
-        ``refine`` moves the predictor's marginals by so many steps of inference on the learned energy first.
-        ConfigError if the method has no energy.
+        decision : another fitted rule for this call; of the joint also "subset-accuracy" (the likeliest whole set), "example-f1",
+            "hamming", "jaccard" or a callable gain(truth, predicted), each of least expected risk.
+        top_k : the k most probable labels instead.
+        refine : moves a network's marginals by so many steps of inference on its learned energy first. ConfigError if there is
+            no such energy.
         """
-        label_sets = self._predicted(X, decision, top_k, refine)
-        return self.data_.labels.decode(label_sets)
-
-    def _predicted(
-        self, X: Any, decision: str | None = None, top_k: int | None = None, refine: int | None = None
-    ) -> sparse.csr_matrix:
-        """Indicator (rows, labels)."""
-        answers, inputs = self._answers(), self._inputs(X)
-        if top_k is None:
-            return answers.label_sets(inputs, decision, refine)
-        check_one_rule(decision, top_k)
-        check_whole(1, top_k=top_k)
-        return answers.most_probable(inputs, top_k, refine)
+        joint = self._joint(refine=refine)
+        if joint is not None:
+            return joint.predict(X, known=known, decision=decision, top_k=top_k)
+        self._no_joint(known)
+        return super().predict(X, decision=decision, top_k=top_k, refine=refine)
 
     def predict_by_rule(self, X: Any) -> dict[str, Any]:
-        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it, from one pass of the networks.
-
-        All answers are held at once. Raises as ``predict`` does.
-        """
-        answers = self._answers()
-        if self.data_.single:  # decided by argmax whatever the rule
-            return dict.fromkeys(self.rules_, self.predict(X))
-        return {name: self.data_.labels.decode(chosen) for name, chosen in answers.by_rule(self._inputs(X)).items()}
-
-    def decide(self, X: Any, marginals: NDArray[Any], decision: str | None = None) -> Any:
-        """Label sets from marginals (rows, labels that vary) of these rows found elsewhere, as by :meth:`infer`.
-
-        Raises DataError for marginals of another shape, ConfigError for a rule that was not fitted.
-        """
-        answers, inputs = self._answers(), self._inputs(X)
-        expected = (inputs.shape[0], self.data_.n_varying)
-        if np.shape(marginals) != expected:
-            raise DataError(f"Marginals of these rows have the shape {expected} (labels that vary), not {np.shape(marginals)}.")
-        return self.data_.labels.decode(answers.decided(inputs, np.asarray(marginals), decision))
+        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it."""
+        joint = self._joint()
+        return super().predict_by_rule(X) if joint is None else {name: joint.predict(X, decision=name) for name in joint.rules_}
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
-        answers = self._answers()
-        answers.rules.named(decision, answers.posterior)
-        self.decision_ = decision
+        joint = self._joint()
+        if joint is None:
+            return super().set_decision(decision)
+        one_of("decision", list(joint.rules_))("decision", decision)
+        self.decision_ = joint.decision_ = decision
         return self
-
-    def _posterior(self, method: Method) -> EnergyPosterior | None:
-        if self.energy_ is None or not method.is_density:
-            return None
-        networks = self.predictor_, self.energy_, method.density
-        return EnergyPosterior(*networks, self.data_.n_varying, self.bayes_risk_samples, str(self._device()))
 
     def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
         """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
-        networks, inputs, indicator = self._networks(), self._inputs(X), self.data_.labels.encode(y)
-        if indicator.shape[0] != inputs.shape[0]:
-            raise DataError(f"X has {inputs.shape[0]} rows and y {indicator.shape[0]}.")
-        return networks.energies(Rows(inputs, indicator[:, self.data_.constants.varying]))
+        joint = self._joint()
+        return super().energy(X, y) if joint is None else joint.energy(X, y)
 
-    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
-        """(rows, n, labels) independent draws from the predictor's distribution."""
-        check_whole(1, n=n)
-        seed("random_state", random_state)
-        answers, start = self._answers(), self.random_state if random_state is None else random_state
-        with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):
-            return answers.sample(self._inputs(X), n)
+    def sample(self, X: Any, n: int = 1, random_state: Any = None, *, known: Any = None) -> NDArray[np.uint8]:
+        """(rows, n, labels) draws from the joint given what is told, or from a network's independent labels."""
+        joint = self._joint()
+        if joint is not None:
+            return joint.sample(X, n, known=known, random_state=random_state)
+        self._no_joint(known)
+        return super().sample(X, n, random_state)
+
+    @available_if(_is_joint)
+    def log_prob(self, X: Any, y: Any, *, known: Any = None, return_error: bool = False) -> Any:
+        """(rows,) log p(y | x, what is told) in nats: :meth:`enstruct.JointMultiLabelClassifier.log_prob`."""
+        return self._fitted_joint().log_prob(X, y, known=known, return_error=return_error)
+
+    @available_if(_is_joint)
+    def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
+        """(rows,) the label to ask for next: :meth:`enstruct.JointMultiLabelClassifier.ask`."""
+        return self._fitted_joint().ask(X, known=known)
+
+    def _fitted_joint(self) -> JointMultiLabelClassifier:
+        check_is_fitted(self, "joint_")
+        return self.joint_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
-        predicted = self._predicted(X)
-        weight = None if sample_weight is None else row_weights(sample_weight, predicted)
-        name = "subset-accuracy" if self.data_.single else self.metric
-        return get_metric(name)(self.data_.labels.encode(y), predicted, weight)
+        joint = self._joint()
+        return super().score(X, y, sample_weight) if joint is None else joint.score(X, y, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        return JointMultiLabelClassifier().__sklearn_tags__() if _is_joint(self) else super().__sklearn_tags__()
 
     # -- saving -----------------------------------------------------------------------------------
 
-    def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        record = self.data_.record()
-        record["input"]["sparse"] = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
-        tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}
-        return {**record, "rules": LabelRules(self.rules_).record()}, tensors
+    def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
+        """Write a model folder, whole or not at all: :mod:`enstruct.estimators.saved_joint` for the joint, for networks
+        :mod:`enstruct.estimators.persistence`.
 
-    def _restore(self, header: OfLabelSets, weights: Weights) -> None:
-        self.n_features_in_ = header.input.n_features
-        example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
-        tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
-        data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
-        if self.hierarchy is not None:  # DataError for one of other labels
-            self.hierarchy.close(sparse.csr_matrix((0, data.labels.n_labels), dtype=np.uint8))
-        if data.names:
-            self.feature_names_in_ = np.array(data.names, dtype=object)
-        self._learn(data.labels, data.constants, data.features)
-        self._decide_by(LabelRules.from_record(header.rules, header.decision, header.decision_scores, n_varying))
+        What is code (a ``base`` of one's own; an ``encoder``, ``energy_network`` or ``method`` of other parts than enstruct's) is
+        named there and must be passed to :meth:`load`. ``notes`` (plain JSON values) travel along and come back as ``notes_``.
+        Raises SaveError, ModelFileError; ConfigError for settings that the networks were not made with.
+        """
+        joint = self._joint()
+        if joint is None:
+            super().save(path, notes)
+        else:
+            joint.save(path, notes)
+
+    @classmethod
+    def load(cls, path: Path | str, **code: Any) -> Self:
+        """A saved model, of this class or of the joint's. ``code``: what :meth:`save` could only name. Raises ModelFileError."""
+        if not (Path(path) / JOINT_HEADER).is_file():
+            return super().load(path, **code)
+        joint = JointMultiLabelClassifier.load(path, **code)
+        return cls(**{name: getattr(joint, name) for name in SHARED})._adopt(joint)
+
+
+def _name(method: Any) -> str:
+    return repr(method) if isinstance(method, str) else repr(getattr(method, "name", method))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (str, int, float, bool)) and a == b

@@ -19,7 +19,6 @@ from enstruct.data.tag_schemes import SCHEMES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
-from enstruct.methods.columns import MOST_SAMPLES
 from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
 from enstruct.validation import Check, is_whole, one_of, optional, or_object, satisfying, switch, whole, word_or
@@ -119,7 +118,6 @@ LABEL_SETS: Table = {
     "early_stopping": switch("auto"),
     "standardize": switch("auto", "tfidf"),
     "class_weight": optional(word_or("balanced", _instance(dict, "None, 'balanced' or a dict"))),
-    "bayes_risk_samples": whole(1, MOST_SAMPLES),
     "hierarchy": optional(_instance(Hierarchy, "a Hierarchy (enstruct.data.hierarchy)")),
 }
 

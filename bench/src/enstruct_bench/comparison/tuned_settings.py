@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.base import COLUMN
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.methods import METHODS
 from enstruct.records import Shape, read_record
@@ -81,7 +81,7 @@ class Tuned:
         raise ConfigError(f"{self.path} has no settings of {method} (it has {', '.join(self.settings)}): tune all methods alike.")
 
     def _merged(self, model: Parameters, tuned: Parameters) -> Parameters:
-        defaults = EnergyMultiLabelClassifier().get_params()
+        defaults = NetworkClassifier().get_params()
         for name, value in tuned.items():
             if name in model and model[name] not in (defaults[name], value):
                 option = name.replace("__", ".") if name.startswith(COLUMN) else f"model.{name}"
@@ -110,7 +110,7 @@ def _short(value: Any) -> str:
 
 def _decoded(encoded: Parameters, where: str) -> Parameters:
     """Parameters of the estimator. DataError for names that are none, and for values that cannot be read."""
-    decoded, known = {}, EnergyMultiLabelClassifier().get_params()
+    decoded, known = {}, NetworkClassifier().get_params()
     for name, value in encoded.items():
         if name not in known:
             raise DataError(f"{where}: there is no parameter {name!r}. Put a copy of the file back, or tune again.")

@@ -19,7 +19,7 @@ from torch import nn
 
 from enstruct.energies import EnergySpec
 from enstruct.environment import environment
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.networks import build_networks
 from enstruct.files import write_json
 from enstruct.methods import METHODS
@@ -62,7 +62,7 @@ def parameters(dataset: str) -> dict[str, Any]:
 def seconds(method: str, rows: int) -> dict[str, Any]:
     data = sparse_topics(rows + TEST_ROWS, *SHAPES["bibtex"], 2.4)
     train, test = (slice(0, rows), slice(rows, None))
-    model = EnergyMultiLabelClassifier(method, max_epochs=2, early_stopping=False, decision="fixed", random_state=0)
+    model = NetworkClassifier(method, max_epochs=2, early_stopping=False, decision="fixed", random_state=0)
     begin = time.perf_counter()
     model.fit(data.X[train], data.Y[train])
     fitted = time.perf_counter()

@@ -28,8 +28,8 @@ from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.environment import environment
 from enstruct.errors import EnstructError
-from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.files import write_json
 from enstruct.metrics import example_f1
 
@@ -75,7 +75,7 @@ def libmultilabel(trainer: str) -> Fit:
 
 def enstruct(method: str) -> Fit:
     def fit(splits: Splits) -> tuple[Answer, Answer]:
-        model = EnergyMultiLabelClassifier(method, decision="fixed", random_state=0)
+        model = NetworkClassifier(method, decision="fixed", random_state=0)
         model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
         return model.predict, model.predict_proba
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.plots.labels import panels, save
 
 BINS = np.linspace(0, 1, 51)
 NEAR = 0.01
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """The truth Y is not needed; every analysis of a model is called alike."""
     problem = model.inference_problem(X)
     inferred = model.infer(X)

@@ -21,7 +21,7 @@ from enstruct.data.load import load_splits
 from enstruct.data.splits import Splits, imputed
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.files import write_json
 from enstruct.plots.labels import measurement_matrix
 from enstruct_bench.comparison.command import Command, parameters
@@ -92,10 +92,10 @@ class OfAModel(Figure):
         _show(self.kind, figures)
         self.store(module, {"model": Path(self.model).name, **figures})
 
-    def rows(self) -> tuple[EnergyMultiLabelClassifier, Any, Any, list[str]]:
+    def rows(self) -> tuple[NetworkClassifier, Any, Any, list[str]]:
         """The model, features and label sets of the rows, and the labels' names."""
         model = load_model(Path(self.model))
-        if not isinstance(model, EnergyMultiLabelClassifier):
+        if not isinstance(model, NetworkClassifier):
             raise ConfigError(f"{self.model} averages several networks; an analysis looks into one: train it without --auto.")
         X, data = read_rows(model, self.data, label_argument(self.labels), self.drop, labelled=True)
         names = model.notes_["label_names"]
@@ -146,7 +146,7 @@ class Starts(OfTraining):
             raise ConfigError(f"--every must be at least 1, not {self.every}.")
         settings, splits, bar = parameters("labels", self.model), self.splits(), EpochBar("fit")
         train, validation = splits.train, splits.validation
-        model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[bar])
+        model = NetworkClassifier().set_params(**settings, callbacks=[bar])
         try:
             figures = starts.measure(model, train.X, train.Y, validation.X, validation.Y, self.every, self.steps)
         finally:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.inference import Inference, Solution
 from enstruct.methods import get_method
 from enstruct.metrics import example_f1
@@ -29,7 +29,7 @@ TOLERANCES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 TOLERANCE, SHARE = 1e-3, 0.9
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any, most_steps: int = 200) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any, most_steps: int = 200) -> dict[str, Any]:
     """``X, Y``: labelled rows; ``most_steps`` ends rows that do not converge. ConfigError for answers that are not iterated."""
     if not isinstance(model.inference_settings(), Inference):
         raise ConfigError(f"Method {get_method(model.method).name!r} takes a fixed number of steps: nothing converges there.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Neumann, Unrolled
 from enstruct.methods import get_method
 from enstruct.plots.labels import panels, save
@@ -61,7 +61,7 @@ def measure(
     curves = {}
     for name, coupling in COUPLINGS.items():
         settings = {**parameters, "method__coupling": coupling, "n_iter_no_change": 10**6, "max_epochs": 10**6}
-        model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[Clock(seconds), *callbacks(name)])
+        model = NetworkClassifier().set_params(**settings, callbacks=[Clock(seconds), *callbacks(name)])
         model.fit(X, Y, X_val=X_val, y_val=y_val)
         curves[name] = _curve(model.history_)
     return {"method": parameters["method"], "budget_seconds": seconds, "best": {n: _best(c) for n, c in curves.items()}, **curves}

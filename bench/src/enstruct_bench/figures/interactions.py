@@ -20,14 +20,14 @@ from scipy.stats import spearmanr
 
 from enstruct.data.rows import as_indicator
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.plots.labels import heat, panels, save
 from enstruct.training.predict import Problem
 
 ROWS, SHOWN, PAIRS = 500, 40, 10
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """``Y``: indicators (rows, labels). ConfigError if the method has no energy or too few labels."""
     varying = model.data_.constants.varying
     names = [str(label_names(model)[i]) for i in varying]
@@ -55,7 +55,7 @@ def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]
     }
 
 
-def label_names(model: EnergyMultiLabelClassifier) -> Any:
+def label_names(model: NetworkClassifier) -> Any:
     """As written by ``enstruct train``, else the estimator's classes."""
     return getattr(model, "notes_", {}).get("label_names", model.classes_)
 

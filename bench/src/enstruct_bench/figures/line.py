@@ -16,13 +16,13 @@ import numpy as np
 import torch
 
 from enstruct.data.rows import as_indicator
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.plots.labels import panels, save
 
 POINTS, ROWS = 21, 500
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """``Y``: indicators (rows, labels). ConfigError if the method has no energy."""
     problem = model.inference_problem(X[:ROWS], bare=True)
     truth = torch.from_numpy(as_indicator(Y[:ROWS])[:, model.data_.constants.varying].toarray()).to(problem.predicted)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.methods import get_method
 from enstruct.metrics import example_f1
 from enstruct.plots.labels import panels, save
@@ -23,7 +23,7 @@ STEPS = (None, 1, 2, 3, 5, 10, CONVERGED)
 REPEATS = 5
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """ConfigError for methods that answer by inference anyway."""
     if get_method(model.method).inference is not None:
         raise ConfigError(f"Method {get_method(model.method).name!r} answers by inference already; analyse its convergence.")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from enstruct.data.rows import as_indicator
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.inference import Exact, Inference
 from enstruct.inference.exact import MOST_LABELS, pairwise_form
 from enstruct.plots.labels import panels, save
@@ -29,7 +29,7 @@ SLACK = 1e-5
 """Relative difference of energies that counts: float32 sums of the same terms differ by less."""
 
 
-def measure(model: EnergyMultiLabelClassifier, X: Any, Y: Any) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any) -> dict[str, Any]:
     """``Y``: indicators (rows, labels). Runs the model's own inference, and ``RESTARTS`` random starts beside it."""
     problem = model.inference_problem(X)
     answer = _energy(problem, _rounded(model.infer(X).y))
@@ -66,7 +66,7 @@ def exact_solver(problem: Problem) -> Exact | None:
     return Exact("integer-program")
 
 
-def _restarted(model: EnergyMultiLabelClassifier, X: Any) -> torch.Tensor:
+def _restarted(model: NetworkClassifier, X: Any) -> torch.Tensor:
     own = model.inference_settings()
     settings = own if isinstance(own, Inference) else Inference(steps=100)
     with torch.random.fork_rng(devices=[]):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.errors import ConfigError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.methods import get_method
 from enstruct.plots.labels import panels, save
 from enstruct.randomness import repeatable
@@ -53,9 +53,7 @@ class Watch(Callback):
         self.records.append({"stage": record["stage"], "epoch": record["epoch"], "updates": game.predictor_updates, **scores})
 
 
-def measure(
-    model: EnergyMultiLabelClassifier, X: Any, Y: Any, X_val: Any, y_val: Any, every: int = 1, steps: int = 30
-) -> dict[str, Any]:
+def measure(model: NetworkClassifier, X: Any, Y: Any, X_val: Any, y_val: Any, every: int = 1, steps: int = 30) -> dict[str, Any]:
     """Fits ``model`` (any method with an energy) and returns the curves."""
     if not get_method(model.method).has_energy:
         raise ConfigError(f"Method {model.method!r} has no energy to start inference on.")

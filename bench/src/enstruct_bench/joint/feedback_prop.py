@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct_bench.joint.sides import Marginal, TwoFits
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.told import asked_loss, random_told
@@ -30,7 +30,7 @@ ANCHOR = 0.1
 class FeedbackProp(Marginal):
     """``network`` is fitted; ``steps`` of ``rate``."""
 
-    network: EnergyMultiLabelClassifier
+    network: NetworkClassifier
     steps: int = 0
     rate: float = 0.0
 
@@ -41,7 +41,7 @@ class FeedbackProp(Marginal):
         return np.asarray(torch.sigmoid(h @ weight.T + bias).double().numpy())
 
 
-def hidden(network: EnergyMultiLabelClassifier, X: Any) -> torch.Tensor:
+def hidden(network: NetworkClassifier, X: Any) -> torch.Tensor:
     """(rows, units) what the network's last layer reads."""
     seen: list[torch.Tensor] = []
     head: Any = network.predictor_.head
@@ -77,5 +77,5 @@ def fit_feedback(table: Table, seed: int) -> TwoFits:
     return TwoFits(FeedbackProp(judge, *best), FeedbackProp(model, *best), X_held)
 
 
-def _network(X: Any, Y: Array, seed: int) -> EnergyMultiLabelClassifier:
-    return EnergyMultiLabelClassifier(method="cross-entropy", early_stopping=True, random_state=seed).fit(X, Y.astype(np.int64))
+def _network(X: Any, Y: Array, seed: int) -> NetworkClassifier:
+    return NetworkClassifier(method="cross-entropy", early_stopping=True, random_state=seed).fit(X, Y.astype(np.int64))

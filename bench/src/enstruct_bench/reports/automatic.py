@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.methods import METHODS
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
@@ -180,7 +180,7 @@ def collected(folder: Path) -> dict[str, Runs]:
 
 def _is_usual(setting: dict[str, Any]) -> bool:
     """Whether a comparison was made as the fair runs of SEAL's Table 2 are: by the library's defaults, on its own split."""
-    defaults = json.loads(json.dumps(EnergyMultiLabelClassifier().get_params(deep=False)))
+    defaults = json.loads(json.dumps(NetworkClassifier().get_params(deep=False)))
     settings = {name: value for name, value in setting["model"].items() if name not in ("method", "random_state", "device")}
     return (
         "tuned" not in setting

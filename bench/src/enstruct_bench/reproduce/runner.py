@@ -13,7 +13,7 @@ from enstruct.data.splits import Splits
 from enstruct.declarations import described
 from enstruct.environment import environment
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, DivergenceError, unknown_name
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import Method
 from enstruct.records import read_record
@@ -237,7 +237,7 @@ def outdated(table: LabelTable, run: Run) -> list[str]:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    return encoded(EnergyMultiLabelClassifier().get_params(deep=False))
+    return encoded(NetworkClassifier().get_params(deep=False))
 
 
 def declaration(method: str | Method) -> dict[str, Any]:

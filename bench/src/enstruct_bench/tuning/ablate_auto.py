@@ -27,9 +27,9 @@ from enstruct.data.rows import as_indicator
 from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.environment import environment
-from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.members import default_methods
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.files import replace_file, write_json
 from enstruct.methods import METHODS
 from enstruct.metrics import Counts, rowwise_f1
@@ -46,7 +46,7 @@ Marginals = dict[str, NDArray[Any]]
 
 def fit(splits: Splits, method: str, seed: int) -> tuple[dict[str, Any], Marginals]:
     """Record of one fit, and its marginals of the validation and the test rows."""
-    model = EnergyMultiLabelClassifier(method=method, random_state=seed)
+    model = NetworkClassifier(method=method, random_state=seed)
     begin = time.perf_counter()
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     seconds = time.perf_counter() - begin

@@ -20,7 +20,7 @@ from enstruct.data.load import load_splits
 from enstruct.data.splits import Splits, imputed
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.environment import environment
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.files import write_json
 from enstruct.hypergradients import (
     Alternating,
@@ -75,7 +75,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def fit(splits: Splits, setting: dict[str, Any], seed: int, epochs: int) -> dict[str, Any]:
-    model = EnergyMultiLabelClassifier().set_params(**setting, random_state=seed, max_epochs=epochs)
+    model = NetworkClassifier().set_params(**setting, random_state=seed, max_epochs=epochs)
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)
     p, truth = model.predict_proba(splits.validation.X), splits.validation.Y
     ratios = [record["implicit_ratio"] for record in model.history_ if "implicit_ratio" in record]

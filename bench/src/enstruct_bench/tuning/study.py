@@ -20,7 +20,7 @@ import numpy as np
 
 from enstruct.data.splits import Splits
 from enstruct.errors import ConfigError, DivergenceError, MissingExtraError
-from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import get_method
 from enstruct.training.callbacks import Callback
@@ -201,7 +201,7 @@ def summary(method: str, task: Task, study: Study, trials: int) -> dict[str, Any
 def _value(method: str, task: Task, trial: Trial, callbacks: list[Callback]) -> float:
     suggested = suggest(trial, get_method(method), task.most_updates)
     settings = {**(task.fixed or {}), **suggested, "method": method, "metric": task.metric, "random_state": task.seed}
-    model = EnergyMultiLabelClassifier().set_params(**settings, callbacks=[Report(trial), *callbacks])
+    model = NetworkClassifier().set_params(**settings, callbacks=[Report(trial), *callbacks])
     train, validation = task.splits.train, task.splits.validation
     model.fit(train.X, train.Y, X_val=validation.X, y_val=validation.Y)
     return float(max(model.decision_scores_.values()))

@@ -12,7 +12,7 @@ LEARNT = "Missing cells take the mean of all rows of the file: rows that trainin
 WRITTEN = """Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels
 that are empty or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines:
 a .jsonl file holds any. A label told by --known comes back as it was told."""
-RULES = """one that the model has fitted; of models trained with --base also subset-accuracy, example-f1, hamming and jaccard, the
+RULES = """one that the model has fitted; of the method joint also subset-accuracy, example-f1, hamming and jaccard, the
 set of least risk"""
 DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 
@@ -32,9 +32,9 @@ def add_train(p: Parser) -> None:
     shared.add_base(
         p,
         None,
-        "auto, or a method: what gives the marginals on which an energy learns how labels hang together; its model answers "
-        "`predict --known`, and with auto labels may have holes (empty cells, ? in ARFF, NaN). Of --model only metric and "
-        "decision count then",
+        "of the method joint, the default: auto, or a method, what gives the marginals on which an energy learns how labels "
+        "hang together. Its model answers `predict --known`, and with auto labels may have holes (empty cells, ? in ARFF, "
+        "NaN). Of --model only metric and decision count for it",
     )
 
 
@@ -46,7 +46,7 @@ def add_predict(p: Parser) -> None:
         "--known",
         type=str,
         default=None,
-        help="what is known of the labels already, for models trained with --base: a CSV file of 0/1 columns named as labels, "
+        help="what is known of the labels already, for models of the method joint: a CSV file of 0/1 columns named as labels, "
         "any of them, a row for each of DATA's, empty where nothing is known; or `same`: DATA's own labels, with empty cells",
     )
     add_switch(p, "probabilities", "write probabilities instead, as CSV with a column a label")
@@ -57,6 +57,6 @@ def add_evaluate(p: Parser) -> None:
         "--told",
         type=float,
         default=0.0,
-        help="of models trained with --base: share of the labels told to the model, drawn at random; the others count",
+        help="of models of the method joint: share of the labels told to the model, drawn at random; the others count",
     )
     p.add_argument("--seed", type=shared.Seed, default=0, help="of that draw")

@@ -9,11 +9,12 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from tests.configured import configured
 
-from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, example_f1
+from enstruct import METHODS, EnergySpec, example_f1
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.synthetic import block_exclusive
 from enstruct.decisions import bayes_risk
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, DivergenceError
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.methods import Method
 from enstruct.negatives import PredictorSamples
 from enstruct.training.callbacks import Callback
@@ -22,7 +23,7 @@ SMALL = {"hidden": 16, "layers": 1, "max_epochs": 3, "random_state": 0}
 
 
 def small(*args, **changes):
-    return configured(EnergyMultiLabelClassifier, *args, **{**SMALL, **changes})
+    return configured(NetworkClassifier, *args, **{**SMALL, **changes})
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -90,14 +91,12 @@ def test_dense_csr_and_float32_inputs_agree(blocks):
 def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
     counts = sparse.csr_matrix(np.abs(np.rint(3 * blocks.X)))
     weighting = TfidfTransformer().fit(counts[100:])
-    own = EnergyMultiLabelClassifier("binary-relevance-tfidf").fit(
-        counts[100:], blocks.Y[100:], X_val=counts[:100], y_val=blocks.Y[:100]
-    )
-    plain = EnergyMultiLabelClassifier("binary-relevance", standardize=False)
+    own = NetworkClassifier("binary-relevance-tfidf").fit(counts[100:], blocks.Y[100:], X_val=counts[:100], y_val=blocks.Y[:100])
+    plain = NetworkClassifier("binary-relevance", standardize=False)
     plain.fit(weighting.transform(counts[100:]), blocks.Y[100:], X_val=weighting.transform(counts[:100]), y_val=blocks.Y[:100])
     np.testing.assert_allclose(own.predict_proba(counts), plain.predict_proba(weighting.transform(counts)), atol=1e-4)
     own.save(tmp_path / "m")
-    assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(counts), own.predict_proba(counts))
+    assert np.array_equal(NetworkClassifier.load(tmp_path / "m").predict_proba(counts), own.predict_proba(counts))
     net = small("cross-entropy", standardize="tfidf").fit(counts.toarray(), blocks.Y)  # a network on dense counts
     np.testing.assert_allclose(net.predict_proba(counts.toarray()), net.predict_proba(counts), atol=1e-6)
     with pytest.raises(ConfigError, match="Negative values"):
@@ -112,7 +111,7 @@ def test_features_that_no_training_row_has_change_nothing(method, blocks, tmp_pa
     assert np.array_equal(model.predict_proba(other), model.predict_proba(X))
     assert model.data_.features.columns.tolist() == [j for j in range(64) if j % 3]
     model.save(tmp_path / "m")
-    assert np.array_equal(EnergyMultiLabelClassifier.load(tmp_path / "m").predict_proba(other), model.predict_proba(X))
+    assert np.array_equal(NetworkClassifier.load(tmp_path / "m").predict_proba(other), model.predict_proba(X))
     assert small(method).fit(sparse.csr_matrix(blocks.X), blocks.Y).data_.features.columns is None
     again = small("cross-entropy", warm_start=True).fit(X, blocks.Y)
     assert len(again.fit(sparse.csr_matrix(blocks.X), blocks.Y).data_.features.columns) == 42
@@ -236,7 +235,7 @@ def test_constant_labels_may_be_learnt_and_judged(blocks):
     assert p[:, 16].mean() < 0.2
     assert p[:, 17].mean() > 0.8
     with pytest.warns(ConstantLabelWarning):  # a solver cannot
-        linear = EnergyMultiLabelClassifier("binary-relevance", learn_constant=True).fit(blocks.X, Y)
+        linear = NetworkClassifier("binary-relevance", learn_constant=True).fit(blocks.X, Y)
     assert (linear.predict_proba(blocks.X)[:, 17] == 1).all()
 
 
@@ -287,14 +286,14 @@ def test_partial_fit_learns_and_continues(blocks):
     assert model.n_iter_ == 30
     assert model.history_[-1]["predictor_loss"] < 0.6 * model.history_[0]["predictor_loss"]
     assert model.score(blocks.X, blocks.Y) > 0.5
-    assert not hasattr(EnergyMultiLabelClassifier("binary-relevance"), "partial_fit")
+    assert not hasattr(NetworkClassifier("binary-relevance"), "partial_fit")
 
 
 def test_partial_fit_goes_on_with_what_was_fitted(blocks, tmp_path):
     model = small("cross-entropy", max_epochs=20, learning_rate=5e-3, dropout=0.1).fit(blocks.X, blocks.Y)
     fitted, epochs = model.score(blocks.X, blocks.Y), model.n_iter_
     model.save(tmp_path / "m")
-    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    loaded = NetworkClassifier.load(tmp_path / "m")
     for each in (model, loaded):
         before = each.predict_proba(blocks.X)
         each.partial_fit(blocks.X[:20], blocks.Y[:20])
@@ -317,7 +316,7 @@ def test_partial_fit_counts_on_after_a_save(blocks, tmp_path):
     first = dict(model.updates_)
     assert first["predictor"] == first["energy"] == -(-300 // 32)
     model.save(tmp_path / "m")
-    again = EnergyMultiLabelClassifier.load(tmp_path / "m").partial_fit(blocks.X, blocks.Y)
+    again = NetworkClassifier.load(tmp_path / "m").partial_fit(blocks.X, blocks.Y)
     assert again.updates_ == {player: 2 * n for player, n in first.items()}
 
 
@@ -537,7 +536,7 @@ def test_a_diverging_fit_says_what_to_try(blocks):
 @pytest.mark.parametrize("change", ["width", "labels", "method"])
 def test_warm_start_on_another_task_says_so(change: str) -> None:
     data = block_exclusive(60, seed=0)
-    model = EnergyMultiLabelClassifier(max_epochs=1, warm_start=True, random_state=0).fit(data.X, data.Y)
+    model = NetworkClassifier(max_epochs=1, warm_start=True, random_state=0).fit(data.X, data.Y)
     X, Y = (data.X[:, :-1] if change == "width" else data.X), (data.Y[:, :-1] if change == "labels" else data.Y)
     if change == "method":
         model.set_params(method="cross-entropy")
@@ -591,7 +590,6 @@ def test_energies_of_other_rows_are_refused(blocks):
         {"batch_size": 1.5},
         {"hidden": 0},
         {"dropout": 3.0},
-        {"bayes_risk_samples": 0},
         {"device": "gpu"},
         {"class_weight": {0: -5.0}},
         {"class_weight": {0: float("nan")}},
@@ -631,7 +629,6 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"energy_steps": "2"}, "energy_steps must be a whole number from 1"),
         ({"rounds_per_batch": 2.5}, "rounds_per_batch must be a whole number from 1"),
         ({"n_samples": 2.5}, "n_samples must be a whole number from 1"),
-        ({"bayes_risk_samples": 2.5}, "bayes_risk_samples must be a whole number from 1"),
         ({"validation_epochs": True}, "validation_epochs must be a whole number from 0"),
         ({"validation_fraction": "a", "early_stopping": True}, "validation_fraction must be a number"),
         ({"validation_fraction": 1, "early_stopping": True}, "must lie between 0 and 1, not 1"),
@@ -639,7 +636,7 @@ def test_a_gpu_that_is_not_there(blocks):
 )
 def test_parameters_of_another_type_are_named(blocks, parameters, message):
     with pytest.raises(ConfigError, match=message):
-        configured(EnergyMultiLabelClassifier, **parameters).fit(blocks.X, blocks.Y)
+        configured(NetworkClassifier, **parameters).fit(blocks.X, blocks.Y)
 
 
 def test_the_k_most_probable_labels_may_be_ones_that_never_varied(blocks):
@@ -705,14 +702,14 @@ def test_what_cannot_be_is_said_before_training(blocks):
 def test_small_data_take_fewer_updates_and_others_as_many_as_ever(batch_size):
     for n in (180, 200, 1000, 10**6):
         steps = -(-n // batch_size)
-        found = EnergyMultiLabelClassifier(batch_size=batch_size)._settings(n)
+        found = NetworkClassifier(batch_size=batch_size)._settings(n)
         assert (found.max_epochs, found.patience) == (max(200, -(-5000 // steps)), max(20, -(-500 // steps)))
     sizes = (1, 10, 18, 100, 180)
-    epochs = [EnergyMultiLabelClassifier(batch_size=batch_size)._settings(n).max_epochs for n in sizes]
+    epochs = [NetworkClassifier(batch_size=batch_size)._settings(n).max_epochs for n in sizes]
     updates = [e * -(-n // batch_size) for e, n in zip(epochs, sizes, strict=True)]
     assert updates == sorted(updates)
     assert epochs[1] == 112
-    assert EnergyMultiLabelClassifier(max_epochs=7, n_iter_no_change=3)._settings(5).max_epochs == 7
+    assert NetworkClassifier(max_epochs=7, n_iter_no_change=3)._settings(5).max_epochs == 7
 
 
 def test_rules_of_an_earlier_fit_are_forgotten(blocks):
