@@ -110,7 +110,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     @refuse_renamed
     def __init__(
         self,
-        method: Any = JOINT_METHOD,
+        method: Any = "joint",
         *,
         base: Any = "auto",
         metric: str = "example-f1",

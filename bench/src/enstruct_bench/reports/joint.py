@@ -24,7 +24,7 @@ def joint_section(path: Path) -> str:
         f"## {setting['data']}: label sets as a distribution (`{path.name}`)",
         "",
         f"{spread(cells)} splits, {setting['rows']['test']} test rows. NLL: -log p(y given x) in nats a row, of sides without a "
-        "joint the product of their marginals; exact: whole sets right, by the side's best way of choosing them on held-out rows; "
+        "joint the product of their marginals; exact: whole sets right, as the side chooses them best on held-out rows; "
         "F1 under the side's best rule with nothing told. @: share of the labels told, F1, average precision and log-loss of the "
         f"others at one threshold from held-out rows. {where_it_ran(setting['environment'])}",
         "",
