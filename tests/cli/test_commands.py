@@ -20,7 +20,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import calibration_error
 from enstruct.training.callbacks import Callback
 
-FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
+FAST = ["--model.method", "seal-nce", "--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
 
 
 @pytest.fixture

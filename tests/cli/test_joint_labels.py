@@ -83,7 +83,7 @@ def test_what_is_learnt_from_where_labels_have_holes(here, asked_to_fit, capsys)
     np.testing.assert_array_equal(X, data.X[rest])
     told = {"base": "auto", "minutes": 0.5, "folds": 3, "random_state": 7, "metric": "micro-f1", "decision": "threshold"}
     assert model.get_params() == told
-    assert "no effect with --base: hidden\n" in capsys.readouterr().out
+    assert "no effect on the method joint: hidden\n" in capsys.readouterr().out
     assert main(["train", "full.csv", "--labels", "-4", "--base", "auto", "--out", "new"]) == 2
     assert asked_to_fit[1][2].nnz == read_csv(here / "full.csv", -4).Y.nnz  # whole labels go as they always did
 
@@ -97,7 +97,7 @@ def test_a_label_of_which_nothing_is_known_is_named(here, capsys):
     assert "nothing is known of the labels of any row" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("how", [[], ["--auto", "1"], ["--base", "seal-nce"]])
+@pytest.mark.parametrize("how", [["--model.method", "seal-nce"], ["--auto", "1"], ["--base", "seal-nce"]])
 def test_what_cannot_take_holes_names_what_can(how, here, capsys):
     assert main(["train", "holes.csv", "--labels", "-4", "--out", "new", *how]) == 2
     said = capsys.readouterr().err
@@ -110,10 +110,11 @@ def test_what_cannot_take_holes_names_what_can(how, here, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--minutes", "1"], "--minutes and --folds are for --base"),
-        (["--folds", "2"], "--minutes and --folds are for --base"),
-        (["--base", "auto", "--auto", "1"], "another way than --auto"),
-        (["--base", "auto", "--resume"], "another way than --resume"),
+        (["--model.method", "seal-nce", "--minutes", "1"], "--minutes and --folds are of the method joint"),
+        (["--auto", "1", "--folds", "2"], "--minutes and --folds are of the method joint"),
+        (["--base", "auto", "--auto", "1"], "--auto is not for the method joint"),
+        (["--resume"], "--resume is not for the method joint"),
+        (["--base", "extra-trees", "--model.method", "seal-nce"], "leave --model.method out, or --base"),
         (["--base", "linnear"], "Unknown base 'linnear'"),
     ],
 )
@@ -163,7 +164,7 @@ def test_what_is_known_may_stand_in_the_data_themselves(here, capsys):
         (["model", "test.csv", "--known", "test.csv"], "the model has no label 'x0'"),
         (["model", "test.csv", "--probabilities", "--top_k", "2"], "leave them out"),
         (["model", "test.csv", "--decision", "jacard"], "Did you mean 'jaccard'"),
-        (["plain", "test.csv", "--known", "told.csv"], "train one with --base auto"),
+        (["plain", "test.csv", "--known", "told.csv"], "train one by the method joint"),
     ],
 )
 def test_what_cannot_be_told(options, message, here, capsys):

@@ -48,6 +48,7 @@ ESTIMATORS = [
     EnergyMultiLabelClassifier("binary-relevance-tfidf"),
     AutoMultiLabelClassifier(("binary-relevance", "cross-entropy", "seal-nce"), members=1, folds=3, settings=QUICK),
     JointMultiLabelClassifier("binary-relevance", folds=2),
+    EnergyMultiLabelClassifier(base="extra-trees"),
     AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1, folds=3),
 ]
 WHATEVER_THE_TAG_SAYS = dict.fromkeys(

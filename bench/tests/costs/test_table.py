@@ -52,8 +52,8 @@ def test_parameters_are_those_of_the_published_networks(dataset):
 def test_seconds_of_a_method(monkeypatch):
     """Of a fit of two epochs from 10 to 16 on the clock, and a prediction that ends at 17.5."""
     clock = iter((10.0, 16.0, 17.5))
-    monkeypatch.setattr(methods.EnergyMultiLabelClassifier, "fit", lambda self, X, Y: setattr(self, "n_iter_", 2))
-    monkeypatch.setattr(methods.EnergyMultiLabelClassifier, "predict_proba", lambda self, X: None)
+    monkeypatch.setattr(methods.NetworkClassifier, "fit", lambda self, X, Y: setattr(self, "n_iter_", 2))
+    monkeypatch.setattr(methods.NetworkClassifier, "predict_proba", lambda self, X: None)
     monkeypatch.setattr(methods, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     assert methods.seconds("seal-nce", 64) == {"method": "seal-nce", "epoch": 3.0, "predict": 1.5}
 

@@ -83,7 +83,7 @@ def test_feedback_moves_the_layer_down_the_gradient_and_leaves_rows_without_any(
 
 def test_feedback_without_steps_is_the_network(table, monkeypatch):
     monkeypatch.setattr(feedback_prop, "STEPS", (0,))
-    monkeypatch.setattr(feedback_prop, "EnergyMultiLabelClassifier", _short)
+    monkeypatch.setattr(feedback_prop, "NetworkClassifier", _short)
     side = fit_feedback(table, 0)
     nothing = nothing_told(len(table.Y_test), table.n_labels)
     assert side.model.marginals(table.X_test, nothing) == pytest.approx(side.model.network.predict_proba(table.X_test), abs=1e-5)

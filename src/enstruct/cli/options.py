@@ -79,7 +79,7 @@ def joint_parameters(options: Namespace) -> dict[str, Any]:
 
 
 ESTIMATORS = {
-    "labels": ("estimators.multilabel", "EnergyMultiLabelClassifier"),
+    "labels": ("estimators.network_classifier", "NetworkClassifier"),
     "tags": ("estimators.tagger", "EnergySequenceTagger"),
     "masks": ("estimators.segmenter", "EnergySegmenter"),
 }
@@ -96,7 +96,7 @@ COLUMNS: dict[str, type] = {
 def add_model(parser: Parser, skip: set[str], task: str = "labels") -> None:
     """Every parameter of the task's estimator as ``--model.NAME``, columns of the method's row as ``--method.NAME``."""
     estimator = class_of("enstruct", *ESTIMATORS[task])
-    parser.add_class_arguments(estimator, "model", skip=OBJECTS | skip | ({"base"} if task == "labels" else set()))
+    parser.add_class_arguments(estimator, "model", skip=OBJECTS | skip)
     for name, kind in COLUMNS.items():
         parser.add_argument(f"--method.{name}", type=kind | None, default=None, help="this column of the method's row")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from enstruct.errors import ConfigError
 from enstruct.estimators.base import COLUMN, has_passes
-from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.persistence import JOINT as JOINT_HEADER
 from enstruct.estimators.renamed import refuse_renamed
@@ -20,6 +19,9 @@ from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.methods import Method
 from enstruct.training.predict import Networks
 from enstruct.validation import one_of
+
+if TYPE_CHECKING:
+    from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
 SHARED = ("base", "metric", "decision", "random_state")
@@ -193,7 +195,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
             raise ConfigError(
                 "method='joint' leaves out every row once by itself: give it all rows as X and y, without X_val and y_val."
             )
-        joint = JointMultiLabelClassifier(**{name: getattr(self, name) for name in SHARED})
+        joint = _joint_class()(**{name: getattr(self, name) for name in SHARED})
         return self._adopt(joint.fit(X, y, sample_weight))
 
     def _adopt(self, joint: JointMultiLabelClassifier) -> Self:
@@ -316,9 +318,6 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         joint = self._joint()
         return super().score(X, y, sample_weight) if joint is None else joint.score(X, y, sample_weight)
 
-    def __sklearn_tags__(self) -> Any:
-        return JointMultiLabelClassifier().__sklearn_tags__() if _is_joint(self) else super().__sklearn_tags__()
-
     # -- saving -----------------------------------------------------------------------------------
 
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
@@ -340,8 +339,15 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         """A saved model, of this class or of the joint's. ``code``: what :meth:`save` could only name. Raises ModelFileError."""
         if not (Path(path) / JOINT_HEADER).is_file():
             return super().load(path, **code)
-        joint = JointMultiLabelClassifier.load(path, **code)
+        joint = _joint_class().load(path, **code)
         return cls(**{name: getattr(joint, name) for name in SHARED})._adopt(joint)
+
+
+def _joint_class() -> type[JointMultiLabelClassifier]:
+    """Imported when it is first needed, as it takes scikit-learn's models with it."""
+    from enstruct.estimators.joint import JointMultiLabelClassifier
+
+    return JointMultiLabelClassifier
 
 
 def _name(method: Any) -> str:

@@ -69,7 +69,7 @@ class Command(ABC):
 def parameters(task: str, changed: Mapping[str, Any], skip: Set[str] = frozenset()) -> dict[str, Any]:
     """Every parameter of the task's estimator that a command line has, without those of ``skip``, and what is ``changed``."""
     declared = signature(getattr(enstruct.estimators, TASKS[task].estimator)).parameters
-    left_out = OBJECTS | skip
+    left_out = OBJECTS | skip | {"base"}  # of the joint, which ``enstruct-bench joint`` compares
     return {**{name: each.default for name, each in declared.items() if name not in left_out}, **changed}
 
 
