@@ -28,6 +28,4 @@ def parser(task: str) -> Parser:
     shared.add_switch(p, "resume", "go on from OUT.checkpoint")
     p.add_argument("--seed", type=shared.Seed, default=0)
     shared.add_model(p, {"random_state"}, task)
-    if task == "labels":
-        p.set_defaults({"model.method": "joint"})
     return p

@@ -35,6 +35,7 @@ def add_actions(p: Parser) -> None:
     curves.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(curves)
     shared.add_model(curves, skip=set())
+    curves.set_defaults({"model.method": "seal-nce"})
     actions.add_subcommand("starts", curves)
     pairs = shared.new_parser(_summary("objectives"))
     shared.add_data(pairs)
@@ -49,6 +50,7 @@ def add_actions(p: Parser) -> None:
     timed.add_argument("--split_seed", type=shared.Seed, default=0)
     _add_out(timed)
     shared.add_model(timed, skip=set())
+    timed.set_defaults({"model.method": "seal-nce"})
     actions.add_subcommand("couplings", timed)
     for name in OF_A_TOY:
         toy = shared.new_parser(_summary(name))
