@@ -12,7 +12,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 
 TRAIN = ["train", "mine.npz", "--out", "model"]
 
-SMALL = "max_epochs: 1\nhidden: 8\n"
+SMALL = "method: seal-nce\nmax_epochs: 1\nhidden: 8\n"
 
 
 @pytest.fixture

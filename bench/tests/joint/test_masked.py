@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct_bench.joint import feedback_prop, masked_network, masked_trees
 from enstruct_bench.joint.feedback_prop import fit_feedback, moved
 from enstruct_bench.joint.masked_network import fit_masked_network
@@ -90,6 +91,4 @@ def test_feedback_without_steps_is_the_network(table, monkeypatch):
 
 
 def _short(**settings):
-    from enstruct.estimators import EnergyMultiLabelClassifier
-
-    return EnergyMultiLabelClassifier("seal-nce", **settings, max_epochs=2, hidden=8)
+    return NetworkClassifier(**settings, max_epochs=2, hidden=8)

@@ -22,6 +22,7 @@ from enstruct.cli.inputs import SAME, Model, check_joint, columns, load_model, r
 from enstruct.cli.outputs import check_names
 from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
+from enstruct.cli.training import refuse_of_networks
 from enstruct.data.dataset import Dataset
 from enstruct.decisions.bayes_risk import MOST_LABELS
 from enstruct.decisions.risk import RISKS
@@ -109,6 +110,7 @@ class LabelFiles(TaskFiles):
         for other, is_there in (("--auto", options.auto is not None), ("--resume", options.resume)):
             if is_there:
                 raise ConfigError(f"{other} is not for the method joint: name another with --model.method, or leave it out.")
+        refuse_of_networks(options)
         if training.parameters["hierarchy"] is not None:
             say("no effect on the method joint: the hierarchy of the labels")
         own = {"metric": options.model.metric, "decision": options.model.decision, "random_state": options.seed}

@@ -12,7 +12,7 @@ from jsonargparse import Namespace
 from enstruct.cli.options import given_columns
 from enstruct.cli.progress import successive_bars, working_bar
 from enstruct.cli.tables import say
-from enstruct.errors import ModelFileError
+from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.base import EnergyEstimator
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -58,16 +58,22 @@ def resumable(out: Path, resume: bool, model: Any) -> Iterator[None]:
 
 def say_what_is_idle(model: Any, options: Namespace) -> None:
     """Name the settings that were given and do nothing for the method."""
-    if isinstance(model, JointMultiLabelClassifier):
-        if idle := (_changed(options, EnergyMultiLabelClassifier()) - OF_JOINT) | given_columns(options).keys():
-            say(f"no effect on the method joint: {', '.join(sorted(idle))}")
-        return
     if not isinstance(model, EnergyEstimator):
-        return  # it has several methods
+        return  # it has several methods, or none
     method = model._method()
     idle = (_changed(options, type(model)()) & idle_parameters(method)) | (given_columns(options).keys() & method.idle_columns())
     if idle:
         say(f"no effect on {method.name}: {', '.join(sorted(idle))}")
+
+
+def refuse_of_networks(options: Namespace) -> None:
+    """ConfigError for settings of networks, which a joint distribution would not heed."""
+    columns = {f"method.{name}" for name in given_columns(options)}
+    if given := {f"model.{name}" for name in _changed(options, EnergyMultiLabelClassifier()) - OF_JOINT} | columns:
+        raise ConfigError(
+            f"--{min(given)} is of a method's networks, and the method joint has none of its own: name one with it, as --model.method "
+            "seal-nce, or leave it out."
+        )
 
 
 def _changed(options: Namespace, default: EnergyEstimator) -> set[str]:

@@ -45,7 +45,7 @@ class Task:
     """A kind of output.
 
     name, parts : "labels", "tags", "masks"; what is counted of it ("rows", "sentences", "images").
-    methods, default : the table of methods, and the row that estimators and losses take by themselves.
+    methods, default : the table of methods, and the row that losses and networks take by themselves.
     space : the class of its output space, made of the number of outputs and the name of a cost, which is one of ``costs``.
     places, axes : how many axes its places have, and their names: none of label sets, time, height and width.
     terms, energy : the energy's terms that there are for it, and the energy that a loss takes by itself.
