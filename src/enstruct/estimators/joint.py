@@ -98,7 +98,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     energy_ : ResidualEnergy
     likelihoods_ : dict, terms of the energy -> held-out -log p(y | x) in nats a row; ``terms_``: those chosen.
     rules_, decision_, decision_scores_ : as in :class:`~enstruct.EnergyMultiLabelClassifier`
-    marginals_of_ : "base" or "joint": whose marginals answer while nothing is told, as their held-out log-loss says
+    marginals_of_ : "base" or "joint": whose are the probabilities while nothing is told, as their held-out log-loss says;
+        rules decide by the base's then
     """
 
     def __init__(
@@ -206,13 +207,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
         log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
+        return self._marginals(X, known, untold=self.marginals_of_)
+
+    def _marginals(self, X: Any, known: Any, untold: str) -> NDArray[np.float64]:
+        """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
         logits, told = self._asked(X, known)
         p = expit(logits).astype(np.float64)
         if self.labels_.kind == "single":
             return p / p.sum(1, keepdims=True)
-        some = ~np.isnan(told).all(1) if self.marginals_of_ == "base" else np.ones(len(told), dtype=bool)
-        if some.any():
-            p[some] = _joint(self.energy_, logits[some], self.seed_).marginals(torch.from_numpy(told[some])).numpy()
+        by_energy = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
+        if by_energy.any():
+            p[by_energy] = _joint(self.energy_, logits[by_energy], self.seed_).marginals(torch.from_numpy(told[by_energy])).numpy()
         return self._expanded(p, self.constants_)
 
     def predict(self, X: Any, *, known: Any = None, decision: str | Gain | None = None, top_k: int | None = None) -> Any:
@@ -232,7 +237,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
-        p = self.predict_proba(X, known=known)
+        p = self._marginals(X, known, untold="base")  # which rules are fitted to
         if self.labels_.kind == "single":
             return sets_of_size(p, 1)
         if top_k is not None:
