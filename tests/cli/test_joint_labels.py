@@ -116,6 +116,8 @@ def test_what_cannot_take_holes_names_what_can(how, here, capsys):
         (["--resume"], "--resume is not for the method joint"),
         (["--base", "extra-trees", "--model.method", "seal-nce"], "leave --model.method out, or --base"),
         (["--base", "linnear"], "Unknown base 'linnear'"),
+        (["--model.hidden", "8"], "--model.hidden is of a method's networks"),
+        (["--method.energy_weight", "2"], "--method.energy_weight is of a method's networks"),
     ],
 )
 def test_options_that_do_not_go_together(options, message, here, capsys):

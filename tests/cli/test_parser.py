@@ -69,7 +69,7 @@ def test_files_of_options_that_are_none(kind, files, capsys):
 
 
 def test_references_within_a_file_of_options_are_yaml(files):
-    (files / "c.yaml").write_text("model: {max_epochs: &n 1, n_iter_no_change: *n, hidden: 8}\n")
+    (files / "c.yaml").write_text("model: {method: seal-nce, max_epochs: &n 1, n_iter_no_change: *n, hidden: 8}\n")
     assert main([*TRAIN, "--config", "c.yaml"]) == 0
 
 
