@@ -185,7 +185,8 @@ def test_data_describe_and_list(files, capsys):
 
 
 def test_yaml_config_and_command_line_win(files):
-    (files / "config.yaml").write_text("data: train.npz\nout: model\nmodel:\n  method: seal-nce\n  max_epochs: 2\n  hidden: 8\n  layers: 1\n")
+    model = "  method: seal-nce\n  max_epochs: 2\n  hidden: 8\n  layers: 1\n"
+    (files / "config.yaml").write_text(f"data: train.npz\nout: model\nmodel:\n{model}")
     assert main(["train", "--config", "config.yaml", "--model.max_epochs", "1"]) == 0
     model = EnergyMultiLabelClassifier.load("model")
     assert (model.max_epochs, model.hidden) == (1, 8)

@@ -91,7 +91,8 @@ def test_seeds_that_no_generator_takes(seed, files, capsys):
 
 
 def test_a_share_that_leaves_nothing_to_train_on(files, capsys):
-    assert main([*TRAIN, "--model.method", "seal-nce", "--model.validation_fraction", "0.9999", "--model.early_stopping", "true"]) == 2
+    seal = [*TRAIN, "--model.method", "seal-nce"]
+    assert main([*seal, "--model.validation_fraction", "0.9999", "--model.early_stopping", "true"]) == 2
     assert "nothing would be left to train on" in capsys.readouterr().err
 
 

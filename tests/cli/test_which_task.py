@@ -153,8 +153,8 @@ def test_former_options_name_those_of_now(former, now, files, capsys):
 def test_columns_of_the_method_reach_the_model_and_pictures_are_drawn_where_there_is_one(files, capsys):
     write_npz("mine.npz", block_exclusive(60, seed=1))
     fast = ["--model.max_epochs", "1", "--model.hidden", "8"]
-    seal = ["--model.method", "seal-nce"]
-    assert main(["train", "mine.npz", "--out", "m", *seal, "--method.energy_weight", "0.25", "--method.n_samples", "7", *fast]) == 0
+    seal = ["train", "mine.npz", "--out", "m", "--model.method", "seal-nce"]
+    assert main([*seal, "--method.energy_weight", "0.25", "--method.n_samples", "7", *fast]) == 0
     method = EnergyMultiLabelClassifier.load("m").method
     assert (method.predictor_loss.energy_weight, method.negatives.n) == (0.25, 7)
     assert main(["evaluate", "m", "mine.npz", "--pictures", "p"]) == 0

@@ -34,6 +34,15 @@ def test_random_graphs_are_closed_as_by_products(seed):
     assert (closed.dtype, closed.has_sorted_indices) == (np.uint8, True)
     np.testing.assert_array_equal(hierarchy.close(sparse.csr_matrix(Y)).toarray(), closed.toarray())
     np.testing.assert_array_equal(hierarchy.raise_parents(p), np.where(above, p[:, :, None], 0).max(1))
+    known = np.where(rng.random((6, n)) < 0.3, closed.toarray(), np.nan)  # of closed sets, so that nothing contradicts
+    told = hierarchy.spread(known)
+    there, absent = (np.nan_to_num(known) @ above > 0), ((known == 0) @ above.T > 0)
+    np.testing.assert_array_equal(told, np.where(there, 1, np.where(absent, 0, known)))
+
+
+def test_what_is_told_against_the_hierarchy_is_named():
+    with pytest.raises(DataError, match="known denies label 1 in row 1 and tells one below it"):
+        Hierarchy(3, ((0, 1), (1, 2))).spread(np.array([[np.nan, np.nan, 1], [np.nan, 0, 1]]))
 
 
 def test_many_rows_are_closed_block_by_block(monkeypatch):

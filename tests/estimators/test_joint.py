@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from enstruct import JointMultiLabelClassifier
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.bases import ObservedBase, Table
 
@@ -93,6 +95,38 @@ def test_decisions_of_least_risk(fitted, rows):
     for decision in ("example-f1", "hamming", "jaccard", "threshold", lambda truth, predicted: (truth == predicted).mean(1)):
         assert np.array_equal(fitted.predict(X, known=known, decision=decision)[:, 2], Y[:, 2])
     assert (fitted.predict(X, top_k=2).sum(1) == 2).all()
+
+
+def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitted, rows):
+    X, Y = rows[0][500:], rows[1][500:]
+    known = np.full(Y.shape, np.nan)
+    known[::2, 0] = Y[::2, 0]
+    p, chosen, untold = fitted.predict_proba(X, known=known), fitted.predict(X, known=known), fitted.predict(X)
+    best = decode(p, fitted.rules_["expected-f1"].allow_empty).toarray()
+    assert (chosen[::2] == best[::2]).all()
+    assert (chosen[1::2] == untold[1::2]).all()
+    assert (best[::2] != untold[::2]).any()
+    assert (fitted.predict(X, known=known, decision="fixed") == (p >= 0.5))[::2].all()
+
+
+def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp_path):
+    X, Y = exclusive(120, 3)
+    Y = np.hstack([Y, Y[:, :2].max(1, keepdims=True)])  # the last label is the parent of the first two
+    parent = Y.shape[1] - 1
+    tree = Hierarchy(Y.shape[1], ((parent, 0), (parent, 1)))
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, hierarchy=tree, random_state=0).fit(X, Y)
+    known = np.full(Y.shape, np.nan)
+    known[0, 0], known[1, parent] = 1, 0
+    for decision in (None, "per-label", "subset-accuracy"):
+        for told in (None, known):
+            chosen = model.predict(X, known=told, decision=decision)
+            assert (tree.close(chosen).toarray() == chosen).all()
+    p = model.predict_proba(X, known=known)
+    assert (p[0, [0, parent]].tolist(), p[1, [0, 1, parent]].tolist()) == ([1, 1], [0, 0, 0])
+    model.save(tmp_path / "m")
+    assert JointMultiLabelClassifier.load(tmp_path / "m").hierarchy == tree
+    with pytest.raises(ConfigError, match="hierarchy= is one of 2 labels"):
+        model.set_params(hierarchy=Hierarchy(2, ())).fit(X, Y)
 
 
 def test_what_is_asked_next(fitted, rows):

@@ -20,7 +20,6 @@ from scipy import sparse
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import SAME, Model, check_joint, columns, load_model, read_examples, read_known, read_rows
 from enstruct.cli.outputs import check_names
-from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.cli.training import refuse_of_networks
 from enstruct.data.dataset import Dataset
@@ -111,10 +110,8 @@ class LabelFiles(TaskFiles):
             if is_there:
                 raise ConfigError(f"{other} is not for the method joint: name another with --model.method, or leave it out.")
         refuse_of_networks(options)
-        if training.parameters["hierarchy"] is not None:
-            say("no effect on the method joint: the hierarchy of the labels")
         own = {"metric": options.model.metric, "decision": options.model.decision, "random_state": options.seed}
-        return JointMultiLabelClassifier(**own, **shared.joint_parameters(options))
+        return JointMultiLabelClassifier(**own, **training.parameters, **shared.joint_parameters(options))
 
     def load(self, folder: Path) -> Any:
         return load_model(folder)

@@ -71,8 +71,8 @@ def refuse_of_networks(options: Namespace) -> None:
     columns = {f"method.{name}" for name in given_columns(options)}
     if given := {f"model.{name}" for name in _changed(options, EnergyMultiLabelClassifier()) - OF_JOINT} | columns:
         raise ConfigError(
-            f"--{min(given)} is of a method's networks, and the method joint has none of its own: name one with it, as --model.method "
-            "seal-nce, or leave it out."
+            f"--{min(given)} is of a method's networks, and the method joint has none of its own: name one with it, as "
+            "--model.method seal-nce, or leave it out."
         )
 
 

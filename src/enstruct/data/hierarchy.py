@@ -71,6 +71,18 @@ class Hierarchy:
                 np.maximum(out[:, parent], out[:, label], out=out[:, parent])
         return out
 
+    def spread(self, known: NDArray[Any]) -> NDArray[Any]:
+        """Told labels (rows, labels), NaN where nothing is told, with what follows: the ancestors of a label that is there are,
+        the descendants of one that is not are not. DataError for a row that tells a label and denies an ancestor of it."""
+        there, absent = self.raise_parents(known == 1), known == 0
+        for label in reversed(self._order):
+            for parent in self._parents.get(label, ()):
+                absent[:, label] |= absent[:, parent]
+        if (against := there & absent).any():
+            row, label = np.argwhere(against)[0]
+            raise DataError(f"known denies label {label} in row {row} and tells one below it in the hierarchy: mend one of them.")
+        return np.where(there, 1, np.where(absent, 0, known)).astype(known.dtype)
+
 
 def parse_hierarchy(declared: str) -> tuple[list[str], Hierarchy, dict[str, int]]:
     """Label names, hierarchy, and the label number of every string a row may use."""

@@ -17,24 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
+from enstruct.decisions.expected_f1 import ExpectedF1
 from enstruct.decisions.risk import RISKS, Gain, least_risk
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import DataError, shown
 from enstruct.estimators.base import seed_of
-from enstruct.estimators.bases import (
-    Base,
-    CrossFitted,
-    Table,
-    as_base,
-    automatic,
-    choose,
-    cross_fit,
-    logits_of,
-)
+from enstruct.estimators.bases import Base, CrossFitted, Table, as_base, automatic, choose, cross_fit, logits_of
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
-from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.label_rules import LabelRules, check_hierarchy
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
@@ -87,6 +79,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", or "auto", the best of them in cross-validation.
     folds : int, default=5
         Parts of the rows, each left out once.
+    hierarchy : enstruct.data.hierarchy.Hierarchy, optional
+        Predictions are closed upwards in it, and what is told is taken to tell what follows from it.
     minutes : float, default=3
         Of "auto": after the first base no other is begun that would likely end later.
     random_state : int, RandomState or None
@@ -110,6 +104,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         decision: str = "auto",
         folds: int = 5,
         minutes: float = 3.0,
+        hierarchy: Any = None,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -117,6 +112,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.decision = decision
         self.folds = folds
         self.minutes = minutes
+        self.hierarchy = hierarchy
         self.random_state = random_state
 
     # -- fitting ----------------------------------------------------------------------------------
@@ -137,6 +133,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if len(Y) != X.shape[0]:
             raise DataError(f"X has {X.shape[0]} rows and y {len(Y)}.")
         check_observed(Y, self.labels_)
+        check_hierarchy(self.hierarchy, self.labels_)
         weight = None if sample_weight is None else row_weights(sample_weight, X)
         whole, group = Table(X, Y, weight).merged()
         self.constants_ = _constants(whole.Y)
@@ -215,21 +212,36 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         p = expit(logits).astype(np.float64)
         if self.labels_.kind == "single":
             return p / p.sum(1, keepdims=True)
-        by_energy = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
-        if by_energy.any():
-            p[by_energy] = _joint(self.energy_, logits[by_energy], self.seed_).marginals(torch.from_numpy(told[by_energy])).numpy()
+        some = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
+        if some.any():
+            p[some] = _joint(self.energy_, logits[some], self.seed_).marginals(torch.from_numpy(told[some])).numpy()
         return self._expanded(p, self.constants_)
 
     def predict(self, X: Any, *, known: Any = None, decision: str | Gain | None = None, top_k: int | None = None) -> Any:
         """Label sets in the form y had in ``fit``, told labels as they were told.
+
+        Without ``decision`` rows of which something is told get the set of largest expected F1, where that is the metric.
 
         decision : another fitted rule on marginals; "subset-accuracy", "example-f1", "hamming", "jaccard" or a callable
             gain(truth, predicted) -> (n,): the set of least expected risk under the joint (:mod:`enstruct.decisions.risk`).
         top_k : the k most probable labels instead.
         """
         check_one_rule(decision if isinstance(decision, str) else None, top_k)
-        chosen = self._decided(X, known, decision, top_k)
+        chosen = self._answer(X, known, decision, top_k)
         return self.labels_.decode(chosen)
+
+    def _answer(self, X: Any, known: Any = None, decision: Any = None, top_k: int | None = None) -> sparse.csr_matrix:
+        """Label sets, told labels as told, closed in the hierarchy."""
+        chosen = self._decided(X, known, decision, top_k)
+        if known is not None:
+            told = self._told(known)
+            chosen = as_indicator(np.where(np.isnan(told), chosen.toarray(), told))
+        return chosen if self.hierarchy is None else self.hierarchy.close(chosen)
+
+    def _told(self, known: Any) -> NDArray[np.float32]:
+        """(rows, labels), with what follows in the hierarchy."""
+        told = told_labels(known, self.labels_)
+        return told if self.hierarchy is None else self.hierarchy.spread(told)
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
         if decision is not None and (callable(decision) or decision in RISKS):
@@ -242,9 +254,12 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             return sets_of_size(p, 1)
         if top_k is not None:
             return sets_of_size(p, top_k)
-        rule = self.rules_[self.decision_ if decision is None else decision]
-        chosen = self._expanded(rule.predict(p[:, self.varying_]).toarray(), self.constants_)
-        return as_indicator(chosen if known is None else self._as_told(chosen, known))
+        rule, p = self.rules_[self.decision_ if decision is None else decision], p[:, self.varying_]
+        chosen = rule.predict(p).toarray()
+        if known is not None and decision is None and (self.decision, self.metric) == ("auto", "example-f1"):
+            some = ~np.isnan(self._told(known)).all(1)  # rules are fitted where nothing is told: sizes and thresholds are others
+            chosen[some] = ExpectedF1(allow_empty=self.rules_["expected-f1"].allow_empty).predict(p[some]).toarray()
+        return as_indicator(self._expanded(chosen, self.constants_))
 
     def _of_least_risk(self, X: Any, known: Any, gain: Any) -> sparse.csr_matrix:
         logits, told = self._asked(X, known)
@@ -256,8 +271,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             with torch.no_grad():
                 density = -few.energy(few.state, samples)
             parts.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
-        chosen = self._expanded(np.concatenate(parts) if parts else told, self.constants_)
-        return as_indicator(chosen if known is None else self._as_told(chosen, known))
+        return as_indicator(self._expanded(np.concatenate(parts) if parts else told, self.constants_))
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) label sets from the joint, given what is told."""
@@ -310,7 +324,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
         metric = get_metric("subset-accuracy" if self._fitted().labels_.kind == "single" else self.metric)
-        return metric(self.labels_.encode(y), self._decided(X, None, None, None), sample_weight)
+        return metric(self.labels_.encode(y), self._answer(X), sample_weight)
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "energy_")
@@ -323,7 +337,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         logits = logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0))
         if known is None:
             return logits, np.full(logits.shape, np.nan, dtype=np.float32)
-        told = told_labels(known, self.labels_)
+        told = self._told(known)
         if len(told) != len(logits):
             raise DataError(
                 f"X has {len(logits)} rows and known {len(told)}: one row of known for each, NaN where nothing is told."
@@ -338,10 +352,6 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
                 "that nothing follows from it: leave it untold, or fit rows that show it."
             )
         return logits, told[:, self.varying_]
-
-    def _as_told(self, chosen: NDArray[Any], known: Any) -> NDArray[Any]:
-        told = told_labels(known, self.labels_)
-        return np.where(np.isnan(told), chosen, told)
 
     def _expanded(self, table: NDArray[Any], constants: NDArray[Any]) -> NDArray[np.float64]:
         """(..., labels that vary) -> (..., labels)."""

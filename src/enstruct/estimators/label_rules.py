@@ -98,6 +98,12 @@ def check_suits(method: Method, decision: str) -> None:
         )
 
 
+def check_hierarchy(hierarchy: Hierarchy | None, labels: LabelFormat) -> None:
+    """ConfigError for one of other labels."""
+    if hierarchy is not None and hierarchy.n_labels != labels.n_labels:
+        raise ConfigError(f"hierarchy= is one of {hierarchy.n_labels} labels, and there are {labels.n_labels}.")
+
+
 def check_decision(
     decision: str, hierarchy: Hierarchy | None, labels: LabelFormat, validation: Rows | None, validation_epochs: int
 ) -> None:
@@ -112,8 +118,7 @@ def check_decision(
         raise DataError(
             "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
         )
-    if hierarchy is not None and hierarchy.n_labels != labels.n_labels:
-        raise ConfigError(f"hierarchy= is one of {hierarchy.n_labels} labels, and there are {labels.n_labels}.")
+    check_hierarchy(hierarchy, labels)
     if decision in ("auto", "fixed") or (validation is not None and not single):
         return
     why = "one label a row is decided by argmax" if single else "there are no validation rows to fit it on"

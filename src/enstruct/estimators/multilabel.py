@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "metric", "decision", "random_state")
+SHARED = ("base", "metric", "decision", "hierarchy", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -61,8 +61,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
         "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision`` and ``random_state`` are the other
-        parameters that it has; any of the rest needs a method of networks to act on.
+        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``hierarchy`` and ``random_state``
+        are the other parameters that it has; any of the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -94,7 +94,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     class_weight : None, "balanced" or dict
         Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
-        Predictions are closed upwards in it.
+        Predictions are closed upwards in it, and told labels tell what follows from them.
     random_state, verbose, warm_start, device ("auto", "cpu", "cuda"), callbacks : as usual
 
     Attributes

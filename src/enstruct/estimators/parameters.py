@@ -187,6 +187,7 @@ JOINT: Table = {
     "decision": LABEL_SETS["decision"],
     "folds": whole(2),
     "minutes": validation.positive_or_infinite,
+    "hierarchy": LABEL_SETS["hierarchy"],
     "random_state": validation.seed,
 }
 
