@@ -21,8 +21,6 @@ from enstruct.joint import annealing, enumeration, gibbs
 from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
 
-TOLERANCE = 0.01
-"""Standard error of sampled marginals at most."""
 MANY = 64
 """Free labels from which on the all but impossible are left out of the chains."""
 IMPOSSIBLE = 2e-3
@@ -52,7 +50,7 @@ class Joint:
         return Joint(self.energy, self.state.rows(rows), self.start[rows], self.seed)
 
     @torch.no_grad()
-    def marginals(self, known: Tensor | None = None, tolerance: float = TOLERANCE) -> Tensor:
+    def marginals(self, known: Tensor | None = None, tolerance: float = gibbs.TOLERANCE) -> Tensor:
         """(rows, labels) p(y_i = 1 | x, told); told labels as they were told."""
         known = self._nothing() if known is None else known
         out, start = self._start(known)
@@ -104,6 +102,13 @@ class Joint:
                 estimate = annealing.log_partition(problem, few, self._generator(), known.shape[1])
                 value[rows.numpy()], error[rows.numpy()] = estimate.log_z.numpy(), estimate.error.numpy()
         return value, error
+
+    @torch.no_grad()
+    def problems(self, known: Tensor) -> Iterator[tuple[Clamped, Tensor]]:
+        """The problems that :meth:`marginals` solves, block by block, and the means that their chains start at."""
+        start = self._start(known)[1]
+        for _, problem, few in self._blocks(self._possible(known, start), start):
+            yield problem, few
 
     def _nothing(self) -> Tensor:
         return torch.full_like(self.start, torch.nan)

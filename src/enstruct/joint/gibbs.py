@@ -19,6 +19,8 @@ from torch import Tensor
 from enstruct.joint.clamped import Chains, Clamped
 
 CHAINS, BURN_IN, ROUND, MOST_SWEEPS = 16, 6, 6, 200
+TOLERANCE = 0.01
+"""Standard error of sampled marginals at most."""
 
 
 class Estimate(NamedTuple):
@@ -52,7 +54,7 @@ def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None
 
 @torch.no_grad()
 def marginals(
-    problem: Clamped, start: Tensor, generator: torch.Generator, n_labels: int, tolerance: float = 0.01, chains: int = CHAINS
+    problem: Clamped, start: Tensor, generator: torch.Generator, n_labels: int, tolerance: float = TOLERANCE, chains: int = CHAINS
 ) -> Estimate:
     """From chains started at independent draws with the marginals ``start`` (rows, T)."""
     uniforms = Uniforms(n_labels, chains, generator)

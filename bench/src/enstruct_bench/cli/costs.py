@@ -23,6 +23,7 @@ MEASURED = {
     "methods": "benchmark-methods.json",
     "decoding": "benchmark-decoding.json",
     "tagging": "benchmark-tagging.json",
+    "conditionals": "benchmark-conditionals.json",
     "peers": "benchmark-peers.json",
 }
 """A module of :mod:`enstruct_bench.costs` -> the file of its figures."""

@@ -187,6 +187,14 @@ def _methods(content: Content) -> Iterator[Line]:
         yield _line(f"prediction of {content['test_rows']:,} rows by {row['method']}, bibtex's shape", row["predict"])
 
 
+def _conditionals(content: Content) -> Iterator[Line]:
+    for row in content["rows"]:
+        how = f"{row['sampled']:.0f} labels sampled, {row['sweeps']:.0f} sweeps" if row["sweeps"] else "enumerated"
+        what = f"what 1,000 rows of {row['data']} have besides the half of {row['labels']:,} labels told ({how})"
+        yield _line(what, row["answer"], None, row["gflop"], None, _share(content, row["answer"], row["gflop"]))
+        yield _line(f"training the energy of {row['data']}, {row['rows']:,} rows ({row['energy']})", row["training"])
+
+
 def _peers(content: Content) -> Iterator[Line]:
     for name, peer in content["lines"].items():
         yield _line(f"fit of {content['data']}: {name}", peer["fit_seconds"])
@@ -214,6 +222,7 @@ READERS: dict[str, Callable[[Content], Iterator[Line]]] = {
     "methods": _methods,
     "decoding": _decoding,
     "tagging": _tagging,
+    "conditionals": _conditionals,
     "peers": _peers,
 }
 """Name of a file -> its lines."""

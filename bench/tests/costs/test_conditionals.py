@@ -1,0 +1,36 @@
+"""What a joint costs is measured on what its answers are made of."""
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.joint import gibbs
+from enstruct_bench.costs.conditionals import arithmetic, measured
+from enstruct_bench.joint.cross_fitted import joint_of
+from enstruct_bench.joint.table import Table
+from enstruct_bench.reports.costs import READERS
+
+
+@pytest.mark.parametrize(("labels", "pairs", "units"), [(20, True, 0), (20, False, 4), (6, True, 4)])
+def test_arithmetic_is_that_of_the_answers(labels, pairs, units):
+    joint = joint_of(ResidualEnergy(labels, pairs, units), np.zeros((3, labels)), 0)
+    free, sweeps, flop = arithmetic(joint, torch.full((3, labels), torch.nan))
+    assert free == labels
+    if labels == 6:
+        assert (sweeps, flop) == (0, 3 * 2**6 * (12 + 72 + 18 * 4))
+    else:
+        assert sweeps == gibbs.BURN_IN + gibbs.ROUND  # labels are independent: the first round is exact
+        assert flop == 3 * sweeps * gibbs.CHAINS * labels * (2 * labels if pairs else 10 * units)
+
+
+def test_a_line_of_a_set_and_its_lines_on_the_page():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((60, 4)) < 0.5).astype(np.float32)
+    X = rng.normal(size=(60, 3)).astype(np.float32)
+    line = measured("toy", Table(X, Y, np.arange(40, 60), X, Y))
+    assert (line["labels"], line["sampled"], line["sweeps"], line["error"]) == (4, 2, 0, 0)
+    assert line["answer"] < line["training"]
+    printed = [what for what, *_ in READERS["conditionals"]({"matmul_gflops": 50.0, "rows": [line]})]
+    assert printed[0] == "what 1,000 rows of toy have besides the half of 4 labels told (enumerated)"
+    assert printed[1].startswith("training the energy of toy, 60 rows")
