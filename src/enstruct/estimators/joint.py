@@ -96,6 +96,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         rules decide by the base's then
     """
 
+    _candidates: Sequence[Candidate] = CANDIDATES
+
     def __init__(
         self,
         base: Any = "auto",
@@ -170,7 +172,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         single = self.labels_.kind == "single"
-        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, (INDEPENDENT,) if single else CANDIDATES)
+        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, (INDEPENDENT,) if single else self._candidates)
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.training.residual import CANDIDATES
+from enstruct.training.residual import CANDIDATES, INDEPENDENT
 from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.wrong_cells import made_wrong
@@ -45,6 +45,12 @@ class Fit(NamedTuple):
         return cross_fitted_energies(self.logits, self.Y, self.folds(), candidate, self.estimator.seed_)
 
 
+class BaseAlone(JointMultiLabelClassifier):
+    """The estimator whose energy has no couplings, for sides that ask the base alone: they need not wait for those that have."""
+
+    _candidates = (INDEPENDENT,)
+
+
 class Estimators:
     """Of one seed. ``base`` is a name, empty for the estimator's default; ``settings``: its other parameters."""
 
@@ -55,6 +61,10 @@ class Estimators:
 
     def fit(self, base: str) -> Fit:
         return self._fit(base, "", self.table.Y)
+
+    def base_alone(self, base: str) -> Fit:
+        """:meth:`fit` where that has been, else without the energy."""
+        return self._fits[base, ""] if (base, "") in self._fits else self._fitted(BaseAlone, base, self.table.Y)
 
     def energies(self, base: str, noise: str = "") -> list[ResidualEnergy]:
         if (base, noise) not in self._energies:
@@ -68,12 +78,14 @@ class Estimators:
 
     def _fit(self, base: str, noise: str, Y: Array) -> Fit:
         if (base, noise) not in self._fits:
-            estimator = JointMultiLabelClassifier(base or "auto", **self.settings, random_state=self.seed)
-            begin = time.perf_counter()
-            estimator.fit(self.table.X, Y.astype(np.int64))
-            seconds = time.perf_counter() - begin
-            # the estimator keeps distinct rows, in an order of their own
-            marginals = np.mean([one.marginals for one in estimator.base_], axis=0)[estimator.fitted_on_.group]
-            of_base = float(sum(one.seconds for one in estimator.base_))
-            self._fits[base, noise] = Fit(estimator, Y, marginals, of_base, seconds)
+            self._fits[base, noise] = self._fitted(JointMultiLabelClassifier, base, Y)
         return self._fits[base, noise]
+
+    def _fitted(self, kind: type[JointMultiLabelClassifier], base: str, Y: Array) -> Fit:
+        estimator = kind(base or "auto", **self.settings, random_state=self.seed)
+        begin = time.perf_counter()
+        estimator.fit(self.table.X, Y.astype(np.int64))
+        seconds = time.perf_counter() - begin
+        # the estimator keeps distinct rows, in an order of their own
+        marginals = np.mean([one.marginals for one in estimator.base_], axis=0)[estimator.fitted_on_.group]
+        return Fit(estimator, Y, marginals, float(sum(one.seconds for one in estimator.base_)), seconds)

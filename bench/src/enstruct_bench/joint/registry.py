@@ -72,9 +72,10 @@ def fitted(name: str, estimators: Estimators) -> tuple[Fitted, float]:
     begin = time.perf_counter()
     if head in ALONE:
         return ALONE[head](estimators.table, estimators.seed), time.perf_counter() - begin
-    fit = estimators.fit(base)
     if head == "base":
+        fit = estimators.base_alone(base)
         return base_side(fit, estimators.table), fit.base_seconds
+    fit = estimators.fit(base)
     if head == "joint":
         side = JointSide(JointModel(fit), fit.folds(), estimators.energies(base), estimators.table.held)
         return side, fit.seconds
