@@ -65,6 +65,7 @@ def fit_boosting(
     seed: int = 0,
     metric: str = "example-f1",
     should_stop: Callable[[], bool] = lambda: False,
+    *,
     by: str = "boosting",
 ) -> BoostedTrees:
     """``positive_weight`` (labels,) of positive rows; labels after ``should_stop`` says so get their shares alone.
@@ -101,11 +102,11 @@ def is_installed(by: str) -> bool:
 
 
 def fit_label(
-    X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], seed: int, untouched: bool = False, by: str = "boosting"
+    X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], seed: int, untouched: bool = False, *, by: str = "boosting"
 ) -> Ensemble:
     """The label's log-odds alone where its values are too few, where no feature varies, or if ``untouched``."""
     positives = int((y > 0).sum())
-    if untouched or min(positives, len(y) - positives) < RARE or (X == X[0]).all():
+    if untouched or min(positives, len(y) - positives) < RARE or not np.ptp(X, axis=0).any():
         share = ((weight * (y > 0)).sum() + 0.5) / (weight.sum() + 1)
         return Ensemble(float(np.log(share / (1 - share))))
     unequal = weight if (weight != weight[0]).any() else None  # with weights scikit-learn bins fifty times as slowly

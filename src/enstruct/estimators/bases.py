@@ -42,7 +42,7 @@ log = logging.getLogger("enstruct")
 CLIP = 1e-4
 """Marginals nearer to 0 or 1 than this say no more: logits stay within ±9.2."""
 BOOSTED = ("boosting", "lightgbm"), ("catboost",)
-"""What "auto" tries before a network, and after it as it takes longer."""
+"""What "auto" tries before a network, and after it, as it takes the longest on many labels."""
 COMPARED = ("threshold", "expected-f1")
 """Rules by which averages of bases are compared."""
 
@@ -184,7 +184,7 @@ class ObservedBase:
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> nn.Module:
         fit_one = partial(_fit_linear, train.X) if self.name == "linear" else partial(_fit_boosted, self.name, _dense(train.X))
         weight = np.ones(len(train)) if train.weight is None else train.weight
-        models = []
+        models: list[Any] = []
         for label in range(train.Y.shape[1]):
             observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
             models.append(fit_one(observed, train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
@@ -197,10 +197,7 @@ class ObservedBase:
         return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
 
 
-OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {
-    **dict.fromkeys(GROW, BoostedTrees),
-    "linear": LinearPredictor,
-}
+OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {**dict.fromkeys(GROW, BoostedTrees), "linear": LinearPredictor}
 """What an :class:`ObservedBase` of this name fits, for loading."""
 
 
@@ -301,8 +298,8 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     marginals, models = np.zeros(table.Y.shape), []
     for number, fold in enumerate(folds):
         rest = np.setdiff1d(np.arange(len(table)), fold)
-        share = (deadline - begin) / (len(folds) + base.refits)  # a first fold that takes more is fitted for nothing
-        ends = deadline if number or last else begin + share
+        # of a first fold that takes more than its share nothing is kept
+        ends = deadline if number or last else begin + (deadline - begin) / (len(folds) + base.refits)
         model = base.fit(table.take(rest), table.take(fold), seed + number, max(ends, begin + 1))
         marginals[fold] = base.marginals(model, table.X[fold])
         models.append(model)
