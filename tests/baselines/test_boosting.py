@@ -51,8 +51,10 @@ def test_sparse_features_are_the_same_ones(few):
 def test_of_rare_labels_their_share_is_learnt(few, positives):
     y, weight = (np.arange(120) < positives).astype(float), np.linspace(1, 2, 120)
     share = ((weight * y).sum() + 0.5) / (weight.sum() + 1)
-    assert fit_label(few[0], y, weight, 0) == pytest.approx(np.log(share / (1 - share)))
-    assert not isinstance(fit_label(few[0], (np.arange(120) < RARE).astype(float), weight, 0), float)
+    learnt = fit_label(few[0], y, weight, 0)
+    assert learnt.bias == pytest.approx(np.log(share / (1 - share)))
+    assert not learnt.trees
+    assert fit_label(few[0], (np.arange(120) < RARE).astype(float), weight, 0).trees
 
 
 def test_no_further_label_is_fitted_when_time_is_over(few):

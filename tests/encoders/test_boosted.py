@@ -6,8 +6,9 @@ import torch
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from enstruct.baselines.boosting import of_scikit_learn
 from enstruct.encoders import boosted
-from enstruct.encoders.boosted import BoostedTrees, as_tensor, sparse_rows
+from enstruct.encoders.boosted import BoostedTrees, Ensemble, as_tensor, sparse_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4))
@@ -24,7 +25,8 @@ def models():
 @pytest.fixture(scope="module")
 def trees(models):
     """Labels 0, 1 and 4 have models; 2 and 3 have only their log-odds."""
-    return BoostedTrees.of_models([models[0], models[1], -1.5, 0.25, models[2]])
+    first, second, last = map(of_scikit_learn, models)
+    return BoostedTrees.of_ensembles([first, second, Ensemble(-1.5), Ensemble(0.25), last])
 
 
 def expected(models, rows):
@@ -65,7 +67,7 @@ def test_sparse_rows_and_blocks_change_nothing(models, trees, monkeypatch):
 
 
 def test_labels_without_any_model():
-    trees = BoostedTrees.of_models([0.5, -2.0])
+    trees = BoostedTrees.of_ensembles([Ensemble(0.5), Ensemble(-2.0)])
     assert trees(as_tensor(X[:3])).tolist() == [[0.5, -2.0]] * 3
     again = BoostedTrees.restored(trees.state_dict(), 4, 2)
     assert torch.equal(again(as_tensor(X[:3])), trees(as_tensor(X[:3])))

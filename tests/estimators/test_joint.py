@@ -1,6 +1,7 @@
 """The joint classifier: a base cross-fitted, an energy on top, and what only a joint can answer."""
 
 import itertools
+import time
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from enstruct import JointMultiLabelClassifier
+from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators.bases import ObservedBase, Table
+from enstruct.estimators.bases import ObservedBase, Table, cross_fit
 
 N_LABELS = 5
 SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
@@ -172,6 +174,20 @@ def test_any_classifier_is_a_base(rows):
     assert [one.base.name for one in boosted.base_] == ["binary-relevance"]  # no time for more than the first
 
 
+def test_a_base_too_slow_is_left_after_a_folds_share_of_the_time(rows):
+    class Slow(ObservedBase):
+        def fit(self, train, left_out, seed, deadline):
+            given.append(deadline - time.monotonic())
+            time.sleep(max(0, given[-1]) + 0.01)
+            return super().fit(train, left_out, seed, deadline)
+
+    given = []
+    table = Table(rows[0][:90], rows[1][:90].astype(np.float32))
+    folds = np.array_split(np.arange(90), 3)
+    assert cross_fit(Slow("linear"), table, folds, 0, time.monotonic() + 6, last=False) is None
+    assert given == [pytest.approx(6 / (3 + 1), abs=0.2)]
+
+
 def test_forms_of_labels(rows):
     X, Y = rows[0][:120], rows[1][:120]
     make = lambda: JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0)  # noqa: E731
@@ -218,7 +234,7 @@ def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     Y[::3, 1] = np.nan
     for table in (X, sparse.csr_matrix(X)):
         model = JointMultiLabelClassifier(folds=2, random_state=0).fit(table, Y)
-        assert {one.base.name for one in model.base_} <= {"linear", "boosting"}
+        assert {one.base.name for one in model.base_} <= {"linear", *GROW}
         model.save(tmp_path / "m")
         assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(table), model.predict_proba(table))
     with pytest.raises(ConfigError, match="y has holes"):

@@ -8,6 +8,8 @@ from typing import Any
 
 from enstruct.baselines.binary_relevance import fit_one_vs_rest as fit_one_vs_rest
 from enstruct.baselines.boosting import fit_boosting as fit_boosting
+from enstruct.baselines.boosting import fit_catboost as fit_catboost
+from enstruct.baselines.boosting import fit_lightgbm as fit_lightgbm
 from enstruct.baselines.extra_trees import fit_extra_trees as fit_extra_trees
 from enstruct.encoders import BoostedTrees, Forest, LinearPredictor
 
@@ -15,5 +17,7 @@ SOLVED: dict[Callable[..., Any], type[BoostedTrees | Forest | LinearPredictor]] 
     fit_one_vs_rest: LinearPredictor,
     fit_extra_trees: Forest,
     fit_boosting: BoostedTrees,
+    fit_lightgbm: BoostedTrees,
+    fit_catboost: BoostedTrees,
 }
 """What each solver returns, for loading."""

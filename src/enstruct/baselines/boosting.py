@@ -1,12 +1,17 @@
-"""Gradient boosted trees, one ensemble a label: scikit-learn's HistGradientBoosting, which needs no further package.
+"""Gradient boosted trees, one ensemble a label: scikit-learn's, which need no further package, LightGBM's and CatBoost's.
 
-Its settings are fixed: a rate of 0.05 and trees of 8 leaves with 10 rows at least, about half of scikit-learn's own for the first
-and the last and a quarter for the second, as the rows of a rare label are few.
+Their settings are fixed, for few rows: a rate of 0.05 and trees of 8 leaves with 10 rows at least, about half of scikit-learn's
+own for the first and the last and a quarter for the second, as the rows of a rare label are few. CatBoost's trees have the same
+split on a whole level, so they are deeper. What any of them has grown becomes plain tables, which need no package to answer.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,8 +20,8 @@ from scipy import sparse
 
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows
-from enstruct.encoders.boosted import BoostedTrees
-from enstruct.errors import ConfigError
+from enstruct.encoders.boosted import BoostedTrees, Ensemble
+from enstruct.errors import ConfigError, MissingExtraError
 
 SETTINGS: dict[str, Any] = {
     "learning_rate": 0.05,
@@ -25,6 +30,29 @@ SETTINGS: dict[str, Any] = {
     "min_samples_leaf": 10,
     "l2_regularization": 1.0,
     "early_stopping": False,
+}
+OF_LIGHTGBM: dict[str, Any] = {
+    "objective": "binary",
+    "learning_rate": 0.05,
+    "num_iterations": 100,
+    "num_leaves": 8,
+    "min_data_in_leaf": 10,
+    "lambda_l2": 1.0,
+    "use_missing": False,  # features are complete, and a split is no more than x <= threshold then
+    "num_threads": 1,
+    "deterministic": True,
+    "force_col_wise": True,  # else it chooses by the clock
+    "verbosity": -1,
+}
+OF_CATBOOST: dict[str, Any] = {
+    "learning_rate": 0.05,
+    "iterations": 150,
+    "depth": 4,
+    "border_count": 64,  # a third of the time that 254 take
+    "boosting_type": "Plain",
+    "thread_count": 1,
+    "logging_level": "Silent",
+    "allow_writing_files": False,
 }
 RARE = 3
 """Rows of a label's rarer value below which its share is all that is learnt."""
@@ -37,28 +65,119 @@ def fit_boosting(
     seed: int = 0,
     metric: str = "example-f1",
     should_stop: Callable[[], bool] = lambda: False,
+    *,
+    by: str = "boosting",
 ) -> BoostedTrees:
-    """``positive_weight`` (labels,) of positive rows; labels after ``should_stop`` says so get their shares alone."""
+    """``positive_weight`` (labels,) of positive rows; labels after ``should_stop`` says so get their shares alone.
+
+    by : a key of ``GROW``. MissingExtraError where its package is not installed.
+    """
+    if not is_installed(by):
+        raise MissingExtraError(f"The method {by!r} needs a package: pip install 'enstruct[boosting]'.")
     if not fits_densely(train.X):
         raise ConfigError("Boosted trees need the features as a dense array, which these would not fit into: leave them out.")
     X = np.asarray(train.X.toarray() if sparse.issparse(train.X) else train.X)
     Y = sparse.csc_matrix(train.Y)
-    models = []
+    ensembles = []
     for label in range(Y.shape[1]):
         y = Y[:, [label]].toarray().ravel()
         factor = 1.0 if positive_weight is None else float(positive_weight[label])
         weight = (np.ones(len(y)) if train.weight is None else np.asarray(train.weight)) * np.where(y > 0, factor, 1.0)
-        models.append(fit_label(X, y, weight, seed, untouched=should_stop()))
-    return BoostedTrees.of_models(models)
+        ensembles.append(fit_label(X, y, weight, seed, untouched=should_stop(), by=by))
+    return BoostedTrees.of_ensembles(ensembles)
 
 
-def fit_label(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], seed: int, untouched: bool = False) -> Any:
-    """A fitted ensemble, or the label's log-odds where its values are too few (or ``untouched``)."""
+def fit_lightgbm(*given: Any, **named: Any) -> BoostedTrees:
+    """:func:`fit_boosting` by LightGBM."""
+    return fit_boosting(*given, **named, by="lightgbm")
+
+
+def fit_catboost(*given: Any, **named: Any) -> BoostedTrees:
+    """:func:`fit_boosting` by CatBoost."""
+    return fit_boosting(*given, **named, by="catboost")
+
+
+def is_installed(by: str) -> bool:
+    return by == "boosting" or find_spec(by) is not None
+
+
+def fit_label(
+    X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any], seed: int, untouched: bool = False, *, by: str = "boosting"
+) -> Ensemble:
+    """The label's log-odds alone where its values are too few, where no feature varies, or if ``untouched``."""
+    positives = int((y > 0).sum())
+    if untouched or min(positives, len(y) - positives) < RARE or not np.ptp(X, axis=0).any():
+        share = ((weight * (y > 0)).sum() + 0.5) / (weight.sum() + 1)
+        return Ensemble(float(np.log(share / (1 - share))))
+    unequal = weight if (weight != weight[0]).any() else None  # with weights scikit-learn bins fifty times as slowly
+    return GROW[by](X, y > 0, unequal, seed)
+
+
+def _scikit_learns(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None, seed: int) -> Ensemble:
     from sklearn.ensemble import HistGradientBoostingClassifier  # only here: networks do without
 
-    positives = int((y > 0).sum())
-    if untouched or min(positives, len(y) - positives) < RARE:
-        share = ((weight * (y > 0)).sum() + 0.5) / (weight.sum() + 1)
-        return float(np.log(share / (1 - share)))
-    unequal = weight if (weight != weight[0]).any() else None  # with weights scikit-learn bins fifty times as slowly
-    return HistGradientBoostingClassifier(**SETTINGS, random_state=seed).fit(X, y > 0, sample_weight=unequal)
+    return of_scikit_learn(HistGradientBoostingClassifier(**SETTINGS, random_state=seed).fit(X, y, sample_weight=weight))
+
+
+def of_scikit_learn(model: Any) -> Ensemble:
+    """Of a ``HistGradientBoostingClassifier``."""
+    trees = []
+    for nodes in (predictor.nodes for step in model._predictors for predictor in step):
+        leaf, own = nodes["is_leaf"].astype(bool), np.arange(len(nodes))
+        fields = ("feature_idx", 0), ("num_threshold", 0), ("left", own), ("right", own)
+        inner = [np.where(leaf, of_leaves, nodes[name]) for name, of_leaves in fields]
+        trees.append(np.stack([*inner, np.where(leaf, nodes["value"], 0)]).astype(float))
+    return Ensemble(float(np.ravel(model._baseline_prediction)[0]), trees)
+
+
+def _lightgbms(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None, seed: int) -> Ensemble:
+    import lightgbm
+
+    settings = {**OF_LIGHTGBM, "seed": seed % 2**31}
+    return of_lightgbm(lightgbm.train(settings, lightgbm.Dataset(X, y.astype(np.float32), weight=weight, params=settings)))
+
+
+def of_lightgbm(model: Any) -> Ensemble:
+    """Of a ``Booster``; its first tree has the bias in its leaves."""
+
+    def grow(node: dict[str, Any], rows: list[list[float]]) -> list[list[float]]:
+        own = len(rows)
+        rows.append([0, 0, own, own, node.get("leaf_value", 0)])
+        if "left_child" in node:
+            rows[own][:3] = node["split_feature"], node["threshold"], len(rows)
+            grow(node["left_child"], rows)
+            rows[own][3] = len(rows)
+            grow(node["right_child"], rows)
+        return rows
+
+    return Ensemble(0.0, [np.array(grow(tree["tree_structure"], []), float).T for tree in model.dump_model()["tree_info"]])
+
+
+def _catboosts(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None, seed: int) -> Ensemble:
+    from catboost import CatBoostClassifier
+
+    return of_catboost(CatBoostClassifier(**OF_CATBOOST, random_seed=seed % 2**31).fit(X, y, sample_weight=weight))
+
+
+def of_catboost(model: Any) -> Ensemble:
+    """Of a ``CatBoostClassifier``, which gives its trees away by a file alone."""
+    with TemporaryDirectory() as folder:
+        model.save_model(str(Path(folder) / "model.json"), format="json")
+        saved = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
+    scale, (bias,) = saved["scale_and_bias"]
+    trees = []
+    for tree in saved["oblivious_trees"]:
+        splits = tree["splits"][::-1]  # the first one is the lowest bit of a leaf's number
+        inner, level = 2 ** len(splits) - 1, 2 ** np.arange(len(splits))
+        table = np.zeros((5, 2 * inner + 1))
+        table[0, :inner] = np.repeat([split["float_feature_index"] for split in splits], level)
+        table[1, :inner] = np.repeat([split["border"] for split in splits], level)
+        table[2:4] = np.arange(2 * inner + 1)
+        table[2:4, :inner] = 2 * table[2:4, :inner] + [[1], [2]]
+        table[4, inner:] = scale * np.array(tree["leaf_values"])
+        trees.append(table)
+    return Ensemble(bias, trees)
+
+
+GROW: dict[str, Callable[..., Ensemble]] = {"boosting": _scikit_learns, "lightgbm": _lightgbms, "catboost": _catboosts}
+"""By the methods' names: (X, whether each row has the label, weights or None, seed) -> what has grown."""

@@ -1,4 +1,4 @@
-"""Boosted trees as tensors: one ensemble a label, as scikit-learn's HistGradientBoosting has grown them.
+"""Boosted trees as tensors: one ensemble a label, whichever package has grown them (:mod:`enstruct.baselines.boosting`).
 
     logit_l(x) = b_l + sum_{t of label l} value of the leaf of tree t that x falls into
 
@@ -8,7 +8,7 @@ All trees' nodes are one table. A row goes left where x[feature] <= threshold; a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -21,6 +21,16 @@ from enstruct.encoders.sparse_mlp import csr_batch
 
 CELLS = 2**22
 """Rows times trees that are walked at once."""
+
+
+class Ensemble(NamedTuple):
+    """Of one label, its log-odds ``bias`` plus what each of the ``trees`` says.
+
+    A tree is (5, nodes), the root first: feature, threshold, left, right, value; a leaf leads to itself.
+    """
+
+    bias: float
+    trees: Sequence[NDArray[Any]] = ()
 
 
 class BoostedTrees(nn.Module):
@@ -46,38 +56,25 @@ class BoostedTrees(nn.Module):
             self.register_buffer(name, tensor)
 
     @classmethod
-    def of_models(cls, models: Sequence[Any]) -> Self:
-        """One fitted ``HistGradientBoostingClassifier`` a label; a number stands for a label of that log-odds whatever x."""
-        nodes: list[NDArray[Any]] = []
-        roots, labels, at, depth = [], [], 0, 0
-        bias = np.zeros(len(models))
-        for label, model in enumerate(models):
-            if isinstance(model, float):
-                bias[label] = model
-                continue
-            bias[label] = float(np.ravel(model._baseline_prediction)[0])
-            for tree in (predictor for step in model._predictors for predictor in step):
-                table = tree.nodes
-                own, leaf = at + np.arange(len(table)), table["is_leaf"].astype(bool)
-                parts = np.zeros((5, len(table)))
-                parts[0], parts[1] = np.where(leaf, 0, table["feature_idx"]), np.where(leaf, 0.0, table["num_threshold"])
-                parts[2], parts[3] = np.where(leaf, own, at + table["left"]), np.where(leaf, own, at + table["right"])
-                parts[4] = np.where(leaf, table["value"], 0.0)
-                nodes.append(parts)
-                roots.append(at)
-                labels.append(label)
-                at += len(table)
-                depth = max(depth, int(table["depth"].max()))
-        feature, threshold, left, right, value = np.concatenate([np.zeros((5, 0)), *nodes], axis=1)
+    def of_ensembles(cls, ensembles: Sequence[Ensemble]) -> Self:
+        """One a label."""
+        trees = [tree for ensemble in ensembles for tree in ensemble.trees]
+        sizes = np.array([tree.shape[1] for tree in trees], dtype=np.int32)
+        root = np.cumsum(sizes, dtype=np.int32) - sizes
+        feature, threshold, left, right, value = np.concatenate([np.zeros((5, 0)), *trees], axis=1)
+        left, right = (children.astype(np.int32) + np.repeat(root, sizes) for children in (left, right))
+        depth, level = 0, root
+        while len(inner := level[left[level] != level]):
+            depth, level = depth + 1, np.concatenate([left[inner], right[inner]])
         tables = {
             "feature": feature.astype(np.int32),
             "threshold": rounded_down(threshold),
-            "left": left.astype(np.int32),
-            "right": right.astype(np.int32),
+            "left": left,
+            "right": right,
             "value": value.astype(np.float32),
-            "root": np.array(roots, dtype=np.int32),
-            "label": np.array(labels, dtype=np.int32),
-            "bias": bias.astype(np.float32),
+            "root": root,
+            "label": np.repeat(np.arange(len(ensembles), dtype=np.int32), [len(ensemble.trees) for ensemble in ensembles]),
+            "bias": np.array([ensemble.bias for ensemble in ensembles], dtype=np.float32),
             "depth": np.array(depth, dtype=np.int32),
         }
         return cls({name: torch.from_numpy(table) for name, table in tables.items()})

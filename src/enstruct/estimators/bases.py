@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from torch import nn
 
-from enstruct.baselines.boosting import fit_label
+from enstruct.baselines.boosting import GROW, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import cross_validate
@@ -41,6 +41,8 @@ log = logging.getLogger("enstruct")
 
 CLIP = 1e-4
 """Marginals nearer to 0 or 1 than this say no more: logits stay within ±9.2."""
+BOOSTED = ("boosting", "lightgbm"), ("catboost",)
+"""What "auto" tries before a network, and after it, as it takes the longest on many labels."""
 COMPARED = ("threshold", "expected-f1")
 """Rules by which averages of bases are compared."""
 
@@ -172,21 +174,22 @@ class ClassifierBase:
 class ObservedBase:
     """A solver's model that learns each label from the rows where it was observed.
 
-    name : "boosting", one boosted ensemble a label, or "linear", one logistic regression on standardised features.
+    name : "boosting", "lightgbm" or "catboost", one boosted ensemble a label, or "linear", one logistic regression on
+        standardised features.
     """
 
     name: str
     refits: bool = True
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> nn.Module:
-        fit_one = partial(_fit_linear, train.X) if self.name == "linear" else partial(_fit_boosted, _dense(train.X))
+        fit_one = partial(_fit_linear, train.X) if self.name == "linear" else partial(_fit_boosted, self.name, _dense(train.X))
         weight = np.ones(len(train)) if train.weight is None else train.weight
-        models = []
+        models: list[Any] = []
         for label in range(train.Y.shape[1]):
             observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
             models.append(fit_one(observed, train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
-        if self.name == "boosting":
-            return BoostedTrees.of_models(models)
+        if self.name != "linear":
+            return BoostedTrees.of_ensembles(models)
         return LinearPredictor(torch.tensor(np.stack([w for w, _ in models])), torch.tensor([b for _, b in models]))
 
     @torch.no_grad()
@@ -194,12 +197,12 @@ class ObservedBase:
         return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
 
 
-OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {"boosting": BoostedTrees, "linear": LinearPredictor}
+OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {**dict.fromkeys(GROW, BoostedTrees), "linear": LinearPredictor}
 """What an :class:`ObservedBase` of this name fits, for loading."""
 
 
-def _fit_boosted(X: Any, rows: NDArray[np.intp], *rest: Any) -> Any:
-    return fit_label(X[rows], *rest)
+def _fit_boosted(name: str, X: Any, rows: NDArray[np.intp], *rest: Any) -> Any:
+    return fit_label(X[rows], *rest, by=name)
 
 
 def _fit_linear(X: Any, rows: NDArray[np.intp], y: Any, weight: Any, seed: int, late: bool) -> tuple[NDArray[np.float32], float]:
@@ -295,7 +298,9 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     marginals, models = np.zeros(table.Y.shape), []
     for number, fold in enumerate(folds):
         rest = np.setdiff1d(np.arange(len(table)), fold)
-        model = base.fit(table.take(rest), table.take(fold), seed + number, max(deadline, begin + 1))
+        # of a first fold that takes more than its share nothing is kept
+        ends = deadline if number or last else begin + (deadline - begin) / (len(folds) + base.refits)
+        model = base.fit(table.take(rest), table.take(fold), seed + number, max(ends, begin + 1))
         marginals[fold] = base.marginals(model, table.X[fold])
         models.append(model)
         took = time.monotonic() - begin
@@ -342,12 +347,10 @@ def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
 
 def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
-    dense array, a network. Where labels have holes: one logistic regression and one boosted ensemble a label."""
-    dense = fits_densely(X)
-    if complete:
-        names = default_methods(X)
-        return [
-            MethodBase(METHODS[name], metric)
-            for name in (names[0], *(("extra-trees", "boosting") if dense else ()), "cross-entropy")
-        ]
-    return [ObservedBase("linear"), *([ObservedBase("boosting")] if dense else [])]
+    dense array (LightGBM's and CatBoost's too where installed), a network. Where labels have holes: one logistic regression and
+    one boosted ensemble a label."""
+    first, last = [[name for name in names if fits_densely(X) and is_installed(name)] for names in BOOSTED]
+    if not complete:
+        return [ObservedBase(name) for name in ("linear", *first, *last)]
+    trees = ["extra-trees"] if fits_densely(X) else []
+    return [MethodBase(METHODS[name], metric) for name in (default_methods(X)[0], *trees, *first, "cross-entropy", *last)]

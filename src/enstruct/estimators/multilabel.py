@@ -59,7 +59,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "conditional-nce", "pl" (pseudo-likelihood), "crf",
         "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+"; "implicit-cd",
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
-        "low-rank", "mlp".
+        "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
         Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``hierarchy`` and ``random_state``
         are the other parameters that it has; any of the rest needs a method of networks to act on.

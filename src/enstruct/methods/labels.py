@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from enstruct.baselines import fit_boosting, fit_extra_trees, fit_one_vs_rest
+from enstruct.baselines import fit_boosting, fit_catboost, fit_extra_trees, fit_lightgbm, fit_one_vs_rest
 from enstruct.hypergradients import Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
 from enstruct.inference.exact import SolverName
@@ -53,6 +53,8 @@ CROSS_ENTROPY = Method("cross-entropy")
 BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
 EXTRA_TREES = Method("extra-trees", solver=fit_extra_trees)
 BOOSTING = Method("boosting", solver=fit_boosting)
+LIGHTGBM = Method("lightgbm", solver=fit_lightgbm)
+CATBOOST = Method("catboost", solver=fit_catboost)
 SEAL_NCE = Method(
     "seal-nce",
     negatives=PredictorSamples(20),
@@ -199,6 +201,8 @@ METHODS: dict[str, Method] = {
         replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
         EXTRA_TREES,
         BOOSTING,
+        LIGHTGBM,
+        CATBOOST,
     )
 }
 
