@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from enstruct import JointMultiLabelClassifier
+from enstruct.baselines import observed_linear
 from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
@@ -234,14 +235,15 @@ def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     Y[::3, 1] = np.nan
     for table in (X, sparse.csr_matrix(X)):
         model = JointMultiLabelClassifier(folds=2, random_state=0).fit(table, Y)
-        assert {one.base.name for one in model.base_} <= {"linear", *GROW}
+        assert {one.base.name for one in model.base_} <= {"linear", "network", *GROW}
         model.save(tmp_path / "m")
         assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(table), model.predict_proba(table))
     with pytest.raises(ConfigError, match="y has holes"):
         JointMultiLabelClassifier("extra-trees", folds=2).fit(X, Y)
 
 
-def test_the_linear_base_is_one_logistic_regression_a_label(rows):
+def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):
+    monkeypatch.setattr(observed_linear, "PENALTIES", (0.3,))
     X, Y = 3 * rows[0][:200] + 2, rows[1][:200].astype(np.float32)
     Y[::3, 1] = np.nan
     base = ObservedBase("linear")
