@@ -2,6 +2,7 @@
 
 import pytest
 
+from enstruct import JointMultiLabelClassifier
 from enstruct.baselines import boosting, observed_network
 from enstruct.training.residual import CANDIDATES
 from enstruct_bench.joint import masked_network
@@ -9,7 +10,7 @@ from enstruct_bench.joint import masked_network
 
 @pytest.fixture
 def fast(monkeypatch):
-    monkeypatch.setattr("enstruct.estimators.joint.CANDIDATES", CANDIDATES[:2])
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
     monkeypatch.setitem(boosting.SETTINGS, "max_iter", 10)
     monkeypatch.setattr(observed_network, "EPOCHS", 3)
     monkeypatch.setattr(masked_network, "HIDDEN", 32)

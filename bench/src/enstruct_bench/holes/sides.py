@@ -52,7 +52,7 @@ def fitted(name: str, estimators: Estimators) -> Side:
     table, seed = estimators.table, estimators.seed
     begin = time.perf_counter()
     if name in ("joint", "base"):
-        fit = estimators.fit("")
+        fit = estimators.fit("") if name == "joint" else estimators.base_alone("")
         joint = fit.estimator
         notes = {"bases": [one.base.name for one in joint.base_], "terms": joint.terms_, "untold": joint.marginals_of_}
         if name == "base":
