@@ -19,6 +19,7 @@ from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators import joint
 from enstruct.estimators.bases import ObservedBase, Table, cross_fit
 
 N_LABELS = 5
@@ -228,6 +229,17 @@ def test_saved_and_loaded(rows, tmp_path, base):
     (tmp_path / "m" / "mine.txt").write_text("")
     with pytest.raises(ModelFileError, match="is not the model's"):
         model.save(tmp_path / "m")
+
+
+def test_many_cells_are_sampled_where_marginals_are_compared_and_rules_fitted(rows, monkeypatch):
+    monkeypatch.setattr(joint, "FILLED", 40 * N_LABELS)
+    monkeypatch.setattr(joint, "JUDGED", 10 * N_LABELS)
+    fitted_to = []
+    monkeypatch.setattr(joint.LabelRules, "fit", lambda p, rows, *rest: fitted_to.append(len(p)) or joint.LabelRules())
+    X, Y = rows[0][:200], rows[1][:200].astype(float)
+    for table in (Y, np.where(np.eye(200, N_LABELS, dtype=bool), np.nan, Y)):
+        JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(X, table)
+    assert fitted_to == [200, 40]
 
 
 def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
