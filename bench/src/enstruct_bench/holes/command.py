@@ -21,7 +21,17 @@ from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.holes.figures import measured
 from enstruct_bench.holes.molecules import MOLECULES, load_molecules
 from enstruct_bench.holes.sides import REFERENCE, SIDES, check
-from enstruct_bench.holes.summary import COLUMNS, DIFFERENCES, HolesFile, apart_of, figures_of, key_of, notes_of
+from enstruct_bench.holes.summary import (
+    COLUMNS,
+    DIFFERENCES,
+    HolesFile,
+    apart_of,
+    figures_of,
+    key_of,
+    notes_of,
+    removed_in_words,
+    titles,
+)
 from enstruct_bench.holes.table import split_at_random, table_with_holes
 from enstruct_bench.joint.fitted_estimators import Estimators
 
@@ -89,16 +99,17 @@ class Holes(Command):
 
     def _show(self, cells: Mapping[tuple[str, int], Cell], setting: Mapping[str, Any]) -> None:
         title = f"{self.data}: {self.seeds} splits, {setting['rows']['test']} test rows, {setting['labels']} labels"
-        foot = f"{removed_in_words(setting)} loss: nats an observed cell; @0.5: half of each row's observed cells told. "
+        foot = removed_in_words(cells, self.positives_only)
+        foot += "Loss: nats an observed cell; @0.5: half of each row's observed cells told. "
         foot += " ".join(f"{REFERENCE}: {note}." for note in notes_of(cells))
         if missing := [name for name in SIDES if name not in self.methods]:
             foot += f" Not run: {', '.join(missing)}."
         if setting["unreadable"]:
             foot += f" {setting['unreadable']} SMILES could not be read."
-        show(title, ["removed", "method", *COLUMNS.values()], figures_of(cells), foot, setting["environment"])
+        show(title, titles(cells, COLUMNS), figures_of(cells), foot, setting["environment"])
         if apart := apart_of(cells):
             said = f"Differences to {REFERENCE}, 95% by bootstrap over splits and their rows; of loss lower is better."
-            show(title, ["removed", "method", *DIFFERENCES.values()], apart, said, setting["environment"])
+            show(title, titles(cells, DIFFERENCES), apart, said, setting["environment"])
 
 
 def shares_of(removed: str) -> tuple[float, ...]:
@@ -113,13 +124,3 @@ def shares_of(removed: str) -> tuple[float, ...]:
             raise ConfigError(f"--removed holds {shown(word)}: distinct shares from 0 to below 1, joined by commas, as 0.3,0.5.")
         shares.append(share)
     return tuple(shares)
-
-
-def removed_in_words(setting: Mapping[str, Any]) -> str:
-    """What of the cells of training and validation rows is removed."""
-    if setting["positives_only"]:
-        return (
-            "removed: of the positive training cells, no negative one being told; all sides take unknown cells for absent ones, "
-            "as a label with one observed value teaches nothing."
-        )
-    return "removed: of the training cells, at random."

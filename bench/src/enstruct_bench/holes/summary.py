@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from enstruct_bench.comparison.quantity import Value
@@ -41,14 +41,35 @@ def by_removed(cells: Cells) -> dict[str, dict[tuple[str, int], Cell]]:
     return dict(sorted(groups.items(), key=lambda group: float(group[0] or 0)))
 
 
+def is_removed(cells: Cells) -> bool:
+    """Whether anything is: else no table says how much."""
+    return any(by_removed(cells))
+
+
+def titles(cells: Cells, columns: Mapping[str, str]) -> list[str]:
+    return [*(["removed"] if is_removed(cells) else []), "method", *columns.values()]
+
+
 def figures_of(cells: Cells) -> list[list[Value]]:
     """A printed row a share removed and side."""
-    return _grouped((removed, rows_of(group, COLUMNS)) for removed, group in by_removed(cells).items())
+    return _grouped(cells, lambda group: rows_of(group, COLUMNS))
 
 
 def apart_of(cells: Cells) -> list[list[Value]]:
     """A printed row a share removed and side, of its differences to the reference."""
-    return _grouped((removed, differences_of(group, REFERENCE, DIFFERENCES)) for removed, group in by_removed(cells).items())
+    return _grouped(cells, lambda group: differences_of(group, REFERENCE, DIFFERENCES))
+
+
+def removed_in_words(cells: Cells, positives_only: bool) -> str:
+    """What of the cells of training and validation rows is removed, with a space after it; empty for nothing."""
+    if not is_removed(cells):
+        return ""
+    if positives_only:
+        return (
+            "Removed: of the positive training cells, no negative one being told; all sides take unknown cells for absent ones, "
+            "as a label with one observed value teaches nothing. "
+        )
+    return "Removed: of the training cells, at random. "
 
 
 def notes_of(cells: Cells) -> list[str]:
@@ -63,8 +84,10 @@ def notes_of(cells: Cells) -> list[str]:
     return lines
 
 
-def _grouped(groups: Iterable[tuple[str, list[list[Value]]]]) -> list[list[Value]]:
-    return [[f"{float(removed or 0):.0%}", *row] for removed, rows in groups for row in rows]
+def _grouped(cells: Cells, rows: Callable[[Cells], list[list[Value]]]) -> list[list[Value]]:
+    if not is_removed(cells):
+        return rows(cells)
+    return [[f"{float(removed or 0):.0%}", *row] for removed, group in by_removed(cells).items() for row in rows(group)]
 
 
 class HolesFile(JointFile):
