@@ -101,7 +101,7 @@ class Holes(Command):
         title = f"{self.data}: {self.seeds} splits, {setting['rows']['test']} test rows, {setting['labels']} labels"
         foot = removed_in_words(cells, self.positives_only)
         foot += "Loss: nats an observed cell; @0.5: half of each row's observed cells told. "
-        foot += " ".join(f"{REFERENCE}: {note}." for note in notes_of(cells))
+        foot += f"{REFERENCE} (base / energy / untold by): {'; '.join(notes_of(cells))}."
         if missing := [name for name in SIDES if name not in self.methods]:
             foot += f" Not run: {', '.join(missing)}."
         if setting["unreadable"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -73,15 +74,20 @@ def removed_in_words(cells: Cells, positives_only: bool) -> str:
 
 
 def notes_of(cells: Cells) -> list[str]:
-    """What the joint stands on, and what its energies hold, in how many of its cells."""
+    """What the joint stands on, what its energies hold, and whose marginals answer untold rows, in how many of its cells."""
     lines = []
     for removed, group in by_removed(cells).items():
         records = [cell.record for (side, _), cell in group.items() if side == REFERENCE]
-        said = [f"{'+'.join(one['bases'])}, {one['terms']}, untold by the {one['untold']}" for one in records]
-        counted = "; ".join(f"{each} ({said.count(each)})" for each in dict.fromkeys(said))
-        if said:
-            lines.append(f"{f'{float(removed):.0%} removed: ' if removed else ''}{counted}")
+        bases = _counted([name for one in records for name in one["bases"]])
+        terms, untold = (_counted([one[key] for one in records]) for key in ("terms", "untold"))
+        if records:
+            lines.append(f"{f'{float(removed):.0%} removed: ' if removed else ''}{bases} / {terms} / {untold}")
     return lines
+
+
+def _counted(names: list[str]) -> str:
+    """As "network 3, linear 1", what there is most of first."""
+    return ", ".join(f"{name} {number}" for name, number in Counter(names).most_common())
 
 
 def _grouped(cells: Cells, rows: Callable[[Cells], list[list[Value]]]) -> list[list[Value]]:

@@ -25,8 +25,8 @@ def holes_section(path: Path) -> str:
         f"{spread(cells)} random splits, {setting['rows']['test']} test rows, {setting['labels']} labels, "
         f"{setting['observed']:.1%} of the cells observed{unreadable}. {removed}Loss: nats an observed "
         "test cell; AP: average precision of all of them; AUC: area under ROC, mean over labels. @0.5: half of a row's observed "
-        f"cells told, figures on the others. The base of {REFERENCE}, its energy, and whose marginals answer untold rows (in so "
-        f"many splits): {notes}. {f'Not run: {missing}. ' if missing else ''}{where_it_ran(setting['environment'])}",
+        f"cells told, figures on the others. What {REFERENCE} averages for its base / the terms of its energy / whose marginals "
+        f"answer untold rows, in so many splits: {notes}. {f'Not run: {missing}. ' if missing else ''}{where_it_ran(setting['environment'])}",
         "",
         *markdown_table(titles(cells, COLUMNS), figures_of(cells)),
     ]
