@@ -86,8 +86,8 @@ def notes_of(cells: Cells) -> list[str]:
 
 
 def _counted(names: list[str]) -> str:
-    """As "network 3, linear 1", what there is most of first."""
-    return ", ".join(f"{name} {number}" for name, number in Counter(names).most_common())
+    """As "3 × network, 1 × linear", what there is most of first."""
+    return ", ".join(f"{number} × {name}" for name, number in Counter(names).most_common())
 
 
 def _grouped(cells: Cells, rows: Callable[[Cells], list[list[Value]]]) -> list[list[Value]]:

@@ -26,7 +26,8 @@ def holes_section(path: Path) -> str:
         f"{setting['observed']:.1%} of the cells observed{unreadable}. {removed}Loss: nats an observed "
         "test cell; AP: average precision of all of them; AUC: area under ROC, mean over labels. @0.5: half of a row's observed "
         f"cells told, figures on the others. What {REFERENCE} averages for its base / the terms of its energy / whose marginals "
-        f"answer untold rows, in so many splits: {notes}. {f'Not run: {missing}. ' if missing else ''}{where_it_ran(setting['environment'])}",
+        f"answer untold rows, in so many splits: {notes}. "
+        f"{f'Not run: {missing}. ' if missing else ''}{where_it_ran(setting['environment'])}",
         "",
         *markdown_table(titles(cells, COLUMNS), figures_of(cells)),
     ]
