@@ -14,10 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from enstruct import JointMultiLabelClassifier
+from enstruct.baselines import observed_linear
 from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators import joint
 from enstruct.estimators.bases import ObservedBase, Table, cross_fit
 
 N_LABELS = 5
@@ -229,19 +231,31 @@ def test_saved_and_loaded(rows, tmp_path, base):
         model.save(tmp_path / "m")
 
 
+def test_many_cells_are_sampled_where_marginals_are_compared_and_rules_fitted(rows, monkeypatch):
+    monkeypatch.setattr(joint, "FILLED", 40 * N_LABELS)
+    monkeypatch.setattr(joint, "JUDGED", 10 * N_LABELS)
+    fitted_to = []
+    monkeypatch.setattr(joint.LabelRules, "fit", lambda p, rows, *rest: fitted_to.append(len(p)) or joint.LabelRules())
+    X, Y = rows[0][:200], rows[1][:200].astype(float)
+    for table in (Y, np.where(np.eye(200, N_LABELS, dtype=bool), np.nan, Y)):
+        JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(X, table)
+    assert fitted_to == [200, 40]
+
+
 def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     X, Y = rows[0][:200], rows[1][:200].astype(float)
     Y[::3, 1] = np.nan
     for table in (X, sparse.csr_matrix(X)):
         model = JointMultiLabelClassifier(folds=2, random_state=0).fit(table, Y)
-        assert {one.base.name for one in model.base_} <= {"linear", *GROW}
+        assert {one.base.name for one in model.base_} <= {"linear", "network", *GROW}
         model.save(tmp_path / "m")
         assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(table), model.predict_proba(table))
     with pytest.raises(ConfigError, match="y has holes"):
         JointMultiLabelClassifier("extra-trees", folds=2).fit(X, Y)
 
 
-def test_the_linear_base_is_one_logistic_regression_a_label(rows):
+def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):
+    monkeypatch.setattr(observed_linear, "PENALTIES", (0.3,))
     X, Y = 3 * rows[0][:200] + 2, rows[1][:200].astype(np.float32)
     Y[::3, 1] = np.nan
     base = ObservedBase("linear")

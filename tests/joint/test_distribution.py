@@ -51,7 +51,7 @@ def test_samples(joint, way):
     weights, sets = torch.softmax(log_densities(joint, known), 1), all_sets().double()
     exact = torch.einsum("rs,si,sj->rij", weights, sets, sets)
     estimate = (y.transpose(1, 2) @ y / n).double()
-    assert ((estimate - exact).abs() <= 5 * (exact * (1 - exact) / n).clamp(min=0).sqrt() + 1e-4).all()
+    assert ((estimate - exact).abs() <= 5 * ((exact * (1 - exact)).clamp(min=0) / n).sqrt() + 1e-4).all()
     assert set(y.unique().tolist()) <= {0.0, 1.0}
 
 
@@ -191,3 +191,10 @@ def test_the_all_but_impossible_are_drawn_at_their_means():
     drawn = Joint(energy, energy.prepare(logits), torch.sigmoid(logits)).sample(4000).mean(1)
     assert (drawn[:, 3:].sum(1) - 77 * torch.sigmoid(torch.tensor(-7.0))).abs().max() < 0.02
     assert (drawn[:, :3] - torch.sigmoid(torch.tensor(1.0))).abs().max() < 0.04
+
+
+def test_an_energy_without_couplings_needs_no_chains(monkeypatch):
+    monkeypatch.setattr(enumeration, "MOST_FREE", 0)
+    monkeypatch.setattr(distribution.gibbs, "marginals", None)
+    joint, known = joint_of(random_energy(**TERMS["independent"]), random_logits(ROWS)), half_told(ROWS)
+    assert (joint.marginals(known) - marginals(joint, known)).abs().max() < 1e-6

@@ -64,6 +64,11 @@ class ResidualEnergy(nn.Module):
     def n_labels(self) -> int:
         return len(self.slope)
 
+    @property
+    def coupled(self) -> bool:
+        """Whether a label's log-odds may depend on other labels."""
+        return self.table is not None or self.matrix is not None
+
     def standardise_by(self, logits: Tensor) -> None:
         """Take mean and spread of h from the base's logits (rows, labels) of the training rows."""
         self.mean.copy_(logits.mean(0))

@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +26,8 @@ from torch import nn
 
 from enstruct.baselines.boosting import GROW, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
+from enstruct.baselines.observed_linear import fit_observed_linear
+from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import cross_validate
 from enstruct.encoders import LinearPredictor
@@ -170,53 +171,43 @@ class ClassifierBase:
 
 @dataclass(frozen=True)
 class ObservedBase:
-    """A solver's model that learns each label from the rows where it was observed.
+    """A model that learns each label from the rows where it was observed.
 
-    name : "boosting", "lightgbm" or "catboost", one boosted ensemble a label, or "linear", one logistic regression on
-        standardised features.
+    name : "boosting", "lightgbm" or "catboost", one boosted ensemble a label; "linear", one logistic regression a label on
+        standardised features; "network", one network for all labels.
     """
 
     name: str
     refits: bool = True
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> nn.Module:
-        fit_one = partial(_fit_linear, train.X) if self.name == "linear" else partial(_fit_boosted, self.name, _dense(train.X))
         weight = np.ones(len(train)) if train.weight is None else train.weight
-        models: list[Any] = []
-        for label in range(train.Y.shape[1]):
-            observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
-            models.append(fit_one(observed, train.Y[observed, label], weight[observed], seed, time.monotonic() > deadline))
-        if self.name != "linear":
-            return BoostedTrees.of_ensembles(models)
-        return LinearPredictor(torch.tensor(np.stack([w for w, _ in models])), torch.tensor([b for _, b in models]))
+
+        def is_late() -> bool:
+            return time.monotonic() > deadline
+
+        if self.name == "linear":
+            return fit_observed_linear(train.X, train.Y, weight, seed, is_late)
+        if self.name == "network":
+            judges = None if left_out is None else (left_out.X, left_out.Y)
+            return fit_observed_network(train.X, train.Y, weight, judges, seed, is_late)
+        X, models = _dense(train.X), []
+        for y in train.Y.T:
+            rows = np.flatnonzero(~np.isnan(y))
+            models.append(fit_label(X[rows], y[rows], weight[rows], seed, is_late(), by=self.name))
+        return BoostedTrees.of_ensembles(models)
 
     @torch.no_grad()
     def marginals(self, model: nn.Module, X: Any) -> NDArray[np.float64]:
         return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
 
 
-OBSERVED: dict[str, type[BoostedTrees | LinearPredictor]] = {**dict.fromkeys(GROW, BoostedTrees), "linear": LinearPredictor}
+OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
+    **dict.fromkeys(GROW, BoostedTrees),
+    "linear": LinearPredictor,
+    "network": ObservedNetwork,
+}
 """What an :class:`ObservedBase` of this name fits, for loading."""
-
-
-def _fit_boosted(name: str, X: Any, rows: NDArray[np.intp], *rest: Any) -> Any:
-    return fit_label(X[rows], *rest, by=name)
-
-
-def _fit_linear(X: Any, rows: NDArray[np.intp], y: Any, weight: Any, seed: int, late: bool) -> tuple[NDArray[np.float32], float]:
-    """(weights, bias) on features as they are; the share's log-odds where the label has one value in these rows."""
-    from sklearn.linear_model import LogisticRegression  # only here: networks do without
-    from sklearn.preprocessing import StandardScaler
-
-    if late or y.min() == y.max():
-        share = ((weight * y).sum() + 0.5) / (weight.sum() + 1)
-        return np.zeros(X.shape[1], dtype=np.float32), float(np.log(share / (1 - share)))
-    scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X[rows])
-    model = LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0, random_state=seed, max_iter=200)
-    model.fit(scaler.transform(X[rows]), y > 0, sample_weight=weight)
-    weights = model.coef_[0] / scaler.scale_
-    mean = 0.0 if scaler.mean_ is None or sparse.issparse(X) else float(weights @ scaler.mean_)
-    return weights.astype(np.float32), float(model.intercept_[0]) - mean
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -348,7 +339,7 @@ def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
 
 def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
-    dense array, a network. Where labels have holes: one logistic regression and one boosted ensemble a label.
+    dense array, a network. Where labels have holes: logistic regressions, a network on observed cells, boosted ensembles.
 
     Where LightGBM is installed it grows the boosted trees, in less time and as well; CatBoost, where it is, comes last, as it
     takes the longest on many labels.
@@ -357,6 +348,6 @@ def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
     boosted = ["lightgbm" if is_installed("lightgbm") else "boosting"] if dense else []
     slowest = ["catboost"] if dense and is_installed("catboost") else []
     if not complete:
-        return [ObservedBase(name) for name in ("linear", *boosted, *slowest)]
+        return [ObservedBase(name) for name in ("linear", "network", *boosted, *slowest)]
     trees = ["extra-trees"] if dense else []
     return [MethodBase(METHODS[name], metric) for name in (default_methods(X)[0], *trees, *boosted, "cross-entropy", *slowest)]

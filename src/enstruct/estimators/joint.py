@@ -41,6 +41,8 @@ SAMPLES = 200
 """Label sets a row that decisions of least risk are taken on."""
 CERTAIN = 30.0
 """Log-odds of labels that never varied."""
+JUDGED, FILLED = 2**18, 2**20
+"""Cells of the rows that marginals are compared by and, of labels with holes, rules are fitted to, at most: both are sampled."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
@@ -176,18 +178,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:
-            left_out, p = folds[0], expit(logits)
+            left_out, p = _few(folds[0], table, JUDGED), expit(logits)
             joint = _joint(fitted.judge, logits[left_out], seed).marginals().numpy()
             if _log_loss(joint, table.Y[left_out]) < _log_loss(p[left_out], table.Y[left_out]):
                 self.marginals_of_ = "joint"
             # rules are about whole sets: holes are filled with a draw, given what was observed
-            whole = (
-                table.Y
-                if table.complete
-                else _joint(self.energy_, logits, seed).sample(1, torch.from_numpy(table.Y))[:, 0].numpy()
-            )
-            rows = Rows(table.X, as_indicator(whole), table.weight)
-            rules = LabelRules.fit(p, rows, self.metric, self.decision, None)
+            whole, ruled = table.Y, np.arange(len(table))
+            if not table.complete:
+                ruled = _few(ruled, table, FILLED)
+                whole = _joint(self.energy_, logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
+            rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
+            rules = LabelRules.fit(p[ruled], rows, self.metric, self.decision, None)
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
         return fitted
 
@@ -367,6 +368,12 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _few(rows: NDArray[np.intp], table: Table, cells: int) -> NDArray[np.intp]:
+    """As many of the rows, evenly spread, as have so many cells."""
+    most = max(1, cells // table.Y.shape[1])
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
 
 
 def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Joint:

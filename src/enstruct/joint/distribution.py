@@ -54,6 +54,8 @@ class Joint:
         """(rows, labels) p(y_i = 1 | x, told); told labels as they were told."""
         known = self._nothing() if known is None else known
         out, start = self._start(known)
+        if isinstance(self.energy, ResidualEnergy) and not self.energy.coupled:
+            return out  # mean field is exact
         sampled = self._possible(known, start)
         for rows, problem, few in self._blocks(sampled, start):
             T = problem.free.shape[1]

@@ -84,7 +84,7 @@ class Estimators:
     def _fitted(self, kind: type[JointMultiLabelClassifier], base: str, Y: Array) -> Fit:
         estimator = kind(base or "auto", **self.settings, random_state=self.seed)
         begin = time.perf_counter()
-        estimator.fit(self.table.X, Y.astype(np.int64))
+        estimator.fit(self.table.X, Y if np.isnan(Y).any() else Y.astype(np.int64))
         seconds = time.perf_counter() - begin
         # the estimator keeps distinct rows, in an order of their own
         marginals = np.mean([one.marginals for one in estimator.base_], axis=0)[estimator.fitted_on_.group]

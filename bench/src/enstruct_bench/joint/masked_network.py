@@ -1,12 +1,13 @@
 """A network on (x, told labels) with the training of C-Tran (Lanchantin et al. 2021): random masks, loss on what they hide.
 
 Two hidden layers with ReLU and dropout; told labels come as 1, -1 and, untold, 0, with a share told that is uniform in [0, 1] a
-row and drawn anew every time. Dropout and epochs are chosen by the log-loss of asked cells on held-out rows.
+row and drawn anew every time. Dropout and epochs are chosen by the log-loss of asked cells on held-out rows. Unobserved cells are
+neither told nor asked. With a ``tell`` that tells nothing it is a network with masked binary cross-entropy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ from enstruct_bench.joint.told import asked_loss, random_told
 HIDDEN, DROPOUTS, RATE, DECAY, BATCH = 256, (0.3, 0.6), 1e-3, 1e-4, 64
 EPOCHS, PATIENCE = 150, 10
 BLOCK = 2**24
+
+Tell = Callable[[Array, np.random.Generator], NDArray[np.float32]]
+"""Label sets (rows, labels) -> what is told of them, NaN elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,9 @@ class MaskedNetwork(Marginal):
         return log_probability_in_order(self, X, Y)
 
 
-def fit_masked_network(table: Table, seed: int) -> TwoFits:
+def fit_masked_network(table: Table, seed: int, tell: Tell = random_told) -> TwoFits:
     train, held = table.training, table.held
-    known = random_told(table.Y[held], np.random.default_rng([seed, 1]))
+    known = tell(table.Y[held], np.random.default_rng([seed, 1]))
     X_held, Y_held = table.X[held], table.Y[held]
 
     def loss(model: MaskedNetwork) -> float:
@@ -78,7 +82,7 @@ def fit_masked_network(table: Table, seed: int) -> TwoFits:
     for dropout in DROPOUTS:
         judge = _new(table.X[train], table.n_labels, dropout, seed)
         best, state, epochs = np.inf, {}, 0
-        for epoch, _ in enumerate(_epochs(judge, table.X[train], table.Y[train], EPOCHS, seed), 1):
+        for epoch, _ in enumerate(_epochs(judge, table.X[train], table.Y[train], EPOCHS, seed, tell), 1):
             value = loss(judge)
             if value < best:
                 best, epochs = value, epoch
@@ -89,7 +93,7 @@ def fit_masked_network(table: Table, seed: int) -> TwoFits:
         tried.append((best, epochs, dropout, judge))
     _, epochs, dropout, judge = min(tried, key=lambda one: one[0])
     model = _new(table.X, table.n_labels, dropout, seed)
-    for _ in _epochs(model, table.X, table.Y, epochs, seed):
+    for _ in _epochs(model, table.X, table.Y, epochs, seed, tell):
         pass
     return TwoFits(judge, model, X_held)
 
@@ -103,7 +107,7 @@ def _new(X: Any, n_labels: int, dropout: float, seed: int) -> MaskedNetwork:
     return MaskedNetwork(network, Scale.of(X))
 
 
-def _epochs(model: MaskedNetwork, X: Any, Y: NDArray[np.float32], epochs: int, seed: int) -> Iterator[None]:
+def _epochs(model: MaskedNetwork, X: Any, Y: NDArray[np.float32], epochs: int, seed: int, tell: Tell) -> Iterator[None]:
     """Trains, and yields after every epoch."""
     optimizer = torch.optim.AdamW(model.network.parameters(), lr=RATE, weight_decay=DECAY)
     rng = np.random.default_rng(seed)
@@ -111,11 +115,11 @@ def _epochs(model: MaskedNetwork, X: Any, Y: NDArray[np.float32], epochs: int, s
         with seeded(seed + epoch), redirected():
             model.network.train()
             for rows in np.array_split(rng.permutation(len(Y)), max(1, len(Y) // BATCH)):
-                known = random_told(Y[rows], rng)
+                known = tell(Y[rows], rng)
                 each = F.binary_cross_entropy_with_logits(
-                    model.logits(X[rows], known), torch.from_numpy(Y[rows]), reduction="none"
+                    model.logits(X[rows], known), torch.from_numpy(np.nan_to_num(Y[rows])), reduction="none"
                 )
-                asked = torch.from_numpy(np.isnan(known))
+                asked = torch.from_numpy(np.isnan(known) & ~np.isnan(Y[rows]))
                 loss = each[asked].sum() / max(1, int(asked.sum()))
                 optimizer.zero_grad()
                 loss.backward()

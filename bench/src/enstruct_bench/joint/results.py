@@ -25,4 +25,7 @@ class JointFile(ResultsFile):
         """Means, deviations, and differences to the reference, method less reference, each with its 95% interval."""
         self.write()
         content = json.loads(self.path.read_text(encoding="utf-8"))
-        write_json(self.path, {"reference": reference, "summary": summarise(self.cells, reference), **content})
+        write_json(self.path, {"reference": reference, "summary": self.summary(reference), **content})
+
+    def summary(self, reference: str) -> dict[str, Any]:
+        return summarise(self.cells, reference)

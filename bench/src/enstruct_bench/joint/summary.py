@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from enstruct_bench.joint.wrong_cells import NOISE
 
 Cells = Mapping[tuple[str, int], Cell]
 TOLD = tuple(f"{share:g}" for share in SHARES)
-PERCENT = ("f1", "exact", "average", "wrong", "found")
+PERCENT = ("f1", "exact", "average", "roc", "wrong", "found")
 """How figures begin that are printed in percent."""
 PAIRED = ("nll", "exact", "f1", *(f"{what}@{share}" for what in ("f1", "loss") for share in TOLD), "questions")
 PAIRED_FOUND = tuple(f"found {kind}" for kind in NOISE)
@@ -44,6 +44,7 @@ DIFFERENCES = {
     "found flips": "Δ found flips",
     "questions": "Δ asks",
 }
+FIGURES = (*COLUMNS, *PAIRED, *PAIRED_FOUND, "nll_error", *(f"average_precision@{share}" for share in TOLD))
 FORMS = {"loss": ".4g", "peak_mib": ".0f", "fit_seconds": ".3g", "answer_seconds": ".3g"}
 
 
@@ -71,9 +72,14 @@ def difference(cells: Cells, reference: str, method: str, figure: str) -> Interv
     return Interval(*(factor_of(figure) * each for each in difference_over_splits(a, b)))
 
 
-def summarise(cells: Cells, reference: str) -> dict[str, Any]:
-    """method -> figure -> mean, deviation and seeds, and the difference to the reference: what a results file says above all."""
-    figures = [*COLUMNS, *PAIRED, *PAIRED_FOUND, "nll_error", *(f"average_precision@{share}" for share in TOLD)]
+def summarise(
+    cells: Cells,
+    reference: str,
+    figures: Sequence[str] = FIGURES,
+    paired: Sequence[str] = (*PAIRED, *PAIRED_FOUND),
+) -> dict[str, Any]:
+    """method -> figure -> mean, deviation and seeds, and of ``paired`` ones the difference to the reference: what a results file
+    says above all."""
     out: dict[str, Any] = {}
     for method in methods_of(cells):
         out[method] = {}
@@ -82,22 +88,22 @@ def summarise(cells: Cells, reference: str) -> dict[str, Any]:
             if not values:
                 continue
             entry: dict[str, Any] = {**mean_and_deviation(values).as_json(), "seeds": len(values)}
-            if figure in (*PAIRED, *PAIRED_FOUND) and (apart := difference(cells, reference, method, figure)):
+            if figure in paired and (apart := difference(cells, reference, method, figure)):
                 entry["difference"] = [float(f"{each:.6g}") for each in apart]
             out[method][figure] = entry
     return out
 
 
-def rows_of(cells: Cells) -> list[list[Value]]:
+def rows_of(cells: Cells, columns: Iterable[str] = COLUMNS) -> list[list[Value]]:
     """A printed row a method."""
-    return [[method, *(_mean(cells, method, figure) for figure in COLUMNS)] for method in methods_of(cells)]
+    return [[method, *(_mean(cells, method, figure) for figure in columns)] for method in methods_of(cells)]
 
 
-def differences_of(cells: Cells, reference: str) -> list[list[Value]]:
+def differences_of(cells: Cells, reference: str, columns: Iterable[str] = DIFFERENCES) -> list[list[Value]]:
     rows: list[list[Value]] = []
     for method in methods_of(cells):
         if method != reference:
-            apart = [(figure, difference(cells, reference, method, figure)) for figure in DIFFERENCES]
+            apart = [(figure, difference(cells, reference, method, figure)) for figure in columns]
             rows.append([method, *(_apart(figure, each) for figure, each in apart)])
     return rows
 

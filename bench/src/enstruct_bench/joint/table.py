@@ -18,7 +18,8 @@ Array = NDArray[Any]
 @dataclass(frozen=True)
 class Table:
     """``X`` (rows, features) dense or CSR and ``Y`` (rows, labels) of 0 and 1, training rows and, numbered ``held``, validation
-    rows; ``X_test``, ``Y_test`` likewise. Labels that the training rows alone do not show both values of are left out."""
+    rows; ``X_test``, ``Y_test`` likewise. Where labels may have holes, Y is NaN there. Labels that the training rows alone do not
+    show both values of are left out."""
 
     X: Any
     Y: NDArray[np.float32]
@@ -42,7 +43,7 @@ def table_of(splits: Splits) -> Table:
     varying = varying_of(train)
     if len(varying) < 2:
         raise DataError(f"{splits.train.name or 'This set'}: {len(varying)} labels vary in the training rows; two are needed.")
-    X = _stacked(splits.train.X, splits.validation.X)
+    X = stacked(splits.train.X, splits.validation.X)
     held = np.arange(len(train), len(train) + len(validation))
     return Table(X, np.concatenate([train, validation])[:, varying], held, splits.test.X, test[:, varying])
 
@@ -53,5 +54,5 @@ def varying_of(Y: Array) -> NDArray[np.intp]:
     return np.flatnonzero((share > 0) & (share < 1))
 
 
-def _stacked(above: Any, below: Any) -> Any:
+def stacked(above: Any, below: Any) -> Any:
     return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])

@@ -38,6 +38,6 @@ def cell_losses(p: Array, Y: Array, clip: float = CLIP) -> NDArray[np.float64]:
 
 
 def asked_loss(p: Array, Y: Array, known: Array) -> float:
-    """Mean of the losses over the cells that are not told; 0 where all are."""
-    asked = np.isnan(known)
+    """Mean of the losses over the observed cells that are not told; 0 where all are."""
+    asked = np.isnan(known) & ~np.isnan(Y)
     return float(cell_losses(p, Y)[asked].mean()) if asked.any() else 0.0

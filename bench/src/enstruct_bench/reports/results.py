@@ -14,6 +14,7 @@ from enstruct.records import read_record
 from enstruct_bench.reports.automatic import automatic_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.costs import costs_section
+from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.papers import paper_of
@@ -27,7 +28,7 @@ HEAD = """# Results
 
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
-`light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
+`holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
 `python -m enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`, `ablation-*`). The papers' own tables have a page a
 paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -38,6 +39,7 @@ rows, of folds over rows alone. Seconds are of the run as it was, with other wor
 
 ONE_FILE: dict[str, Callable[[Path], str]] = {
     "joint-": joint_section,
+    "holes-": holes_section,
     "compare-": compared_section,
     "tags-": compared_section,
     "masks-": compared_section,

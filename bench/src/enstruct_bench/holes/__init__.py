@@ -1,0 +1,1 @@
+"""Label tables with holes: what is made of the cells that were observed, and of those that a user tells."""

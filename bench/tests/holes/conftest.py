@@ -1,0 +1,18 @@
+"""Small models."""
+
+import pytest
+
+from enstruct import JointMultiLabelClassifier
+from enstruct.baselines import boosting, observed_network
+from enstruct.training.residual import CANDIDATES
+from enstruct_bench.joint import masked_network
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+    monkeypatch.setitem(boosting.SETTINGS, "max_iter", 10)
+    monkeypatch.setattr(observed_network, "EPOCHS", 3)
+    monkeypatch.setattr(masked_network, "HIDDEN", 32)
+    monkeypatch.setattr(masked_network, "DROPOUTS", (0.1,))
+    monkeypatch.setattr(masked_network, "EPOCHS", 30)

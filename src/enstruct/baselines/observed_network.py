@@ -1,0 +1,104 @@
+"""One network for all labels, trained by the cross-entropy of observed cells, whose labels share what they learn of x.
+
+Two hidden layers on standardised features (sparse ones as they are); the standardisation goes into the first layer in the end,
+so that the network takes rows as they come. Epochs are those of the lowest loss on rows left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+
+from enstruct.encoders import MLP, Predictor
+from enstruct.encoders.boosted import as_tensor
+from enstruct.randomness import redirected, seeded
+
+HIDDEN, DROPOUT, RATE, DECAY, BATCH = 256, 0.5, 1e-3, 1e-4, 64
+EPOCHS, PATIENCE = 150, 8
+HELD = 10
+"""Without rows that are left out one training row in so many says when to stop."""
+
+
+class ObservedNetwork(Predictor):
+    """Logits of dense or CSR rows."""
+
+    def __init__(self, n_features: int, n_labels: int) -> None:
+        super().__init__(MLP(n_features, HIDDEN, 2, DROPOUT, "relu", sparse=True), n_labels)
+
+    @classmethod
+    def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
+        """From its own ``state_dict``. RuntimeError if that is of other sizes."""
+        with seeded(0), redirected():
+            network = cls(n_features, n_labels)
+        network.load_state_dict(tensors)
+        return network.eval()
+
+    @torch.no_grad()
+    def take_up(self, mean: Tensor, deviation: Tensor) -> None:
+        """Take rows as they come from now on, in place of rows less their mean, over their deviation."""
+        first: Any = self.encoder.linears[0]  # type: ignore[index]
+        first.weight /= deviation[:, None]
+        first.bias -= mean @ first.weight
+
+
+def fit_observed_network(
+    X: Any,
+    Y: NDArray[np.float32],
+    weight: NDArray[np.float64],
+    left_out: tuple[Any, NDArray[np.float32]] | None,
+    seed: int,
+    is_late: Callable[[], bool] = lambda: False,
+) -> ObservedNetwork:
+    """``Y`` (rows, labels) with NaN where unobserved; ``left_out``: rows (X, Y) that say when to stop; none after ``is_late``."""
+    if left_out is None:
+        order = np.random.default_rng([seed, 2]).permutation(len(Y))
+        held, rows = np.split(order, [max(1, len(Y) // HELD)])
+        left_out, X, Y, weight = (X[held], Y[held]), X[rows], Y[rows], weight[rows]
+    n_features = X.shape[1]
+    mean, deviation = torch.zeros(n_features), torch.ones(n_features)
+    if not sparse.issparse(X):
+        mean, deviation = torch.as_tensor(X.mean(0)).float(), torch.as_tensor(np.maximum(X.std(0), 1e-6)).float()
+    with seeded(seed), redirected():
+        network = ObservedNetwork(n_features, Y.shape[1])
+        optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
+        rng = np.random.default_rng(seed)
+        weights = torch.as_tensor(weight, dtype=torch.float32)[:, None]
+        lowest, kept, at = np.inf, network.state_dict(), 0
+        for epoch in range(1, EPOCHS + 1):
+            network.train()
+            for rows in np.array_split(rng.permutation(len(Y)), max(1, len(Y) // BATCH)):
+                optimizer.zero_grad()
+                _loss(network(_scaled(X[rows], mean, deviation)), Y[rows], weights[rows]).backward()
+                optimizer.step()
+            network.eval()
+            with torch.no_grad():
+                value = float(_loss(network(_scaled(left_out[0], mean, deviation)), left_out[1], torch.ones(len(left_out[1]), 1)))
+            if value < lowest:
+                lowest, at = value, epoch
+                kept = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+            elif epoch - at >= PATIENCE:
+                break
+            if is_late():
+                break
+    network.load_state_dict(kept)
+    network.take_up(mean, deviation)
+    return network.eval()
+
+
+def _scaled(X: Any, mean: Tensor, deviation: Tensor) -> Tensor:
+    return as_tensor(X) if sparse.issparse(X) else (as_tensor(X) - mean) / deviation
+
+
+def _loss(logits: Tensor, Y: NDArray[np.float32], weight: Tensor) -> Tensor:
+    """Mean over observed cells."""
+    y = torch.from_numpy(Y)
+    observed = ~y.isnan()
+    each = F.binary_cross_entropy_with_logits(logits, torch.nan_to_num(y), reduction="none") * weight
+    return each[observed].sum() / observed.sum().clamp(min=1)

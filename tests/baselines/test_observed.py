@@ -1,0 +1,84 @@
+"""Models that learn labels from the cells that were observed."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.baselines import observed_linear, observed_network
+from enstruct.baselines.observed_linear import fit_observed_linear
+from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
+from enstruct.encoders.boosted import as_tensor
+
+
+def table(n=300, features=40, seed=0):
+    """Two labels that the first feature tells, and one of noise; a third of the cells are unobserved."""
+    rng = np.random.default_rng(seed)
+    X = 3 + 2 * rng.normal(size=(n, features))
+    Y = np.stack([X[:, 0] > 3, X[:, 0] < 3, rng.random(n) < 0.3], axis=1).astype(np.float32)
+    Y[rng.random(Y.shape) < 1 / 3] = np.nan
+    return X, Y, np.ones(n)
+
+
+def fit_network(X, Y, weight, seed=0, **further):
+    return fit_observed_network(X, Y, weight, None, seed, **further)
+
+
+def marginals(model, X):
+    return 1 / (1 + np.exp(-model(as_tensor(X)).detach().double().numpy()))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(observed_network, "HIDDEN", 64)
+    monkeypatch.setattr(observed_network, "RATE", 1e-2)
+    monkeypatch.setattr(observed_network, "EPOCHS", 30)
+
+
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_labels_are_learnt_from_the_cells_observed(fit, form, small):
+    X, Y, weight = table()
+    new, truth, _ = table(seed=1)
+    p = marginals(fit(form(X), Y, weight, 0), form(new))
+    seen = ~np.isnan(truth[:, 0])
+    assert ((p[:, 0] > 0.5) == truth[:, 0])[seen].mean() > 0.8
+    assert (marginals(fit(form(X), Y, weight, 0), form(new)) == p).all()
+
+
+def test_noise_is_penalised_more_than_what_features_tell():
+    X, Y, weight = table(400)
+    clear, noise = (observed_linear._penalty(X, Y[:, labels], weight, 0) for labels in ([0, 1], [2]))
+    assert noise < clear
+
+
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+def test_labels_without_both_values_observed(fit, small):
+    X, Y, weight = table(100)
+    Y[:, 1], Y[:, 2] = np.nan, np.where(np.isnan(Y[:, 2]), np.nan, 0)
+    p = marginals(fit(X, Y, weight, 0), X)
+    assert np.isfinite(p).all()
+    assert p[:, 2].mean() < 0.35
+
+
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+def test_no_time_is_taken_that_there_is_not(fit, small):
+    X, Y, weight = table(100)
+    p = marginals(fit(X, Y, weight, 0, is_late=lambda: True), X)
+    assert p.shape == Y.shape
+
+
+def test_a_network_takes_rows_as_they_come_and_is_restored(small):
+    X, Y, weight = table()
+    network = fit_network(X, Y, weight)
+    again = ObservedNetwork.restored(network.state_dict(), 40, 3)
+    assert (marginals(again, X) == marginals(network, X)).all()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        ObservedNetwork.restored(network.state_dict(), 41, 3)
+
+
+def test_a_network_stops_by_the_rows_left_out(small):
+    X, Y, weight = table()
+    held = X[:60], Y[:60]
+    opposite = X[:60], 1 - Y[:60]
+    wise, misled = (fit_observed_network(X[60:], Y[60:], weight[60:], each, 0) for each in (held, opposite))
+    assert abs(marginals(misled, X)[:, 0] - 0.5).mean() < abs(marginals(wise, X)[:, 0] - 0.5).mean()
