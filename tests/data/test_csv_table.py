@@ -200,7 +200,7 @@ def test_from_training_to_prediction(write, tmp_path, monkeypatch, capsys, block
     order = range(len(names))
     write(rows(range(250), order), "train.csv")
     write(rows(range(250, 254), order[::-1]), "test.csv")
-    fast = ["--model.max_epochs", "2", "--model.hidden", "8"]
+    fast = ["--model.method", "seal-nce", "--model.max_epochs", "2", "--model.hidden", "8"]
     assert main(["train", "train.csv", "--labels", "tags", "--out", "m", *fast]) == 0
     assert main(["evaluate", "m", "test.csv", "--labels", "tags"]) == 0
     assert main(["predict", "m", "test.csv", "--labels", "tags", "--out", "with.txt"]) == 0

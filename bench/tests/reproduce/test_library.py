@@ -26,7 +26,7 @@ def test_training_goes_on_only_when_it_is_told_to(tmp_path, monkeypatch):
     Synthetic("own.npz", rows=60).run()
     (tmp_path / "m.checkpoint").write_text("")
     with pytest.raises(ModelFileError, match="--resume"):
-        Train("own.npz", model={"max_epochs": 1}, out="m").run()
+        Train("own.npz", model={"method": "seal-nce", "max_epochs": 1}, out="m").run()
 
 
 def test_a_description_and_pictures(tmp_path, monkeypatch):

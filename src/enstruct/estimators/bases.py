@@ -42,8 +42,6 @@ log = logging.getLogger("enstruct")
 
 CLIP = 1e-4
 """Marginals nearer to 0 or 1 than this say no more: logits stay within ±9.2."""
-BOOSTED = ("boosting", "lightgbm"), ("catboost",)
-"""What "auto" tries before a network, and after it, as it takes the longest on many labels."""
 COMPARED = ("threshold", "expected-f1")
 """Rules by which averages of bases are compared."""
 
@@ -284,14 +282,17 @@ class CrossFitted:
 
 
 def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed: int, deadline: float, last: bool) -> Any:
-    """:class:`CrossFitted`; None where the first fold shows that there is no time for the others, unless it is the ``last``."""
+    """:class:`CrossFitted`; None where the first fold shows that there is no time for the others, unless it is the ``last``.
+
+    What is begun is finished: a deadline that a later fold overruns would leave labels unlearnt in silence.
+    """
     begin = time.monotonic()
     marginals, models = np.zeros(table.Y.shape), []
     for number, fold in enumerate(folds):
         rest = np.setdiff1d(np.arange(len(table)), fold)
         # of a first fold that takes more than its share nothing is kept
-        ends = deadline if number or last else begin + (deadline - begin) / (len(folds) + base.refits)
-        model = base.fit(table.take(rest), table.take(fold), seed + number, max(ends, begin + 1))
+        ends = np.inf if number or last else max(begin + (deadline - begin) / (len(folds) + base.refits), begin + 1)
+        model = base.fit(table.take(rest), table.take(fold), seed + number, ends)
         marginals[fold] = base.marginals(model, table.X[fold])
         models.append(model)
         took = time.monotonic() - begin
@@ -299,7 +300,7 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
             log.info("base %s: %.0f s a fold are too many", base.name, took)
             return None
     if base.refits:
-        models = [base.fit(table, None, seed, deadline)]
+        models = [base.fit(table, None, seed, np.inf)]
     log.info("base %s: %.1f s", base.name, time.monotonic() - begin)
     return CrossFitted(base, marginals, models, time.monotonic() - begin)
 
@@ -338,10 +339,15 @@ def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
 
 def automatic(X: Any, complete: bool, metric: str) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
-    dense array (LightGBM's and CatBoost's too where installed), a network. Where labels have holes: logistic regressions, a
-    network on observed cells, which is fast on many labels, and boosted ensembles."""
-    first, last = [[name for name in names if fits_densely(X) and is_installed(name)] for names in BOOSTED]
+    dense array, a network. Where labels have holes: logistic regressions, a network on observed cells, boosted ensembles.
+
+    Where LightGBM is installed it grows the boosted trees, in less time and as well; CatBoost, where it is, comes last, as it
+    takes the longest on many labels.
+    """
+    dense = fits_densely(X)
+    boosted = ["lightgbm" if is_installed("lightgbm") else "boosting"] if dense else []
+    slowest = ["catboost"] if dense and is_installed("catboost") else []
     if not complete:
-        return [ObservedBase(name) for name in ("linear", "network", *first, *last)]
-    trees = ["extra-trees"] if fits_densely(X) else []
-    return [MethodBase(METHODS[name], metric) for name in (default_methods(X)[0], *trees, *first, "cross-entropy", *last)]
+        return [ObservedBase(name) for name in ("linear", "network", *boosted, *slowest)]
+    trees = ["extra-trees"] if dense else []
+    return [MethodBase(METHODS[name], metric) for name in (default_methods(X)[0], *trees, *boosted, "cross-entropy", *slowest)]

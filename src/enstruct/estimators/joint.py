@@ -80,7 +80,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     decision : str, default="auto"
         "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", or "auto", the best of them in cross-validation.
     folds : int, default=5
-        Parts of the rows, each left out once.
+        Parts of the rows, each left out once; fewer where there are not two distinct rows for each.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it, and what is told is taken to tell what follows from it.
     minutes : float, default=3
@@ -153,10 +153,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return self
 
     def _folds(self, table: Table, seed: int) -> list[NDArray[np.intp]]:
-        n = len(table)
-        if n < 2 * self.folds:
-            raise DataError(f"{n} rows are too few for {self.folds} folds of two rows at least: set folds= lower.")
-        return [np.sort(fold) for fold in stratified_folds(as_indicator(np.nan_to_num(table.Y)), self.folds, seed)]
+        folds = min(self.folds, len(table) // 2)  # of two rows at least
+        if folds < 2:
+            raise DataError(f"{len(table)} distinct rows are too few to leave some of them out: fit needs four.")
+        return [np.sort(fold) for fold in stratified_folds(as_indicator(np.nan_to_num(table.Y)), folds, seed)]
 
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
         deadline = time.monotonic() + 60 * self.minutes
@@ -207,7 +207,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
         log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
-        return self._marginals(X, known, untold=self.marginals_of_)
+        return self._marginals(X, known, untold=self._fitted().marginals_of_)
 
     def _marginals(self, X: Any, known: Any, untold: str) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""

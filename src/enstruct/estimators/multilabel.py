@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from enstruct.errors import ConfigError
 from enstruct.estimators.base import COLUMN, has_passes
+from enstruct.estimators.label_rows import class_weights, row_weights
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.persistence import JOINT as JOINT_HEADER
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
+from enstruct.estimators.told import told_format
 from enstruct.methods import Method
 from enstruct.training.predict import Networks
 from enstruct.validation import one_of
@@ -92,7 +94,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     standardize : bool, "auto" or "tfidf"
         Scaling fitted on training rows only (:func:`enstruct.estimators.features.make_scaler`); "auto": as the method says.
     class_weight : None, "balanced" or dict
-        Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it.
+        Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it, which is all
+        that "joint" takes.
     hierarchy : enstruct.data.hierarchy.Hierarchy, optional
         Predictions are closed upwards in it, and told labels tell what follows from them.
     random_state, verbose, warm_start, device ("auto", "cpu", "cuda"), callbacks : as usual
@@ -168,7 +171,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         idle = [
             name
             for name, value in self.get_params(deep=False).items()
-            if name not in ("method", *SHARED) and not (value is defaults[name] or _equal(value, defaults[name]))
+            if name not in ("method", "class_weight", *SHARED) and not (value is defaults[name] or _equal(value, defaults[name]))
         ]
         if idle:
             raise ConfigError(
@@ -196,7 +199,21 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
                 "method='joint' leaves out every row once by itself: give it all rows as X and y, without X_val and y_val."
             )
         joint = _joint_class()(**{name: getattr(self, name) for name in SHARED})
-        return self._adopt(joint.fit(X, y, sample_weight))
+        return self._adopt(joint.fit(X, y, self._class_weighted(X, y, sample_weight)))
+
+    def _class_weighted(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The rows' weights times those of their classes, where a row has one. ConfigError for label sets."""
+        if self.class_weight is None:
+            return sample_weight
+        labels = told_format(y)
+        if labels.kind != "single":
+            raise ConfigError(
+                "class_weight= weighs label sets in a network's loss, and method='joint' has none: name a method, or weigh rows "
+                "(sample_weight=)."
+            )
+        indicator = labels.encode(y)
+        weight = np.asarray(indicator @ class_weights(self.class_weight, indicator, labels.classes)).ravel()
+        return weight if sample_weight is None else weight * row_weights(sample_weight, X)
 
     def _adopt(self, joint: JointMultiLabelClassifier) -> Self:
         """Take what a fitted joint has for one's own; nothing of networks fitted before stays."""

@@ -34,7 +34,10 @@ PARTS = 5
 """Of the shares of labels told: a share is drawn for each row from each, so that the estimate of the likelihood has no bias."""
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
-BATCH, EPOCHS, PATIENCE = 64, 200, 10
+BATCH, LARGEST_BATCH, BATCHES = 64, 256, 40
+"""Rows of a batch; of more than MOST_UNITS labels as many as make so many batches an epoch, within the first two: there a step
+of 256 rows costs little more than one of 64, which is mostly the gradient and the update of the table of pairs."""
+EPOCHS, PATIENCE = 200, 10
 CELLS = 2**21
 """Numbers of a batch's flips (rows, labels, units) at most: beyond, some labels of it are drawn."""
 CLIP = 1e-6
@@ -158,9 +161,10 @@ def train_residual(
     optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
+    batch_size = BATCH if energy.n_labels <= MOST_UNITS else int(np.clip(len(train.y) // BATCHES, BATCH, LARGEST_BATCH))
     best, kept, at = np.inf, None, 0
     for epoch in range(1, epochs + 1):
-        for rows in torch.randperm(len(train.y), generator=draws).split(BATCH):
+        for rows in torch.randperm(len(train.y), generator=draws).split(batch_size):
             batch = train.take(rows)
             loss = (_loss(energy, batch) * batch.weight).mean()
             optimizer.zero_grad()

@@ -40,13 +40,18 @@ class Table:
 def table_of(splits: Splits) -> Table:
     """DataError where fewer than two labels vary."""
     train, validation, test = (np.asarray(part.Y.toarray(), dtype=np.float32) for part in splits.parts().values())
-    share = train.mean(0)
-    varying = np.flatnonzero((share > 0) & (share < 1))
+    varying = varying_of(train)
     if len(varying) < 2:
         raise DataError(f"{splits.train.name or 'This set'}: {len(varying)} labels vary in the training rows; two are needed.")
     X = stacked(splits.train.X, splits.validation.X)
     held = np.arange(len(train), len(train) + len(validation))
     return Table(X, np.concatenate([train, validation])[:, varying], held, splits.test.X, test[:, varying])
+
+
+def varying_of(Y: Array) -> NDArray[np.intp]:
+    """Numbers of the labels that have both values in the rows."""
+    share = Y.mean(0)
+    return np.flatnonzero((share > 0) & (share < 1))
 
 
 def stacked(above: Any, below: Any) -> Any:
