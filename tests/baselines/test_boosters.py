@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec as found
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -129,11 +129,17 @@ def test_holes_in_the_labels(by):
     np.testing.assert_allclose(p[:, 1], answers([fit_label(X[seen], Y[seen, 1], np.ones(len(seen)), 0, by=by)], X)[:, 0])
 
 
+@pytest.mark.parametrize("error", [ImportError, OSError])
 @BOOSTERS
-def test_without_the_package(by, blocks, monkeypatch):
+def test_without_the_package_or_its_library(by, error, blocks, monkeypatch):
+    def without(name):
+        if name == by:
+            raise error
+        return import_module(name)
+
     X, Y = blocks.X[:60], blocks.Y[:60]
     assert {by} <= {base.name for complete in (True, False) for base in automatic(X, complete, "example-f1")}
-    monkeypatch.setattr(boosting, "find_spec", lambda name: None if name == by else found(name))
+    monkeypatch.setattr(boosting, "import_module", without)
     with pytest.raises(MissingExtraError, match=r"pip install 'enstruct\[boosting\]'"):
         EnergyMultiLabelClassifier(by).fit(X, Y)
     for complete in (True, False):

@@ -41,8 +41,8 @@ def test_random_graphs_are_closed_as_by_products(seed):
 
 
 def test_what_is_told_against_the_hierarchy_is_named():
-    with pytest.raises(DataError, match="known denies label 1 in row 1 and tells one below it"):
-        Hierarchy(3, ((0, 1), (1, 2))).spread(np.array([[np.nan, np.nan, 1], [np.nan, 0, 1]]))
+    with pytest.raises(DataError, match="known tells 'c' in row 1 and denies 'a' above it"):
+        Hierarchy(3, ((0, 1), (1, 2))).spread(np.array([[np.nan, np.nan, 1], [0, np.nan, 1]]), ["a", "b", "c"])
 
 
 def test_many_rows_are_closed_block_by_block(monkeypatch):

@@ -127,8 +127,14 @@ def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp
             assert (tree.close(chosen).toarray() == chosen).all()
     p = model.predict_proba(X, known=known)
     assert (p[0, [0, parent]].tolist(), p[1, [0, 1, parent]].tolist()) == ([1, 1], [0, 0, 0])
+    for told in (None, known):
+        p = model.predict_proba(X, known=told)
+        assert (p[:, [parent]] >= p[:, :2]).all()
     model.save(tmp_path / "m")
     assert JointMultiLabelClassifier.load(tmp_path / "m").hierarchy == tree
+    single = JointMultiLabelClassifier("binary-relevance", folds=2, hierarchy=Hierarchy(3, ((2, 0),)), random_state=0)
+    classes = np.array(["a", "b", "c"])[Y[:, :3].argmax(1)]
+    assert set(single.fit(X, classes).predict(X)) == {"a", "b", "c"}  # a row has one class, which implies none
     with pytest.raises(ConfigError, match="hierarchy= is one of 2 labels"):
         model.set_params(hierarchy=Hierarchy(2, ())).fit(X, Y)
 

@@ -215,9 +215,12 @@ def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
 
 def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        residual, "train_residual", lambda energy, train, validation, *rest: seen.append((train, validation)) or 1
-    )
+
+    def trained(energy, train, validation, *rest, patience=None):
+        seen.append((train, validation))
+        return 1
+
+    monkeypatch.setattr(residual, "train_residual", trained)
     _, examples = sample(blocks(), rows=50)
     left_out = np.arange(0, 50, 5)
     fit_residual(examples.logits.numpy(), examples.y.numpy(), None, left_out, 0, (INDEPENDENT, LOOSE))
@@ -226,3 +229,13 @@ def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
     assert torch.equal(train.y, examples.y[np.setdiff1d(np.arange(50), left_out)])
     assert none is None  # the chosen one is trained on all
     assert torch.equal(last.y, examples.y)
+
+
+def test_patience_is_epochs_without_a_better_value(monkeypatch):
+    _, examples = sample(blocks(), rows=60)
+    values = iter([1.0, 2.0, 2.0, 0.5, *[2.0] * 20])
+    asked = []
+    monkeypatch.setattr(residual, "_held_out", lambda energy, rows: asked.append(1) or next(values))
+    energy = INDEPENDENT.energy(examples.y.shape[1], examples.logits, 0)
+    assert train_residual(energy, examples, examples, INDEPENDENT, 0, patience=3) == 4
+    assert len(asked) == 7

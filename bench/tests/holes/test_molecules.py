@@ -22,7 +22,6 @@ def file(tmp_path, monkeypatch):
 
 
 def test_molecules_are_read_and_those_that_cannot_be_are_counted(file):
-    pytest.importorskip("rdkit")
     data, unreadable = load_molecules("sider")
     assert unreadable == 1
     assert data.label_names == ("p", "q")
@@ -33,7 +32,6 @@ def test_molecules_are_read_and_those_that_cannot_be_are_counted(file):
 
 
 def test_cells_that_are_no_labels_are_named(file):
-    pytest.importorskip("rdkit")
     file.write_text(LINES.replace("1.0", "high"))
     with pytest.raises(ParseError, match="'high'"):
         load_molecules("sider")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -98,7 +98,11 @@ def fit_catboost(*given: Any, **named: Any) -> BoostedTrees:
 
 
 def is_installed(by: str) -> bool:
-    return by == "boosting" or find_spec(by) is not None
+    """Whether its package can be imported: one without its compiled library (OpenMP's, on some systems) cannot."""
+    try:
+        return by == "boosting" or import_module(by) is not None
+    except (ImportError, OSError):
+        return False
 
 
 def fit_label(

@@ -28,7 +28,7 @@ def fit_observed_linear(
     X: Any, Y: NDArray[np.float32], weight: NDArray[np.float64], seed: int, is_late: Callable[[], bool] = lambda: False
 ) -> LinearPredictor:
     """``Y`` (rows, labels) with NaN where unobserved; labels after ``is_late`` says so get their shares alone."""
-    C = PENALTIES[-1] if len(PENALTIES) == 1 or is_late() else _penalty(X, Y, weight, seed)
+    C = PENALTIES[-1] if is_late() else _penalty(X, Y, weight, seed)
     models = []
     for y in Y.T:
         rows = np.flatnonzero(~np.isnan(y))

@@ -21,7 +21,7 @@ from enstruct.cli import options as shared
 from enstruct.cli.inputs import SAME, Model, check_joint, columns, load_model, read_examples, read_known, read_rows
 from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
-from enstruct.cli.training import refuse_of_networks
+from enstruct.cli.training import OF_JOINT, refuse_of_networks
 from enstruct.data.dataset import Dataset
 from enstruct.decisions.bayes_risk import MOST_LABELS
 from enstruct.decisions.risk import RISKS
@@ -110,7 +110,7 @@ class LabelFiles(TaskFiles):
             if is_there:
                 raise ConfigError(f"{other} is not for the method joint: name another with --model.method, or leave it out.")
         refuse_of_networks(options)
-        own = {"metric": options.model.metric, "decision": options.model.decision, "random_state": options.seed}
+        own = {name: options.model[name] for name in OF_JOINT - {"method"}} | {"random_state": options.seed}
         return JointMultiLabelClassifier(**own, **training.parameters, **shared.joint_parameters(options))
 
     def load(self, folder: Path) -> Any:

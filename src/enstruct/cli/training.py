@@ -25,7 +25,7 @@ OF_TRAINING = {
     *("max_epochs", "n_iter_no_change", "tol", "monitor", "learn_constant"),
 }
 """Parameters of networks that learn batch by batch, which no solver has."""
-OF_JOINT = {"method", "metric", "decision"}
+OF_JOINT = {"method", "metric", "decision", "n_iter_no_change"}
 """Parameters of ``--model`` that a joint distribution has too."""
 OF_PERCEPTRON = {"hidden", "dropout", "nonlinearity"}
 

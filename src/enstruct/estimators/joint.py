@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
@@ -30,11 +31,11 @@ from enstruct.estimators.label_rules import LabelRules, check_hierarchy
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
-from enstruct.estimators.told import check_observed, told_format, told_labels
+from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels
 from enstruct.joint import Joint
 from enstruct.joint.asking import drop_in_entropy
-from enstruct.metrics import get_metric
-from enstruct.training.residual import CANDIDATES, INDEPENDENT, Candidate, Fitted, fit_residual
+from enstruct.metrics import get_metric, log_loss
+from enstruct.training.residual import CANDIDATES, INDEPENDENT, PATIENCE, Candidate, Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional
 
 SAMPLES = 200
@@ -85,6 +86,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         Predictions are closed upwards in it, and what is told is taken to tell what follows from it.
     minutes : float, default=3
         Of "auto": after the first base no other is begun that would likely end later.
+    n_iter_no_change : int or "auto"
+        Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
 
     Attributes
@@ -108,6 +111,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         decision: str = "auto",
         folds: int = 5,
         minutes: float = 3.0,
+        n_iter_no_change: int | str = "auto",
         hierarchy: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -116,6 +120,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.decision = decision
         self.folds = folds
         self.minutes = minutes
+        self.n_iter_no_change = n_iter_no_change
         self.hierarchy = hierarchy
         self.random_state = random_state
 
@@ -140,7 +145,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         check_hierarchy(self.hierarchy, self.labels_)
         weight = None if sample_weight is None else row_weights(sample_weight, X)
         whole, group = Table(X, Y, weight).merged()
-        self.constants_ = _constants(whole.Y)
+        self.constants_ = constants_of(whole.Y)
         self.varying_ = np.flatnonzero(np.isnan(self.constants_))
         table = Table(whole.X, whole.Y[:, self.varying_], whole.weight)
         seed = seed_of(self.random_state)
@@ -174,13 +179,15 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         single = self.labels_.kind == "single"
-        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, (INDEPENDENT,) if single else self._candidates)
+        candidates = (INDEPENDENT,) if single else self._candidates
+        patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
+        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, candidates, patience=patience)
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:
             left_out, p = _few(folds[0], table, JUDGED), expit(logits)
             joint = _joint(fitted.judge, logits[left_out], seed).marginals().numpy()
-            if _log_loss(joint, table.Y[left_out]) < _log_loss(p[left_out], table.Y[left_out]):
+            if log_loss(table.Y[left_out], joint) < log_loss(table.Y[left_out], p[left_out]):
                 self.marginals_of_ = "joint"
             # rules are about whole sets: holes are filled with a draw, given what was observed
             whole, ruled = table.Y, np.arange(len(table))
@@ -207,7 +214,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
         log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
-        return self._marginals(X, known, untold=self._fitted().marginals_of_)
+        p = self._marginals(X, known, untold=self._fitted().marginals_of_)
+        return p if self._hierarchy is None else self._hierarchy.raise_parents(p)
 
     def _marginals(self, X: Any, known: Any, untold: str) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
@@ -239,12 +247,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if known is not None:
             told = self._told(known)
             chosen = as_indicator(np.where(np.isnan(told), chosen.toarray(), told))
-        return chosen if self.hierarchy is None else self.hierarchy.close(chosen)
+        return chosen if self._hierarchy is None else self._hierarchy.close(chosen)
+
+    @property
+    def _hierarchy(self) -> Hierarchy | None:
+        """None where a row has one label, which implies no other."""
+        return None if self.labels_.kind == "single" else self.hierarchy
 
     def _told(self, known: Any) -> NDArray[np.float32]:
         """(rows, labels), with what follows in the hierarchy."""
         told = told_labels(known, self.labels_)
-        return told if self.hierarchy is None else self.hierarchy.spread(told)
+        return told if self._hierarchy is None else self._hierarchy.spread(told, self.classes_.tolist())
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
         if decision is not None and (callable(decision) or decision in RISKS):
@@ -380,20 +393,3 @@ def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Jo
     with torch.no_grad():
         z = torch.from_numpy(logits)
         return Joint(energy, energy.prepare(z), torch.sigmoid(z), seed)
-
-
-def _constants(Y: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(labels,) the value of a label that has one in all rows where it was observed; NaN of others. DataError if all have."""
-    low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
-    if (low == high).all():
-        raise DataError(
-            f"Every label is constant in y ({len(Y)} distinct rows, n_samples={len(Y)}): with only one class there is nothing to "
-            "learn."
-        )
-    return np.where(low == high, low, np.nan)
-
-
-def _log_loss(p: NDArray[Any], Y: NDArray[np.float32]) -> float:
-    """Mean over observed cells."""
-    p = np.clip(p, 1e-6, 1 - 1e-6)
-    return float(np.nanmean(-(Y * np.log(p) + (1 - Y) * np.log(1 - p))))

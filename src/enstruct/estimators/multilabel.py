@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "metric", "decision", "hierarchy", "random_state")
+SHARED = ("base", "metric", "decision", "n_iter_no_change", "hierarchy", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -63,8 +63,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
         "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``hierarchy`` and ``random_state``
-        are the other parameters that it has; any of the rest needs a method of networks to act on.
+        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``n_iter_no_change`` (of its energy:
+        epochs without a better held-out value), ``hierarchy`` and ``random_state`` are the other parameters that it has; any of
+        the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

@@ -187,6 +187,7 @@ JOINT: Table = {
     "decision": LABEL_SETS["decision"],
     "folds": whole(2),
     "minutes": validation.positive_or_infinite,
+    "n_iter_no_change": LABEL_SETS["n_iter_no_change"],
     "hierarchy": LABEL_SETS["hierarchy"],
     "random_state": validation.seed,
 }

@@ -81,6 +81,17 @@ def check_observed(Y: NDArray[np.float32], labels: LabelFormat) -> None:
         raise DataError(f"Nothing is known of the label {_name(labels, label)} in any row: leave its column out.")
 
 
+def constants_of(Y: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(labels,) the value of a label that has one in all rows where it was observed; NaN of others. DataError if all have."""
+    low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+    if (low == high).all():
+        raise DataError(
+            f"Every label is constant in y ({len(Y)} distinct rows, n_samples={len(Y)}): with only one class there is nothing to "
+            "learn."
+        )
+    return np.where(low == high, low, np.nan)
+
+
 def _name(labels: LabelFormat, label: int) -> str:
     return shown(labels.classes.tolist()[label])
 

@@ -56,8 +56,7 @@ class Joint:
         out, start = self._start(known)
         if isinstance(self.energy, ResidualEnergy) and not self.energy.coupled:
             return out  # mean field is exact
-        sampled = self._possible(known, start)
-        for rows, problem, few in self._blocks(sampled, start):
+        for rows, problem, few in self.problems(known, start):
             T = problem.free.shape[1]
             if T <= enumeration.MOST_FREE:
                 p = enumeration.marginals(problem)
@@ -105,12 +104,9 @@ class Joint:
                 value[rows.numpy()], error[rows.numpy()] = estimate.log_z.numpy(), estimate.error.numpy()
         return value, error
 
-    @torch.no_grad()
-    def problems(self, known: Tensor) -> Iterator[tuple[Clamped, Tensor]]:
-        """The problems that :meth:`marginals` solves, block by block, and the means that their chains start at."""
-        start = self._start(known)[1]
-        for _, problem, few in self._blocks(self._possible(known, start), start):
-            yield problem, few
+    def problems(self, known: Tensor, start: Tensor) -> Iterator[tuple[Tensor, Clamped, Tensor]]:
+        """What :meth:`marginals` solves, in blocks: row numbers, problem, the means that chains of its free labels start at."""
+        return self._blocks(self._possible(known, start), start)
 
     def _nothing(self) -> Tensor:
         return torch.full_like(self.start, torch.nan)

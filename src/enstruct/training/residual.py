@@ -109,8 +109,12 @@ def fit_residual(
     seed: int,
     candidates: Sequence[Candidate] = CANDIDATES,
     should_stop: Callable[[], bool] = lambda: False,
+    patience: int = PATIENCE,
 ) -> Fitted:
-    """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows."""
+    """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
+
+    patience : epochs without a better held-out value after which a candidate's training ends.
+    """
     weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
     examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32), weights)
     others = np.setdiff1d(np.arange(len(y)), held)
@@ -123,7 +127,7 @@ def fit_residual(
             continue
         begin = time.monotonic()
         judge = candidate.energy(n_labels, train.logits, seed)
-        epochs = train_residual(judge, train, validation, candidate, seed)
+        epochs = train_residual(judge, train, validation, candidate, seed, patience=patience)
         nats = likelihoods(judge, judged, seed) * judged.weight
         tried[candidate.name] = nats, epochs, candidate, judge
         log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats.mean(), time.monotonic() - begin)
@@ -149,10 +153,16 @@ def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> R
 
 
 def train_residual(
-    energy: ResidualEnergy, train: Examples, validation: Examples | None, candidate: Candidate, seed: int, epochs: int = EPOCHS
+    energy: ResidualEnergy,
+    train: Examples,
+    validation: Examples | None,
+    candidate: Candidate,
+    seed: int,
+    epochs: int = EPOCHS,
+    patience: int = PATIENCE,
 ) -> int:
-    """Minimise the pseudo-likelihood. With validation rows: until theirs has not fallen for PATIENCE epochs; the best weights are
-    kept. Returns how many epochs they took."""
+    """Minimise the pseudo-likelihood. With validation rows: until theirs has not fallen for ``patience`` epochs; the best weights
+    are kept. Returns how many epochs they took."""
     own = {id(energy.slope), id(energy.bias)}
     groups = [
         {"params": [p for p in energy.parameters() if id(p) not in own], "weight_decay": candidate.decay},
@@ -177,7 +187,7 @@ def train_residual(
         if value < best - 1e-4:
             best, at = value, epoch
             kept = {name: tensor.clone() for name, tensor in energy.state_dict().items()}
-        elif epoch - at >= PATIENCE:
+        elif epoch - at >= patience:
             break
     if kept is not None:
         energy.load_state_dict(kept)

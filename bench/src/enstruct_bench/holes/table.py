@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from enstruct.data.dataset import Dataset
 from enstruct.data.splits import Splits, imputed, places_60_20_20
 from enstruct.errors import DataError
-from enstruct_bench.joint.table import Array, Table, stacked
+from enstruct_bench.joint.table import Array, Table, stacked, varying_of
 
 
 def split_at_random(data: Dataset, seed: int) -> Splits:
@@ -36,7 +36,7 @@ def table_with_holes(splits: Splits, seed: int, removed: float = 0.0, positives_
     """
     train, validation, test = (part.told().astype(np.float32) for part in splits.parts().values())
     Y = without_cells(np.concatenate([train, validation]), removed, seed, positives_only)
-    varying = np.flatnonzero(_varying(Y[: len(train)]))
+    varying = varying_of(Y[: len(train)])
     if len(varying) < 2:
         name = splits.train.name or "This set"
         raise DataError(f"{name}: {len(varying)} labels show both values in the training rows; two are needed.")
@@ -58,8 +58,3 @@ def half_told(Y: Array, seed: int) -> NDArray[np.float32]:
     keys = np.where(observed, np.random.default_rng([seed, 41]).random(Y.shape), 2.0)  # unobserved cells come last
     place = keys.argsort(1).argsort(1)
     return np.where(place < observed.sum(1, keepdims=True) // 2, Y, np.nan).astype(np.float32)
-
-
-def _varying(Y: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(labels,) whether both values were observed."""
-    return np.asarray(np.equal(Y, 0).any(0) & np.equal(Y, 1).any(0))

@@ -17,6 +17,7 @@ from enstruct_bench.comparison.fingerprint import fingerprint_of
 from enstruct_bench.comparison.printed import show
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.joint import small_tables
 from enstruct_bench.joint.figures import PARTS, has_figures, measured
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.picture import draw
@@ -85,6 +86,10 @@ class Joint(Command):
         self._show(asked, reference, setting)
 
     def _splits(self, seed: int) -> Any:
+        if self.data in small_tables.TABLES:
+            if self.labels is not None or self.drop:
+                raise ConfigError(f"{self.data} is scikit-learn's, which knows its labels: leave out --labels and --drop.")
+            return small_tables.splits(self.data, seed)
         return load_protocol(self.data, "auto", seed, shared.label_argument(self.labels), self.drop)[0]
 
     def _show(self, cells: Mapping[tuple[str, int], Cell], reference: str, setting: Mapping[str, Any]) -> None:

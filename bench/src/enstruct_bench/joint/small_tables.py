@@ -1,6 +1,4 @@
-"""The default against single models on small tables of real measurements that nothing was chosen on: scikit-learn's own.
-
-    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.small_tables [--seeds 3] [--out results/joint-small-tables.json]
+"""Small tables of real measurements that nothing was chosen on: scikit-learn's own.
 
 Labels are made of columns that scikit-learn has as features or targets; rows without any label stay, and are many in two of them:
 
@@ -12,25 +10,16 @@ Labels are made of columns that scikit-learn has as features or targets; rows wi
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn import datasets
 
-from enstruct.data.splits import places_60_20_20
-from enstruct.environment import environment
-from enstruct.files import write_json
-from enstruct_bench.comparison.printed import show
-from enstruct_bench.comparison.results_file import Cell
-from enstruct_bench.joint.figures import measured
-from enstruct_bench.joint.fitted_estimators import Estimators
-from enstruct_bench.joint.summary import COLUMNS, DIFFERENCES, differences_of, rows_of, summarise
-from enstruct_bench.joint.table import Array, Table, varying_of
+from enstruct.data.dataset import Dataset
+from enstruct.data.rows import as_indicator
+from enstruct.data.splits import Splits, places_60_20_20
+from enstruct_bench.joint.table import Array
 
-SINGLE = ("binary-relevance", "extra-trees", "boosting", "lightgbm", "catboost", "cross-entropy")
 STROKES = ("abcdef", "bc", "abdeg", "abcdg", "bcfg", "acdfg", "acdefg", "abc", "abcdefg", "abcdfg")
 """What a seven-segment display lights for each digit."""
 
@@ -60,39 +49,9 @@ def diabetes() -> tuple[Array, Array]:
 TABLES: dict[str, Callable[[], tuple[Array, Array]]] = {"digits": digits, "breast": breast, "wine": wine, "diabetes": diabetes}
 
 
-def table_of(name: str, seed: int) -> Table:
+def splits(name: str, seed: int) -> Splits:
     """60/20/20 by the seed, all rows."""
-    X, Y = (np.asarray(side, dtype=np.float32) for side in TABLES[name]())
-    train, held, test = places_60_20_20(len(X), seed, name, "rows")
-    both, varying = np.concatenate([train, held]), varying_of(Y[train])
-    return Table(X[both], Y[both][:, varying], np.arange(len(train), len(both)), X[test], Y[test][:, varying])
-
-
-def compared(name: str, seeds: int, minutes: float) -> dict[tuple[str, int], Cell]:
-    cells = {}
-    for seed in range(seeds):
-        estimators = Estimators(table_of(name, seed), seed, minutes=minutes)
-        for method in ("joint", *(f"base:{single}" for single in SINGLE)):
-            cells[method, seed] = measured(method, estimators, ("told",))
-            print(name, seed, method, f"{100 * cells[method, seed].record['score']['f1']:.2f}", flush=True)
-    return cells
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--minutes", type=float, default=3.0, help="of the default")
-    parser.add_argument("--out", type=Path, default=Path("results/small-tables.json"))
-    options = parser.parse_args()
-    here, summaries = environment(), {}
-    for name in TABLES:
-        cells = compared(name, options.seeds, options.minutes)
-        show(name, ["method", *COLUMNS.values()], rows_of(cells), "", here)
-        show(name, ["method", *DIFFERENCES.values()], differences_of(cells, "joint"), "Differences to joint, 95%.", here)
-        summaries[name] = summarise(cells, "joint")
-    content: dict[str, Any] = {"environment": here, "seeds": options.seeds, "minutes": options.minutes, "tables": summaries}
-    write_json(options.out, content)
-
-
-if __name__ == "__main__":
-    main()
+    X, Y = TABLES[name]()
+    features, labels = ((f"{what}{i}" for i in range(side.shape[1])) for what, side in (("x", X), ("y", Y)))
+    data = Dataset(np.asarray(X, dtype=np.float64), as_indicator(Y), tuple(features), tuple(labels), name=name)
+    return Splits(*(data.take(np.sort(part)) for part in places_60_20_20(len(data), seed, name, "rows")))

@@ -49,9 +49,8 @@ def table_of(splits: Splits) -> Table:
 
 
 def varying_of(Y: Array) -> NDArray[np.intp]:
-    """Numbers of the labels that have both values in the rows."""
-    share = Y.mean(0)
-    return np.flatnonzero((share > 0) & (share < 1))
+    """Numbers of the labels that both values were observed of in the rows."""
+    return np.flatnonzero(np.equal(Y, 0).any(0) & np.equal(Y, 1).any(0))
 
 
 def stacked(above: Any, below: Any) -> Any:

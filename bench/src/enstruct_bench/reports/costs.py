@@ -189,7 +189,8 @@ def _methods(content: Content) -> Iterator[Line]:
 
 def _conditionals(content: Content) -> Iterator[Line]:
     for row in content["rows"]:
-        how = f"{row['sampled']:.0f} labels sampled, {row['sweeps']:.0f} sweeps" if row["sweeps"] else "enumerated"
+        exact = "enumerated" if row["sampled"] else "mean field"
+        how = f"{row['sampled']:.0f} labels sampled, {row['sweeps']:.0f} sweeps" if row["sweeps"] else exact
         what = f"what 1,000 rows of {row['data']} have besides the half of {row['labels']:,} labels told ({how})"
         yield _line(what, row["answer"], None, row["gflop"], None, _share(content, row["answer"], row["gflop"]))
         yield _line(f"training the energy of {row['data']}, {row['rows']:,} rows ({row['energy']})", row["training"])

@@ -1,6 +1,7 @@
 """What a joint distribution over label sets is good for: known labels, whole sets, wrong cells, questions; beside peers.
 
-DATA are label sets (a catalogue name or a file). For every seed a 60/20/20 split is drawn; all rows of the table are fitted to
+DATA are label sets: a catalogue name, a file, or one of scikit-learn's small tables with labels made of its columns, rows without
+any among them: digits, breast, wine, diabetes. For every seed a 60/20/20 split is drawn; all rows of the table are fitted to
 training and validation rows together, choose thresholds by answers for validation rows whose labels they have not seen, and are
 tested on the same rows with the same labels told. Rows: joint (the default of JointMultiLabelClassifier), base (its base alone),
 copula and cleanlab on the same base; each also on a method, as joint:extra-trees; masked-extra-trees, masked-network and chains.
