@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from enstruct import JointMultiLabelClassifier
+from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier
 from enstruct.baselines import observed_linear
 from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
@@ -111,6 +111,19 @@ def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitt
     assert (chosen[1::2] == untold[1::2]).all()
     assert (best[::2] != untold[::2]).any()
     assert (fitted.predict(X, known=known, decision="fixed") == (p >= 0.5))[::2].all()
+    by_rule = fitted.predict_by_rule(X, known=known, risks=["hamming", "subset-accuracy"])
+    assert by_rule.keys() == {*fitted.rules_, "hamming", "subset-accuracy"}
+    for rule, sets in by_rule.items():
+        assert (sets == fitted.predict(X, known=known, decision=rule)).all()
+
+
+def test_a_rule_put_in_force_decides_rows_of_which_something_is_told():
+    X, Y = exclusive(80, 4)
+    model = EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(X, Y)
+    known = np.where(np.arange(Y.shape[1]) == 0, Y, np.nan)
+    by_name, chosen = model.predict(X, known=known, decision="fixed"), model.predict(X, known=known)
+    assert (by_name != chosen).any()
+    assert (model.set_decision("fixed").predict(X, known=known) == by_name).all()
 
 
 def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp_path):

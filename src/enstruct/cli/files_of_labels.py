@@ -166,9 +166,9 @@ class LabelFiles(TaskFiles):
         if not isinstance(model, JointMultiLabelClassifier):
             yield from model.predict_by_rule(data.X).items()
             return
-        risks = RISKS if len(model.classes_) <= MOST_LABELS else ()  # which are taken on samples
-        for rule in (*model.rules_, *risks):
-            yield rule, labels_of(model).encode(model.predict(data.X, decision=rule, **data.told()))
+        risks = tuple(RISKS) if len(model.classes_) <= MOST_LABELS else ()  # which are taken on samples
+        for rule, sets in model.predict_by_rule(data.X, risks=risks, **data.told()).items():
+            yield rule, labels_of(model).encode(sets)
 
     def metrics(self, model: Any) -> Mapping[str, Metric]:
         return NAMED_METRICS

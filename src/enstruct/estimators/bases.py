@@ -89,6 +89,11 @@ class Table:
         table = self.take(first[kept])
         return Table(table.X, table.Y, None if np.allclose(weight, 1) else weight), place[group]
 
+    def few(self, rows: NDArray[np.intp], cells: int) -> NDArray[np.intp]:
+        """As many of these rows, evenly spread, as have so many cells of Y."""
+        most = max(1, cells // self.Y.shape[1])
+        return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+
     def rows(self) -> Rows:
         return Rows(self.X, as_indicator(np.nan_to_num(self.Y)), self.weight)
 

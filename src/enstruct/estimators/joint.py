@@ -185,14 +185,14 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:
-            left_out, p = _few(folds[0], table, JUDGED), expit(logits)
+            left_out, p = table.few(folds[0], JUDGED), expit(logits)
             joint = _joint(fitted.judge, logits[left_out], seed).marginals().numpy()
             if log_loss(table.Y[left_out], joint) < log_loss(table.Y[left_out], p[left_out]):
                 self.marginals_of_ = "joint"
             # rules are about whole sets: holes are filled with a draw, given what was observed
             whole, ruled = table.Y, np.arange(len(table))
             if not table.complete:
-                ruled = _few(ruled, table, FILLED)
+                ruled = table.few(ruled, FILLED)
                 whole = _joint(self.energy_, logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
             rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
             rules = LabelRules.fit(p[ruled], rows, self.metric, self.decision, None)
@@ -238,12 +238,18 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         top_k : the k most probable labels instead.
         """
         check_one_rule(decision if isinstance(decision, str) else None, top_k)
-        chosen = self._answer(X, known, decision, top_k)
+        chosen = self._finished(self._decided(X, known, decision, top_k), known)
         return self.labels_.decode(chosen)
 
-    def _answer(self, X: Any, known: Any = None, decision: Any = None, top_k: int | None = None) -> sparse.csr_matrix:
-        """Label sets, told labels as told, closed in the hierarchy."""
-        chosen = self._decided(X, known, decision, top_k)
+    def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
+        """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
+        risk, likewise, on the same samples."""
+        chosen = {name: self._decided(X, known, name, None) for name in self._fitted().rules_}
+        chosen |= zip(risks, self._of_least_risk(X, known, [RISKS[name] for name in risks]) if risks else (), strict=True)
+        return {name: self.labels_.decode(self._finished(sets, known)) for name, sets in chosen.items()}
+
+    def _finished(self, chosen: sparse.csr_matrix, known: Any) -> sparse.csr_matrix:
+        """Label sets with told labels as told, closed in the hierarchy."""
         if known is not None:
             told = self._told(known)
             chosen = as_indicator(np.where(np.isnan(told), chosen.toarray(), told))
@@ -261,7 +267,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
         if decision is not None and (callable(decision) or decision in RISKS):
-            return self._of_least_risk(X, known, decision if callable(decision) else RISKS[decision])
+            return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
@@ -277,17 +283,19 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             chosen[some] = ExpectedF1(allow_empty=self.rules_["expected-f1"].allow_empty).predict(p[some]).toarray()
         return as_indicator(self._expanded(chosen, self.constants_))
 
-    def _of_least_risk(self, X: Any, known: Any, gain: Any) -> sparse.csr_matrix:
+    def _of_least_risk(self, X: Any, known: Any, gains: Sequence[Any]) -> list[sparse.csr_matrix]:
+        """Label sets by each of the gains."""
         logits, told = self._asked(X, known)
         joint = _joint(self.energy_, logits, self.seed_)
-        parts = []
+        parts: list[list[NDArray[Any]]] = [[told[:0]] for _ in gains]
         for rows in torch.arange(len(told)).split(max(1, CELLS // (SAMPLES * told.shape[1]))):
             few = joint.take(rows)
             samples = few.sample(SAMPLES, torch.from_numpy(told)[rows])
             with torch.no_grad():
                 density = -few.energy(few.state, samples)
-            parts.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
-        return as_indicator(self._expanded(np.concatenate(parts) if parts else told, self.constants_))
+            for part, gain in zip(parts, gains, strict=True):
+                part.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
+        return [as_indicator(self._expanded(np.concatenate(part), self.constants_)) for part in parts]
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) label sets from the joint, given what is told."""
@@ -340,7 +348,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
         metric = get_metric("subset-accuracy" if self._fitted().labels_.kind == "single" else self.metric)
-        return metric(self.labels_.encode(y), self._answer(X), sample_weight)
+        return metric(self.labels_.encode(y), self._finished(self._decided(X, None, None, None), None), sample_weight)
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "energy_")
@@ -381,12 +389,6 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _few(rows: NDArray[np.intp], table: Table, cells: int) -> NDArray[np.intp]:
-    """As many of the rows, evenly spread, as have so many cells."""
-    most = max(1, cells // table.Y.shape[1])
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
 
 
 def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Joint:

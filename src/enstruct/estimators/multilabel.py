@@ -293,7 +293,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     def predict_by_rule(self, X: Any) -> dict[str, Any]:
         """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it."""
         joint = self._joint()
-        return super().predict_by_rule(X) if joint is None else {name: joint.predict(X, decision=name) for name in joint.rules_}
+        return super().predict_by_rule(X) if joint is None else joint.predict_by_rule(X)
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining."""
@@ -301,7 +301,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         if joint is None:
             return super().set_decision(decision)
         one_of("decision", list(joint.rules_))("decision", decision)
-        self.decision_ = joint.decision_ = decision
+        self.decision_ = joint.decision_ = joint.decision = decision  # which rows told something go by, too
         return self
 
     def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
