@@ -6,7 +6,8 @@ from tests.joint.problems import TERMS, L, all_sets, half_told, joint_of, random
 
 from enstruct.encoders import MLP
 from enstruct.energies import EnergySpec, build_energy
-from enstruct.joint.clamped import ABSENT, ClampedEnergy, ClampedResidual, free_labels
+from enstruct.joint import clamped as module
+from enstruct.joint.clamped import ClampedEnergy, ClampedResidual, free_labels
 
 ROWS = 5
 
@@ -94,28 +95,58 @@ def test_one_table_of_states_stands_for_every_rows(kind):
         torch.testing.assert_close(problem.log_density(sets.unsqueeze(0)), problem.log_density(sets.expand(ROWS, -1, -1)))
 
 
+@pytest.mark.parametrize("block", [1, 3, 16])
 @pytest.mark.parametrize("told", TOLD)
 @pytest.mark.parametrize("kind", [*TERMS, "sum"])
-def test_chains_know_the_log_odds_as_they_change(kind, told):
+def test_chains_know_the_log_odds_as_they_change(kind, told, block, monkeypatch):
     """Through two sweeps of arbitrary values, against differences of the whole energy's densities."""
+    monkeypatch.setattr(module, "BLOCK", block)
     known, n = TOLD[told], 3
     draws = torch.Generator().manual_seed(0)
     with torch.no_grad():
         problem, _, _ = problem_of(kind, known)
         T = problem.free.shape[1]
         real = problem.real.unsqueeze(2)
-        y = (torch.rand(ROWS, T, n, generator=draws) < 0.5).float() * real
+        y = (torch.rand(ROWS, T, n, generator=draws) < 0.5).float()
         chains = problem.chains(y.clone())
+        y *= real  # padded labels are absent, whatever they are put to
         for t in [*range(T), *range(T)]:
             both = torch.stack([y.clone(), y.clone()])
             both[0, :, t], both[1, :, t] = 0, 1
             absent, present = (problem.log_density(one.transpose(1, 2)) for one in both)
-            expected = torch.where(problem.real[:, t, None], present - absent, ABSENT)
-            torch.testing.assert_close(chains.log_odds(t), expected, atol=1e-4, rtol=1e-4)
-            value = (torch.rand(ROWS, n, generator=draws) < 0.5).float() * problem.real[:, t, None]
+            some = problem.real[:, t]
+            torch.testing.assert_close(chains.log_odds(t)[some], (present - absent)[some], atol=1e-4, rtol=1e-4)
+            value = (torch.rand(ROWS, n, generator=draws) < 0.5).float()
             chains.put(t, value)
-            y[:, t] = value
+            y[:, t] = value * problem.real[:, t, None]
         assert torch.equal(chains.y, y)
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("kind", TERMS)
+def test_told_labels_left_among_the_free_ones_change_nothing(kind, told):
+    """Densities and log-odds are those of the problem without them, relaxed ones too; they stay as told."""
+    known = torch.where(TOLD[told] == 1, 0.7, TOLD[told])
+    draws = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        apart, energy, state = problem_of(kind, known)
+        among = ClampedResidual.among_all(energy, state, known)
+        y = (torch.rand(ROWS, L, 2, generator=draws) < 0.5).float()
+        chains, few = among.chains(y.clone()), apart.chains(y.gather(1, apart.free.unsqueeze(2).expand(-1, -1, 2)))
+        densities = among.log_density(chains.y.transpose(1, 2)), apart.log_density(few.y.transpose(1, 2))
+        torch.testing.assert_close(*densities, atol=2e-5, rtol=1e-5)
+        for i in range(L):
+            log_odds = chains.log_odds(i)
+            for row in range(ROWS):
+                if known[row, i].isnan():
+                    t = int(torch.nonzero((apart.free[row] == i) & apart.real[row]))
+                    expected = apart.chains(chains.y.gather(1, apart.free.unsqueeze(2).expand(-1, -1, 2))).log_odds(t)[row]
+                    torch.testing.assert_close(log_odds[row], expected, atol=1e-4, rtol=1e-4)
+            chains.put(i, (torch.rand(ROWS, 2, generator=draws) < 0.5).float())
+        told_ones = ~known.isnan()
+        assert torch.equal(chains.y[told_ones], known[told_ones].unsqueeze(1).expand(-1, 2))
+        some = torch.tensor([3, 1])
+        assert torch.equal(among.take(some).chains(y[some]).y, among.chains(y).y[some])
 
 
 def test_chains_of_one_are_as_many():

@@ -8,6 +8,7 @@ from tests.joint.test_clamped import sum_energy
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint, distribution, enumeration
+from enstruct.joint.clamped import ClampedResidual
 
 ROWS = 5
 
@@ -111,6 +112,28 @@ def test_a_rows_answer_does_not_depend_on_the_others(joint, way):
         np.testing.assert_allclose(few.log_probability(y[rows]).error, error[rows], atol=1e-4)
 
 
+@pytest.mark.parametrize("terms", ["pairs", "all"])
+def test_told_labels_among_the_free_ones(terms, monkeypatch):
+    """Where most are free: marginals, samples and log Z as where they are apart, a row's own whatever the others are."""
+    joint, known = joint_of(random_energy(**TERMS[terms], scale=0.5), random_logits(ROWS)), half_told(ROWS)
+    known[:, 2:] = torch.nan
+    known[0] = torch.nan
+    expected, exact = joint.log_partition(known)[0], marginals(joint, known)
+    monkeypatch.setattr(enumeration, "MOST_FREE", 0)
+    monkeypatch.setattr(enumeration, "MOST_COUNTED", 0)
+    monkeypatch.setattr(distribution, "MANY", 0)
+    monkeypatch.setattr(distribution, "IMPOSSIBLE", 0.0)
+    assert any(len(problem.pairs) == 1 and not problem.real.all() for _, problem, _ in joint.problems(known, joint.start))
+    p, y = joint.marginals(known), joint.sample(2000, known)
+    told = ~known.isnan()
+    assert torch.equal(p[told], known[told])
+    assert (p - exact).abs().max() < 0.04
+    assert (y.mean(1) - exact).abs().max() < 0.06
+    value, error = joint.log_partition(known)
+    assert (np.abs(value - expected) <= 1e-3 + 5 * error).all()
+    torch.testing.assert_close(joint.take(torch.tensor([0])).marginals(known[:1]), p[:1])
+
+
 @pytest.mark.parametrize("fewest", [14, 15, 16])
 def test_ways_do_not_mix_in_a_block(fewest):
     """Rows of so many free labels beside rows of more: enumerated, as they are alone."""
@@ -125,7 +148,7 @@ def test_ways_do_not_mix_in_a_block(fewest):
     np.testing.assert_allclose(error, [a[1][0] for a in alone], atol=1e-4)
     assert ((error == 0) == (np.arange(4) + fewest <= enumeration.MOST_COUNTED)).all()
     with torch.no_grad():
-        exact = enumeration.log_partition(joint._problem(joint.take(torch.tensor([3])).state, known[[3]]))
+        exact = enumeration.log_partition(ClampedResidual.of(joint.energy, joint.take(torch.tensor([3])).state, known[[3]]))
     assert abs(value[3] - float(exact)) <= 1e-3 + 4 * error[3]
 
 

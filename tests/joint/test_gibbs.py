@@ -31,7 +31,7 @@ def test_marginals_within_their_stated_error(terms):
     """The error is a standard error: over rows and labels 5 of it is far."""
     problem, start, exact = residual(terms)
     p, error, sweeps = gibbs.marginals(problem, start, seeded(), L, tolerance=0.01)
-    assert ((p - exact).abs() <= 5 * error.unsqueeze(1) + 1e-5).all()
+    assert ((p - exact).abs() <= 5 * error.unsqueeze(1) + 1e-5)[problem.real].all()
     assert (error <= 0.01).all()
     assert (sweeps % gibbs.ROUND == 0).all()
     assert (sweeps >= gibbs.ROUND).all()
@@ -102,7 +102,7 @@ def test_samples_have_the_joints_moments():
 
 
 def test_uniforms_are_read_by_the_numbers_of_labels():
-    a = gibbs.Uniforms(4, 3, seeded()).sweep(torch.tensor([[0, 1, 2, 3], [3, 1, 0, 0]]))
+    a = gibbs.Uniforms(4, 3, seeded()).sweep(torch.tensor([[0, 1, 2, 3], [3, 1, 0, 0]])).transpose(0, 1)
     assert torch.equal(a[0, 3], a[1, 0])
     assert torch.equal(a[0, 1], a[1, 1])
     assert not torch.equal(a[0, 0], a[0, 1])

@@ -167,7 +167,7 @@ def test_training_stops_by_held_out_rows_and_keeps_the_best(monkeypatch):
     at = train_residual(energy, train, validation, overfitted, 0)
     assert at + residual.PATIENCE == len(values) < residual.EPOCHS
     assert at == int(np.argmin(values)) + 1
-    assert own(energy, validation) == pytest.approx(min(values))
+    assert own(energy, validation, validation.y) == pytest.approx(min(values))
 
 
 def test_decay_is_of_all_but_slopes_and_biases():
@@ -235,7 +235,7 @@ def test_patience_is_epochs_without_a_better_value(monkeypatch):
     _, examples = sample(blocks(), rows=60)
     values = iter([1.0, 2.0, 2.0, 0.5, *[2.0] * 20])
     asked = []
-    monkeypatch.setattr(residual, "_held_out", lambda energy, rows: asked.append(1) or next(values))
+    monkeypatch.setattr(residual, "_held_out", lambda *_: asked.append(1) or next(values))
     energy = INDEPENDENT.energy(examples.y.shape[1], examples.logits, 0)
     assert train_residual(energy, examples, examples, INDEPENDENT, 0, patience=3) == 4
     assert len(asked) == 7

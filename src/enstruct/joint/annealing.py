@@ -39,8 +39,7 @@ def log_partition(
     logits = torch.logit(p).masked_fill(~problem.real, 0.0)
     absent = torch.log1p(-p).masked_fill(~problem.real, 0.0).sum(1, keepdim=True)
     uniforms = Uniforms(n_labels, chains, generator)
-    first = (uniforms.sweep(problem.free) < p.unsqueeze(2)) & problem.real.unsqueeze(2)
-    walk = problem.chains(first.to(p.dtype))
+    walk = problem.chains(uniforms.start(problem.free, p))
     log_w = torch.zeros(len(p), chains, dtype=torch.float64)
     for k in range(1, steps + 1):
         y = walk.y.transpose(1, 2)
@@ -48,9 +47,9 @@ def log_partition(
         log_w += gap.double() / steps
         if k < steps:
             b, draws = k / steps, uniforms.sweep(problem.free)
-            for t in range(draws.shape[1]):
+            for t, drawn in enumerate(draws):
                 mixed = b * walk.log_odds(t) + (1 - b) * logits[:, t, None]
-                walk.put(t, ((draws[:, t] < torch.sigmoid(mixed)) & problem.real[:, t, None]).to(p.dtype))
+                walk.put(t, (drawn < torch.sigmoid(mixed)).to(p.dtype))
     log_z = torch.logsumexp(log_w, 1) - torch.log(torch.tensor(float(chains)))
     w = torch.exp(log_w - log_w.amax(1, keepdim=True))
     return Partition(log_z, w.std(1) / w.mean(1) / chains**0.5, w.sum(1).square() / w.square().sum(1))

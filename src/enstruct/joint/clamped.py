@@ -1,12 +1,14 @@
 """An energy with some labels told: what is left is a smaller problem in the free labels alone.
 
 The free labels of a row are numbered t = 0..T-1, T the most that any row of a block has; rows with fewer are padded with labels
-that are absent whatever happens. What the told labels add is folded into fields and offsets once, so that neither chains nor
-enumeration touch them again:
+that stay absent. What the told labels add is folded into fields and offsets once, so that neither chains nor enumeration touch
+them again:
 
     -E(y_free) = constant + sum_t y_t F_t + 1/2 y' W y + v . g(A + C y)           :class:`ClampedResidual`
 
-Told values may be relaxed. Energies of other forms are evaluated as they are (:class:`ClampedEnergy`), at two evaluations a step.
+Where most labels are free, told ones are left among them and stay as they are (``among_all``): rows then share W and C, which
+they would otherwise each have a copy of. Told values may be relaxed. Energies of other forms are evaluated as they are
+(:class:`ClampedEnergy`), at two evaluations a step.
 """
 
 from __future__ import annotations
@@ -20,24 +22,27 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.residual import ResidualEnergy, root, squareplus
 
-ABSENT = -40.0
-"""The log-odds of padding."""
+BLOCK = 16
+"""Labels whose pushes are found by one product."""
 
 
 class Chains(Protocol):
-    """Label sets (rows, T, chains) that change a label at a time."""
+    """Label sets that change a label at a time."""
 
-    y: Tensor
+    @property
+    def y(self) -> Tensor:
+        """(rows, T, chains)."""
 
     def log_odds(self, t: int) -> Tensor:
         """(rows, chains) of the free label t, given the chain's others."""
 
     def put(self, t: int, value: Tensor) -> None:
-        """The free label t becomes ``value`` (rows, chains), 0 or 1."""
+        """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change."""
 
 
 class Clamped(Protocol):
-    """The free labels of some rows. ``free`` (rows, T): their numbers; ``real`` (rows, T): False where padded."""
+    """The free labels of some rows. ``free`` (rows, T): their numbers; ``real`` (rows, T): False where they do not change, padded
+    or told."""
 
     free: Tensor
     real: Tensor
@@ -60,10 +65,12 @@ def free_labels(known: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class ClampedResidual:
-    """``pairs`` (rows or 1, T, T), ``matrix`` (rows or 1, T, units), ``offset`` (rows, units): None where the energy has none."""
+    """``pairs`` (rows or 1, T, T), ``matrix`` (rows or 1, T, units), ``offset`` (rows, units): None where the energy has none.
+    ``rest`` (rows, T): what stays where ``real`` is False."""
 
     free: Tensor
     real: Tensor
+    rest: Tensor
     constant: Tensor
     field: Tensor
     pairs: Tensor | None
@@ -91,8 +98,14 @@ class ClampedResidual:
         if energy.matrix is not None:
             offset = offsets + residual @ energy.matrix
             matrix = energy.matrix[free[:1]] if alike else energy.matrix[free] * real.unsqueeze(2)
-        field = field.gather(1, free).masked_fill(~real, ABSENT)
-        return cls(free, real, constant, field, pairs, matrix, offset, energy.weights)
+        rest = torch.zeros(free.shape, dtype=fields.dtype)
+        return cls(free, real, rest, constant, field.gather(1, free), pairs, matrix, offset, energy.weights)
+
+    @classmethod
+    def among_all(cls, energy: ResidualEnergy, state: State, known: Tensor) -> Self:
+        """As :meth:`of`, told labels being among the free ones."""
+        whole = cls.of(energy, state, torch.full_like(known, torch.nan))
+        return replace(whole, real=known.isnan(), rest=torch.nan_to_num(known))
 
     def take(self, rows: Tensor) -> Self:
         def some(tensor: Tensor | None) -> Tensor | None:
@@ -102,6 +115,7 @@ class ClampedResidual:
             self,
             free=self.free[rows],
             real=self.real[rows],
+            rest=self.rest[rows],
             constant=self.constant[rows],
             field=self.field[rows],
             pairs=some(self.pairs),
@@ -118,43 +132,76 @@ class ClampedResidual:
         return value
 
     def chains(self, y: Tensor) -> ResidualChains:
-        return ResidualChains(self, y)
+        return ResidualChains(self, torch.where(self.real.unsqueeze(2), y, self.rest.unsqueeze(2)))
 
 
 class ResidualChains:
-    """Keeps what the units see, A + C y, in place; a step costs O(T + units) a chain.
+    """Keeps what the units see, A + C y, in place; a step costs O(BLOCK + units) a chain, and what labels push others by, W y,
+    comes in blocks of labels, one product of matrices each: within a block a label that changes pushes those after it.
 
-    What belongs to a label is cut out once, since a step takes hardly longer than the cutting. Units come first, (units, rows,
-    chains), so that one product with v serves all rows. Of 2 [g(u + c) - g(u)] the linear part, c, is in the fields.
+    What belongs to a label is cut out once, since a step takes hardly longer than the cutting. Labels and units come first, (T,
+    rows, chains) and (units, rows, chains). Of 2 [g(u + c) - g(u)] the linear part, c, is in the fields.
     """
 
     def __init__(self, problem: ClampedResidual, y: Tensor) -> None:
-        self.y, self._labels, field = y, y.unbind(1), problem.field
+        self._labels, field = y.transpose(0, 1).contiguous(), problem.field
+        self._moves = None if bool(problem.real.all()) else problem.real.T.unsqueeze(2)
         self._absent: Tensor | None = None
         self._seen: Tensor | None = None
-        self._pairs = None if problem.pairs is None else problem.pairs.unsqueeze(2).unbind(1)
         if problem.matrix is not None and problem.offset is not None and problem.weights is not None:
             seen = problem.matrix.transpose(1, 2) @ y + problem.offset.unsqueeze(2)
             self._seen = seen.transpose(0, 1).contiguous()
             self._columns = problem.matrix.permute(1, 2, 0).contiguous().unsqueeze(3).unbind(0)  # (units, rows or 1, 1) each
             self._half = 0.5 * problem.weights
             field = field + problem.matrix @ self._half
-        self._fields = field.unsqueeze(2).unbind(1)
+        self._fields = field.T.contiguous().unsqueeze(2)  # (T, rows, 1)
+        self._pairs = problem.pairs
+        self._next = -1
+        """The label whose log-odds the open block has, all others being as they are."""
+        if self._pairs is not None:
+            after = self._pairs.permute(2, 0, 1).contiguous().unsqueeze(3)  # (pushed, rows or 1, pushing, 1)
+            ends = [min(t - t % BLOCK + BLOCK, len(self._labels)) for t in range(len(self._labels))]
+            self._pushes = [after[t + 1 : end, :, t] for t, end in enumerate(ends)]
+
+    @property
+    def y(self) -> Tensor:
+        return self._labels.transpose(0, 1)
 
     def log_odds(self, t: int) -> Tensor:
-        logits, y = self._fields[t], self._labels[t]
-        if self._pairs is not None:
-            logits = logits + (self._pairs[t] @ self.y).squeeze(1)
+        y = self._labels[t]
+        if self._pairs is None:
+            logits = self._fields[t]
+        else:
+            if t != self._next:
+                self._open(t)
+            logits = self._block[t - self._first]
         if self._seen is not None:
             self._absent = torch.addcmul(self._seen, self._columns[t], y, value=-1)
             rise = root(self._absent + self._columns[t]).sub_(root(self._absent))
             logits = logits + (self._half @ rise.flatten(1)).view_as(y)
         return logits.expand_as(y)
 
+    def _open(self, t: int) -> None:
+        """The block's labels from t on."""
+        assert self._pairs is not None
+        self._first, end = t, min(t - t % BLOCK + BLOCK, len(self._labels))
+        if len(self._pairs) == 1:  # one product for all rows
+            pushed = (self._pairs[0, t:end] @ self._labels.flatten(1)).view(end - t, *self._labels.shape[1:])
+        else:
+            pushed = (self._pairs[:, t:end] @ self._labels.transpose(0, 1)).transpose(0, 1)
+        self._block = self._fields[t:end] + pushed
+
     def put(self, t: int, value: Tensor) -> None:
         """After ``log_odds(t)``."""
+        if self._moves is not None:
+            value = torch.where(self._moves[t], value, self._labels[t])
         if self._absent is not None:
             self._seen = self._absent.addcmul_(self._columns[t], value)
+        if self._pairs is not None:
+            later = self._block[t - self._first + 1 :]
+            if len(later):
+                later.addcmul_(self._pushes[t], value - self._labels[t])
+            self._next = t + 1 if len(later) else -1
         self._labels[t].copy_(value)
 
 
@@ -182,19 +229,23 @@ class ClampedEnergy:
         return cast(Tensor, -self.energy(self.state, whole))
 
     def chains(self, y: Tensor) -> EvaluatedChains:
-        return EvaluatedChains(self, y)
+        return EvaluatedChains(self, y * self.real.unsqueeze(2))
 
 
 class EvaluatedChains:
     def __init__(self, problem: ClampedEnergy, y: Tensor) -> None:
-        self.problem, self.y = problem, y
+        self.problem, self._y = problem, y
+
+    @property
+    def y(self) -> Tensor:
+        return self._y
 
     def log_odds(self, t: int) -> Tensor:
-        y = self.y.transpose(1, 2).repeat(1, 2, 1)  # (rows, 2 chains, T)
-        n = self.y.shape[2]
+        y = self._y.transpose(1, 2).repeat(1, 2, 1)  # (rows, 2 chains, T)
+        n = self._y.shape[2]
         y[:, :n, t], y[:, n:, t] = 0, 1
         absent, present = self.problem.log_density(y).split(n, 1)
-        return (present - absent).masked_fill(~self.problem.real[:, t, None], ABSENT)
+        return present - absent
 
     def put(self, t: int, value: Tensor) -> None:
-        self.y[:, t] = value
+        self._y[:, t] = value * self.problem.real[:, t, None]

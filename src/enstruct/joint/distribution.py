@@ -129,9 +129,10 @@ class Joint:
         many = known.isnan().sum(1, keepdim=True) > MANY
         return torch.where(many & known.isnan() & (mean < IMPOSSIBLE), mean, known)
 
-    def _problem(self, state: State, known: Tensor) -> Clamped:
+    def _problem(self, state: State, known: Tensor, among_all: bool) -> Clamped:
         if isinstance(self.energy, ResidualEnergy):
-            return cast(Clamped, ClampedResidual.of(self.energy, state, known))
+            make = ClampedResidual.among_all if among_all else ClampedResidual.of
+            return cast(Clamped, make(self.energy, state, known))
         return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
 
     def _blocks(
@@ -148,13 +149,14 @@ class Joint:
         first = 0
         while first < len(order):
             T = int(free[order[first]])
-            size = max(1, CELLS // max(1, T * T + T * chains))
-            rows = order[first : first + size]
+            among_all = T > MANY and known.shape[1] < 2 * T and isinstance(self.energy, ResidualEnergy)
+            each = known.shape[1] * chains if among_all else T * T + T * chains
+            rows = order[first : first + max(1, CELLS // max(1, each))]
             if enumerated >= T:  # one number of free labels at a time: states double with each
                 rows = rows[free[rows] == T]
-            else:
-                rows = rows[free[rows] <= max(T + 8, T * 5 // 4)]
-            problem = self._problem(self.state.rows(rows), known[rows])
+            elif not among_all:
+                rows = rows[free[rows] <= max(T + 16, T * 3 // 2)]
+            problem = self._problem(self.state.rows(rows), known[rows], among_all)
             yield rows, problem, start[rows].gather(1, problem.free)
             first += len(rows)
 

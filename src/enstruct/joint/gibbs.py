@@ -38,17 +38,20 @@ class Uniforms:
         self.shape, self.generator = (n_labels, chains), generator
 
     def sweep(self, free: Tensor) -> Tensor:
-        """(rows, T, chains)."""
-        return torch.rand(self.shape, generator=self.generator)[free]
+        """(T, rows, chains)."""
+        return torch.rand(self.shape, generator=self.generator)[free.T]
+
+    def start(self, free: Tensor, p: Tensor) -> Tensor:
+        """(rows, T, chains) of 0 and 1: independent draws with these marginals (rows, T)."""
+        return (self.sweep(free) < p.T.unsqueeze(2)).to(p.dtype).transpose(0, 1)
 
 
 def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None:
-    """Draw each free label once; ``total`` (rows, T, chains) gathers the conditionals."""
-    totals = None if total is None else total.unbind(1)
-    for t, drawn in enumerate(uniforms.unbind(1)):
+    """Draw each free label once; ``total`` (T, rows, chains) gathers the conditionals."""
+    for t, drawn in enumerate(uniforms):
         p = torch.sigmoid(chains.log_odds(t))
-        if totals is not None:
-            totals[t].add_(p)
+        if total is not None:
+            total[t].add_(p)
         chains.put(t, (drawn < p).to(p.dtype))
 
 
@@ -58,23 +61,23 @@ def marginals(
 ) -> Estimate:
     """From chains started at independent draws with the marginals ``start`` (rows, T)."""
     uniforms = Uniforms(n_labels, chains, generator)
-    walk = problem.chains((uniforms.sweep(problem.free) < start.unsqueeze(2)).to(start.dtype))
+    walk = problem.chains(uniforms.start(problem.free, start))
     for _ in range(BURN_IN):
         sweep(walk, uniforms.sweep(problem.free))
     rows, T = problem.free.shape
     out, error, sweeps = torch.empty(rows, T), torch.empty(rows), torch.zeros(rows, dtype=torch.long)
-    waiting, total, done = torch.arange(rows), torch.zeros(rows, T, chains), 0
+    waiting, total, done = torch.arange(rows), torch.zeros(T, rows, chains), 0
     while len(waiting):
         for _ in range(ROUND):
             sweep(walk, uniforms.sweep(problem.free), total)
         done += ROUND
         means = total / done
-        bound = means.std(2).amax(1) / chains**0.5 if T else torch.zeros(len(waiting))
+        bound = (means.std(2) * problem.real.T).amax(0) / chains**0.5 if T else torch.zeros(len(waiting))
         ended = (bound <= tolerance) | (done >= MOST_SWEEPS)
-        out[waiting[ended]], error[waiting[ended]], sweeps[waiting[ended]] = means[ended].mean(2), bound[ended], done
+        out[waiting[ended]], error[waiting[ended]], sweeps[waiting[ended]] = means[:, ended].mean(2).T, bound[ended], done
         left = torch.nonzero(~ended).squeeze(1)
         if len(left) < len(waiting):
-            problem, total, waiting = problem.take(left), total[left], waiting[left]
+            problem, total, waiting = problem.take(left), total[:, left], waiting[left]
             walk = problem.chains(walk.y[left])
     return Estimate(out, error, sweeps)
 
@@ -83,7 +86,7 @@ def marginals(
 def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
     """(rows, n, T): the states of n chains after so many sweeps."""
     uniforms = Uniforms(n_labels, n, generator)
-    walk = problem.chains((uniforms.sweep(problem.free) < start.unsqueeze(2)).to(start.dtype))
+    walk = problem.chains(uniforms.start(problem.free, start))
     for _ in range(sweeps):
         sweep(walk, uniforms.sweep(problem.free))
     return walk.y.transpose(1, 2)

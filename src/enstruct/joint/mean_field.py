@@ -11,7 +11,7 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.residual import ResidualEnergy
 
-STEPS, DAMPING, CELLS = 25, 0.5, 2**22
+STEPS, DAMPING, CELLS = 10, 0.5, 2**22
 
 
 @torch.no_grad()
@@ -25,8 +25,8 @@ def mean_field(energy: ResidualEnergy, state: State, known: Tensor, steps: int =
         told, few = known[some], state.rows(some)
         free = told.isnan()
         mean = torch.where(free, base[some], told)
-        for _ in range(steps):
+        for k in range(steps):
             step = torch.sigmoid(energy.flips(few, mean))
-            mean = torch.where(free, DAMPING * mean + (1 - DAMPING) * step, told)
+            mean = torch.where(free, torch.lerp(step, mean, DAMPING if k else 0.0), told)
         parts.append(mean)
     return torch.cat(parts) if parts else known

@@ -27,6 +27,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
 from enstruct.randomness import redirected, seeded
+from enstruct.training.holes import Whole
 
 log = logging.getLogger("enstruct")
 
@@ -161,8 +162,8 @@ def train_residual(
     epochs: int = EPOCHS,
     patience: int = PATIENCE,
 ) -> int:
-    """Minimise the pseudo-likelihood. With validation rows: until theirs has not fallen for ``patience`` epochs; the best weights
-    are kept. Returns how many epochs they took."""
+    """Minimise the pseudo-likelihood, holes filled by draws (:mod:`enstruct.training.holes`). With validation rows: until theirs
+    has not fallen for ``patience`` epochs; the best weights are kept. Returns how many epochs they took."""
     own = {id(energy.slope), id(energy.bias)}
     groups = [
         {"params": [p for p in energy.parameters() if id(p) not in own], "weight_decay": candidate.decay},
@@ -172,18 +173,22 @@ def train_residual(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
     batch_size = BATCH if energy.n_labels <= MOST_UNITS else int(np.clip(len(train.y) // BATCHES, BATCH, LARGEST_BATCH))
+    whole = Whole(train.logits, train.y, seed)
+    judged = None if validation is None else Whole(validation.logits, validation.y, seed)
     best, kept, at = np.inf, None, 0
     for epoch in range(1, epochs + 1):
+        whole.redraw(energy)
         for rows in torch.randperm(len(train.y), generator=draws).split(batch_size):
             batch = train.take(rows)
-            loss = (_loss(energy, batch) * batch.weight).mean()
+            loss = (_loss(energy, batch, whole.y[rows]) * batch.weight).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
         schedule.step()
-        if validation is None:
+        if validation is None or judged is None:
             continue
-        value = _held_out(energy, validation)
+        judged.redraw(energy)
+        value = _held_out(energy, validation, judged.y)
         if value < best - 1e-4:
             best, at = value, epoch
             kept = {name: tensor.clone() for name, tensor in energy.state_dict().items()}
@@ -194,14 +199,13 @@ def train_residual(
     return at if validation is not None else epochs
 
 
-def _loss(energy: ResidualEnergy, batch: Examples) -> Tensor:
-    state = energy.prepare(batch.logits)
-    return pseudo_likelihood(energy, state, batch.y, torch.sigmoid(batch.logits))
+def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor) -> Tensor:
+    return pseudo_likelihood(energy, energy.prepare(rows.logits), rows.y, whole)
 
 
 @torch.no_grad()
-def _held_out(energy: ResidualEnergy, rows: Examples) -> float:
-    values = [_loss(energy, rows.take(some)) for some in torch.arange(len(rows.y)).split(4 * BATCH)]
+def _held_out(energy: ResidualEnergy, rows: Examples, whole: Tensor) -> float:
+    values = [_loss(energy, rows.take(some), whole[some]) for some in torch.arange(len(rows.y)).split(4 * BATCH)]
     return float((torch.cat(values) * rows.weight).mean())
 
 

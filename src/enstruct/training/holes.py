@@ -1,0 +1,47 @@
+"""Holes in training label sets, filled by draws from the energy that is being trained (stochastic EM, Celeux and Diebolt 1985).
+
+    E step   y_hole ~ exp(-E(x, y)) given the observed labels: a Gibbs sweep an epoch, from where the last one left off
+    M step   gradient steps on the pseudo-likelihood of the observed labels, given all others as drawn
+
+Couplings then are those of whole label sets, which is what chains that answer run through. Were holes left silent in training,
+couplings would stand for detours over holes as well, and be counted twice where chains fill these.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.joint.clamped import ClampedResidual
+from enstruct.joint.gibbs import sweep
+
+CELLS = 2**24
+"""Numbers (rows, labels, units) that a block of rows takes at most."""
+
+
+class Whole:
+    """``y`` (rows, labels): what was observed, and draws in its holes, at first from the base's marginals."""
+
+    def __init__(self, logits: Tensor, observed: Tensor, seed: int) -> None:
+        self._logits, self._hole = logits, observed.isnan()
+        self._draws = torch.Generator().manual_seed(seed)
+        self._some = torch.nonzero(self._hole.any(1)).squeeze(1)
+        self.y = observed
+        if len(self._some):
+            drawn = torch.rand(observed.shape, generator=self._draws) < torch.sigmoid(logits)
+            self.y = torch.where(self._hole, drawn.to(observed.dtype), observed)
+
+    @torch.no_grad()
+    def redraw(self, energy: ResidualEnergy, sweeps: int = 1) -> None:
+        """Of rows with holes, so many sweeps over these."""
+        if not len(self._some):
+            return
+        n_labels, units = self.y.shape[1], 1 if energy.matrix is None else energy.matrix.shape[1]
+        for rows in self._some.split(max(1, CELLS // (n_labels * units))):
+            known = self.y[rows].masked_fill(self._hole[rows], torch.nan)
+            problem = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
+            chains = problem.chains(self.y[rows].unsqueeze(2))
+            for _ in range(sweeps):
+                sweep(chains, torch.rand(n_labels, len(rows), 1, generator=self._draws))
+            self.y[rows] = chains.y.squeeze(2)
