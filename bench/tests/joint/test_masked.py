@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct_bench.joint import feedback_prop, masked_network, masked_trees
@@ -48,6 +49,16 @@ def test_told_labels_lower_the_loss_of_the_others(fit, table, fast):
     joint = side.model.log_probability(table.X_test, table.Y_test).value
     product = -asked_loss(untold, table.Y_test, nothing_told(*known.shape)) * table.n_labels
     assert joint.mean() > product + 1  # all but one label follow: there are log 2 nats instead of six times as many
+
+
+def test_features_that_do_not_fit_densely_stay_sparse(table, fast, monkeypatch):
+    monkeypatch.setattr(masked_network, "fits_densely", lambda X: False)
+    X, X_test = sparse.csr_matrix(np.eye(150, 9, dtype=np.float32)), sparse.csr_matrix((50, 9), dtype=np.float32)
+    side = fit_masked_network(Table(X, table.Y, table.held, X_test, table.Y_test), 0)
+    assert not any(weight.shape[1] == 9 + table.n_labels for weight in side.model.network.parameters() if weight.ndim == 2)
+    known = told_share(table.Y_test, random_order(table.Y_test.shape, 0), 0.5)
+    told, untold = side.model.marginals(X_test, known), side.model.marginals(X_test, nothing_told(*known.shape))
+    assert asked_loss(told, table.Y_test, known) < 0.5 * asked_loss(untold, table.Y_test, known)
 
 
 def test_what_judges_has_not_seen_the_held_out_labels(table, fast, monkeypatch):

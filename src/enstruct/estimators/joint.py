@@ -166,12 +166,14 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
         deadline = time.monotonic() + 60 * self.minutes
         wanted: list[Base] = (
-            automatic(table.X, table.complete, self.metric)
+            automatic(table, self.metric)
             if isinstance(self.base, str) and self.base == "auto"
             else [as_base(self.base, self.metric, table.complete)]
         )
         fitted: list[CrossFitted] = []
         for base in wanted:
+            if fitted and time.monotonic() > deadline:
+                break
             one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
             fitted += [] if one is None else [one]
         chosen, self.base_scores_ = choose(fitted, table, self.metric)

@@ -2,7 +2,8 @@
 
 Two hidden layers with ReLU and dropout; told labels come as 1, -1 and, untold, 0, with a share told that is uniform in [0, 1] a
 row and drawn anew every time. Dropout and epochs are chosen by the log-loss of asked cells on held-out rows. Unobserved cells are
-neither told nor asked. With a ``tell`` that tells nothing it is a network with masked binary cross-entropy.
+neither told nor asked. With a ``tell`` that tells nothing it is a network with masked binary cross-entropy. Features that do not
+fit into memory as a dense array stay sparse, with weights of their own beside those of the told labels.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor, nn
 
+from enstruct.baselines.extra_trees import fits_densely
+from enstruct.encoders.sparse_mlp import SparseLinear, csr_batch
 from enstruct.randomness import redirected, seeded
 from enstruct_bench.joint.in_order import log_probability_in_order
 from enstruct_bench.joint.sides import LogProbability, Marginal, TwoFits
@@ -50,13 +53,26 @@ class Scale:
         return torch.from_numpy((dense - self.mean) / self.deviation)
 
 
+class Beside(nn.Module):
+    """A linear layer of sparse features and told labels."""
+
+    def __init__(self, n_features: int, n_labels: int, n_out: int) -> None:
+        super().__init__()
+        self.features, self.told = SparseLinear(n_features, n_out), nn.Linear(n_labels, n_out, bias=False)
+
+    def forward(self, x: Tensor, told: Tensor) -> Tensor:
+        return torch.as_tensor(self.features(x) + self.told(told))
+
+
 @dataclass(frozen=True)
 class MaskedNetwork(Marginal):
-    network: nn.Module
+    network: nn.Sequential
     scale: Scale
 
     def logits(self, X: Any, known: Array) -> Tensor:
         told = torch.from_numpy(np.nan_to_num(2 * known - 1).astype(np.float32))
+        if isinstance(self.network[0], Beside):
+            return torch.as_tensor(self.network[1:](self.network[0](csr_batch(X), told)))
         return torch.as_tensor(self.network(torch.cat([self.scale(X), told], 1)))
 
     def marginals(self, X: Any, known: Array) -> NDArray[np.float64]:
@@ -99,11 +115,10 @@ def fit_masked_network(table: Table, seed: int, tell: Tell = random_told) -> Two
 
 
 def _new(X: Any, n_labels: int, dropout: float, seed: int) -> MaskedNetwork:
-    def layer(n_in: int) -> list[nn.Module]:
-        return [nn.Linear(n_in, HIDDEN), nn.ReLU(), nn.Dropout(dropout)]
-
     with seeded(seed), redirected():
-        network = nn.Sequential(*layer(X.shape[1] + n_labels), *layer(HIDDEN), nn.Linear(HIDDEN, n_labels))
+        first = nn.Linear(X.shape[1] + n_labels, HIDDEN) if fits_densely(X) else Beside(X.shape[1], n_labels, HIDDEN)
+        layers = [first, nn.ReLU(), nn.Dropout(dropout), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Dropout(dropout)]
+        network = nn.Sequential(*layers, nn.Linear(HIDDEN, n_labels))
     return MaskedNetwork(network, Scale.of(X))
 
 
