@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from enstruct.estimators.joint import FittedOn, JointMultiLabelClassifier
 from enstruct.estimators.told import told_labels
+from enstruct.joint.holes import given_others
 from enstruct.training.residual import Examples, refit
 
 TEMPERATURE = 0.1
@@ -71,8 +72,5 @@ def conditional_quality(fit: FittedOn, seed: int) -> NDArray[np.float64]:
     for fold in fit.folds:
         energy = refit(fit.candidate, examples.take(np.setdiff1d(np.arange(len(table)), fold)), fit.epochs, seed)
         own = examples.take(fold)
-        with torch.no_grad():
-            filled = torch.where(own.y.isnan(), torch.sigmoid(own.logits), own.y)
-            p = torch.sigmoid(energy.flips(energy.prepare(own.logits), filled).double())
-        quality[fold] = torch.where(own.y.isnan(), torch.nan, torch.where(own.y > 0.5, p, 1 - p)).numpy()
+        quality[fold] = given_others(energy, own.logits, own.y, seed).numpy()
     return quality

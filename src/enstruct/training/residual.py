@@ -25,9 +25,9 @@ from torch import Tensor
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
+from enstruct.joint.holes import Whole
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
 from enstruct.randomness import redirected, seeded
-from enstruct.training.holes import Whole
 
 log = logging.getLogger("enstruct")
 
@@ -162,7 +162,7 @@ def train_residual(
     epochs: int = EPOCHS,
     patience: int = PATIENCE,
 ) -> int:
-    """Minimise the pseudo-likelihood, holes filled by draws (:mod:`enstruct.training.holes`). With validation rows: until theirs
+    """Minimise the pseudo-likelihood, holes filled by draws (:mod:`enstruct.joint.holes`). With validation rows: until theirs
     has not fallen for ``patience`` epochs; the best weights are kept. Returns how many epochs they took."""
     own = {id(energy.slope), id(energy.bias)}
     groups = [

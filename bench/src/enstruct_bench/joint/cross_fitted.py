@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
+from enstruct.joint.holes import given_others
 from enstruct.training.residual import Candidate, Examples, fit_residual, refit
 from enstruct_bench.joint.table import Array
 
@@ -35,15 +36,12 @@ def joint_of(energy: ResidualEnergy, logits: Array, seed: int) -> Joint:
         return Joint(energy, energy.prepare(z), torch.sigmoid(z), seed)
 
 
-@torch.no_grad()
-def quality_of_cells(logits: Array, Y: Array, folds: Folds, energies: Sequence[ResidualEnergy]) -> NDArray[np.float64]:
-    """(rows, labels) p(y_i | x, y_-i) of the labels as given, Y (rows, labels) of 0 and 1; NaN where they are unobserved.
-
-    To the others an unobserved label is told as its marginal, which is to say nothing of it.
-    """
+def quality_of_cells(
+    logits: Array, Y: Array, folds: Folds, energies: Sequence[ResidualEnergy], seed: int = 0
+) -> NDArray[np.float64]:
+    """(rows, labels) p(y_i | x, the others) of the labels as given, Y (rows, labels) of 0 and 1; NaN where unobserved."""
     out = np.full(Y.shape, np.nan)
     for fold, energy in zip(folds, energies, strict=True):
         z, y = (torch.as_tensor(side[fold], dtype=torch.float32) for side in (logits, Y))
-        log_odds = energy.flips(energy.prepare(z), torch.where(y.isnan(), torch.sigmoid(z), y))
-        out[fold] = torch.where(y.isnan(), torch.nan, torch.sigmoid((2 * y - 1) * log_odds)).double().numpy()
+        out[fold] = given_others(energy, z, y, seed).numpy()
     return out

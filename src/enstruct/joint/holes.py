@@ -1,4 +1,6 @@
-"""Holes in training label sets, filled by draws from the energy that is being trained (stochastic EM, Celeux and Diebolt 1985).
+"""Holes in label sets, filled by draws from an energy: in training, and where a given label is asked about.
+
+Training is by stochastic EM (Celeux and Diebolt 1985):
 
     E step   y_hole ~ exp(-E(x, y)) given the observed labels: a Gibbs sweep an epoch, from where the last one left off
     M step   gradient steps on the pseudo-likelihood of the observed labels, given all others as drawn
@@ -18,6 +20,8 @@ from enstruct.joint.gibbs import sweep
 
 CELLS = 2**24
 """Numbers (rows, labels, units) that a block of rows takes at most."""
+BURN_IN, DRAWS = 10, 20
+"""Sweeps before anything is asked, and how often the holes are filled, a sweep apart, for :func:`given_others`."""
 
 
 class Whole:
@@ -45,3 +49,21 @@ class Whole:
             for _ in range(sweeps):
                 sweep(chains, torch.rand(n_labels, len(rows), 1, generator=self._draws))
             self.y[rows] = chains.y.squeeze(2)
+
+
+@torch.no_grad()
+def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int) -> Tensor:
+    """(rows, labels) p(y_i | x, the row's other observed labels) of the labels as they are, NaN in holes.
+
+    With holes h it is the harmonic mean of conditionals,  1 / p(y_i | y_others) = E[1 / p(y_i | y_others, h)],  h drawn given
+    all that was observed, y_i too.
+    """
+    hole, state = y.isnan(), energy.prepare(logits)
+    whole = Whole(logits, y, seed)
+    draws = DRAWS if bool(hole.any()) else 1
+    inverse = torch.zeros(y.shape, dtype=torch.float64)
+    for k in range(draws):
+        whole.redraw(energy, 1 if k else BURN_IN)
+        signed = (2 * whole.y - 1) * energy.flips(state, whole.y)
+        inverse += (1 + torch.exp(-signed.double())) / draws
+    return (1 / inverse).masked_fill(hole, torch.nan)

@@ -6,8 +6,8 @@ from tests.joint.problems import joint_of, marginals, random_energy, random_logi
 from tests.training.planted import divergence
 from tests.training.test_residual import PAIRS, pairwise, sample
 
-from enstruct.training import holes
-from enstruct.training.holes import Whole
+from enstruct.joint import holes
+from enstruct.joint.holes import Whole, given_others
 from enstruct.training.residual import Examples, refit
 
 L, ROWS = 6, 5
@@ -64,3 +64,20 @@ def test_couplings_are_those_of_whole_sets(monkeypatch):
     monkeypatch.setattr(Whole, "redraw", lambda self, energy: setattr(self, "y", torch.where(self._hole, self._silent, self.y)))
     monkeypatch.setattr(Whole, "_silent", torch.sigmoid(examples.logits), raising=False)
     assert divergence(truth, refit(PAIRS, hidden, 60, 0), examples.logits) > 3 * filled
+
+
+def test_a_label_given_the_others(monkeypatch):
+    """Against enumeration: exactly where nothing is hidden, to the noise of so many draws where something is."""
+    energy, logits = random_energy(L, pairs=True, units=3, scale=0.5), random_logits(ROWS, L)
+    y = (random_logits(ROWS, L, 1) > 0).float()
+    observed = with_holes(y, 0.4)
+    monkeypatch.setattr(holes, "DRAWS", 3000)
+    for given, tolerance in ((y, 1e-5), (observed, 0.03)):
+        expected = torch.full((ROWS, L), torch.nan, dtype=torch.float64)
+        for i in range(L):
+            others = given.clone()
+            others[:, i] = torch.nan
+            p = marginals(joint_of(energy, logits), others)[:, i].double()
+            expected[:, i] = torch.where(given[:, i].isnan(), torch.nan, torch.where(given[:, i] == 1, p, 1 - p))
+        found = given_others(energy, logits, given, 0)
+        torch.testing.assert_close(found, expected, atol=tolerance, rtol=0.0, equal_nan=True)
