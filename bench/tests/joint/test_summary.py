@@ -41,6 +41,12 @@ def test_a_summary_has_means_and_differences():
     assert "exact" not in said["base"]
 
 
+def test_sides_of_fewer_splits_say_so():
+    more = CELLS | {("joint", 2): cell("joint", 2, 0.2)}
+    assert [row[0] for row in rows_of(more)] == ["base (2 of 3 splits)", "joint"]
+    assert [row[0] for row in differences_of(more, "joint")] == ["base (2 of 3 splits)"]
+
+
 def test_rows_have_a_place_for_every_column():
     rows = rows_of(CELLS)
     assert [row[0] for row in rows] == ["base", "joint"]

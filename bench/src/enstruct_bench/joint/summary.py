@@ -96,7 +96,13 @@ def summarise(
 
 def rows_of(cells: Cells, columns: Iterable[str] = COLUMNS) -> list[list[Value]]:
     """A printed row a method."""
-    return [[method, *(_mean(cells, method, figure) for figure in columns)] for method in methods_of(cells)]
+    return [[named(cells, method), *(_mean(cells, method, figure) for figure in columns)] for method in methods_of(cells)]
+
+
+def named(cells: Cells, method: str) -> str:
+    """With how many of the splits it has been run on, where others have more: its means are of other rows than theirs."""
+    own, most = len(seeds_of(cells, method)), max(len(seeds_of(cells, each)) for each in methods_of(cells))
+    return method if own == most else f"{method} ({own} of {most} splits)"
 
 
 def differences_of(cells: Cells, reference: str, columns: Iterable[str] = DIFFERENCES) -> list[list[Value]]:
@@ -104,7 +110,7 @@ def differences_of(cells: Cells, reference: str, columns: Iterable[str] = DIFFER
     for method in methods_of(cells):
         if method != reference:
             apart = [(figure, difference(cells, reference, method, figure)) for figure in columns]
-            rows.append([method, *(_apart(figure, each) for figure, each in apart)])
+            rows.append([named(cells, method), *(_apart(figure, each) for figure, each in apart)])
     return rows
 
 
