@@ -132,6 +132,12 @@ def test_a_model_remembers_how_its_file_was_read(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "figures.json").read_text() == figures[0]
     _write_csv(tmp_path / "unlabelled.csv", test, ["id", *features])
     assert main(["predict", "model", "unlabelled.csv", "--unlabelled", "--out", "a.txt"]) == 0
+    assert main(["predict", "model", "unlabelled.csv", "--out", "c.txt"]) == 0  # none of the labels has a column
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "c.txt").read_text()
+    _write_csv(tmp_path / "some.csv", test, ["id", *features, labels[0]])
+    capsys.readouterr()
+    assert main(["predict", "model", "some.csv", "--out", "d.txt"]) == 2
+    assert "some.csv" in capsys.readouterr().err
     assert main(["predict", "model", "test.csv", "--out", "b.txt"]) == 0
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
     capsys.readouterr()

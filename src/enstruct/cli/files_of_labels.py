@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import SAME, Model, check_joint, columns, load_model, read_examples, read_known, read_rows
+from enstruct.cli.inputs import SAME, Model, check_joint, columns, has_no_labels, load_model, read_examples, read_known, read_rows
 from enstruct.cli.outputs import check_names
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.cli.training import OF_JOINT, refuse_of_networks
@@ -126,7 +126,8 @@ class LabelFiles(TaskFiles):
         if options.known == SAME and options.unlabelled:
             raise ConfigError("--known same takes the labels of DATA, and --unlabelled says that it has none: leave one out.")
         labels = shared.label_argument(options.labels)
-        rows = Rows(*read_rows(model, options.data, labels, options.drop, not options.unlabelled))
+        bare = options.unlabelled or (labels is None and options.known != SAME and has_no_labels(model, options.data))
+        rows = Rows(*read_rows(model, options.data, labels, options.drop, labelled=not bare))
         return rows if options.known is None else replace(rows, known=read_known(model, options.known, options.data, rows.data))
 
     def counts(self, data: Rows) -> dict[str, int]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.data.csv_table import read_told
+from enstruct.data.csv_table import column_names, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.load import has_columns, load, read_file
+from enstruct.data.load import has_columns, is_csv, load, read_file
 from enstruct.errors import ConfigError, DataError, ModelFileError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -139,6 +139,18 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
+
+
+def has_no_labels(model: Model, source: str) -> bool:
+    """Whether a CSV file to be answered has none of the columns that held the model's labels in training."""
+    if not (Path(source).is_file() and is_csv(source)):
+        return False
+    labels, names = model.notes_.get("labels"), set(model.notes_["label_names"])
+    if isinstance(labels, str):
+        names |= {labels, *labels.split(",")}
+    elif isinstance(labels, list):
+        names |= set(labels)
+    return names.isdisjoint(column_names(source))
 
 
 def check_width(wanted: Sequence[str], data: Dataset) -> None:

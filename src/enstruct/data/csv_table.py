@@ -88,6 +88,11 @@ def read_csv(
     return Dataset(X, Y, tuple(inputs), names, name=Path(path).name, unknown=unknown)
 
 
+def column_names(path: Path | str) -> list[str]:
+    """The header's. Raises ParseError."""
+    return [*_read(Path(path)).columns]
+
+
 def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float64]:
     """What a file tells of labels, (rows, labels) of 0, 1 and, where a cell is empty or a label has no column, NaN.
 

@@ -59,6 +59,10 @@ def has_columns(path: Path | str) -> bool:
     return _ending(path) in (".csv", ".tsv", ".arff")
 
 
+def is_csv(path: Path | str) -> bool:
+    return _ending(path) in (".csv", ".tsv")
+
+
 def _ending(path: Path | str) -> str:
     """Before the compression's."""
     endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() not in OPENERS]

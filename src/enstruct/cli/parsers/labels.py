@@ -41,7 +41,7 @@ def add_train(p: Parser) -> None:
 def add_predict(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
     p.add_argument("--top_k", type=int, default=None, help="the k most probable labels instead")
-    add_switch(p, "unlabelled", "the file has no labels")
+    add_switch(p, "unlabelled", "the file has no labels (a CSV file without any of the model's label columns need not say so)")
     p.add_argument(
         "--known",
         type=str,
