@@ -5,10 +5,12 @@ import pytest
 import torch
 
 from enstruct.energies.residual import ResidualEnergy
+from enstruct.files import write_json
 from enstruct.joint import gibbs
 from enstruct_bench.costs.conditionals import arithmetic, measured
 from enstruct_bench.joint.cross_fitted import joint_of
 from enstruct_bench.joint.table import Table
+from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import READERS
 
 
@@ -27,7 +29,7 @@ def test_arithmetic_is_that_of_the_answers(labels, pairs, units):
         assert flop == 3 * sweeps * gibbs.CHAINS * labels * (2 * labels if pairs else 10 * units)
 
 
-def test_a_line_of_a_set_and_its_lines_on_the_page():
+def test_a_line_of_a_set_and_its_lines_on_the_page(tmp_path):
     rng = np.random.default_rng(0)
     Y = (rng.random((60, 4)) < 0.5).astype(np.float32)
     X = rng.normal(size=(60, 3)).astype(np.float32)
@@ -38,3 +40,8 @@ def test_a_line_of_a_set_and_its_lines_on_the_page():
     printed = [what for what, *_ in READERS["conditionals"]({"matmul_gflops": 50.0, "rows": [line]})]
     assert printed[0] == f"what 1,000 rows of toy have besides the half of 4 labels told ({exact})"
     assert printed[1].startswith("training the energy of toy, 60 rows")
+    line |= {"labels": 5, "answer": 0.3, "training": 12.34, "gflop": 1.5, "sampled": 2.0, "sweeps": 18.2}
+    env = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "cores": 2, "threads": 1}
+    write_json(tmp_path / "benchmark-conditionals.json", {"environment": env, "matmul_gflops": 50.0, "rows": [line]})
+    section = conditionals_section(tmp_path / "benchmark-conditionals.json")
+    assert f"| toy | 5 | {line['energy']} | 12.3 | 0.30 | 100.0 | 2 | 18 | 1.50 | 10% |" in section  # of 1,000 x 3 labels asked

@@ -80,7 +80,7 @@ def arithmetic(joint: Joint, known: torch.Tensor) -> tuple[float, float, float]:
         return free, sweeps, flop
     for _, problem, start in joint.problems(known, mean_field(energy, joint.state, known)):
         rows, T = problem.free.shape
-        free += rows * T
+        free += float(problem.real.sum())
         if T <= enumeration.MOST_FREE:
             flop += rows * 2**T * (2 * T + 2 * T * T * pairs + (2 * T + 6) * units)
             continue

@@ -14,7 +14,7 @@ from enstruct_bench.reports.markdown import Text, markdown_table
 
 TITLES = ("what", "ms", "times faster", "GFLOP", "MiB", "of the product rate")
 Line = tuple[Value, ...]
-ELSEWHERE = ("bilevel", "peers")
+ELSEWHERE = ("bilevel", "conditionals", "peers")
 """Files that have sections of their own on the page."""
 PUBLISHED_EPOCH = {
     "cross-entropy": 22.67,

@@ -13,6 +13,7 @@ from pathlib import Path
 from enstruct.records import read_record
 from enstruct_bench.reports.automatic import automatic_section
 from enstruct_bench.reports.compared import compared_section
+from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import costs_section
 from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
@@ -49,6 +50,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "ablation-": ablation_section,
     "benchmark-peers": peers_section,
     "benchmark-bilevel": cost_section,
+    "benchmark-conditionals": conditionals_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")
