@@ -19,8 +19,9 @@ from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators import joint
+from enstruct.estimators import bases, joint
 from enstruct.estimators.bases import ObservedBase, Table, cross_fit
+from enstruct.training import residual
 
 N_LABELS = 5
 SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
@@ -282,6 +283,36 @@ def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):
     seen = ~np.isnan(Y[:, 1])
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, solver="liblinear", intercept_scaling=10.0))
     np.testing.assert_allclose(p[:, 1], pipeline.fit(X[seen], Y[seen, 1] > 0).predict_proba(X)[:, 1], atol=1e-4)
+
+
+def test_an_energy_of_factors_is_saved(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(residual, "MOST_PAIRS", 2)
+    monkeypatch.setattr(residual, "MOST_UNITS", 2)
+    X, Y = rows
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X[:300], Y[:300])
+    assert model.terms_.startswith("factors")
+    model.save(tmp_path / "m")
+    known = np.where(np.arange(Y.shape[1]) < 2, Y[:20].astype(float), np.nan)
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_proba(X[:20], known=known), model.predict_proba(X[:20], known=known))
+
+
+def test_of_many_labels_the_network_comes_first_and_nothing_begins_late(rows, monkeypatch):
+    X, Y = rows
+    table = Table(X, Y.astype(np.float32))
+
+    def names():
+        return [base.name for base in bases.automatic(table, "example-f1")]
+
+    assert names()[0] == "binary-relevance"
+    monkeypatch.setattr(bases, "MANY_LABELS", 2)
+    assert names()[:3] == ["cross-entropy", "extra-trees", "binary-relevance"]
+    table.Y[0, 0] = np.nan
+    assert names()[:2] == ["network", "linear"]
+    begun = []
+    monkeypatch.setattr(joint, "cross_fit", lambda base, *a, **k: begun.append(base.name) or cross_fit(base, *a, **k))
+    JointMultiLabelClassifier(folds=2, minutes=1e-9, random_state=0).fit(X[:60], Y[:60])
+    assert begun == ["cross-entropy"]
 
 
 def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):

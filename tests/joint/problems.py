@@ -9,6 +9,7 @@ from enstruct.joint import Joint
 
 TERMS = {
     "pairs": {"pairs": True},
+    "factors": {"pairs": True, "rank": 2},
     "units": {"pairs": False, "units": 5},
     "all": {"pairs": True, "units": 5, "stacked": True, "varying": True},
     "independent": {"pairs": False},
@@ -57,6 +58,11 @@ def by_formula(energy, logits, y):
             for j in range(n):
                 if i != j:
                     value = value - 0.5 * r[i] * r[j] * (e["table"][i, j] + e["table"][j, i])
+    if "left" in e:
+        for i in range(n):
+            for j in range(n):
+                if i != j:
+                    value = value - 0.5 * r[i] * r[j] * (e["left"][i] @ e["right"][j] + e["left"][j] @ e["right"][i])
     if "matrix" in e:
         for k in range(len(e["weights"])):
             u = e["unit_bias"][k] + sum(e["matrix"][i, k] * r[i] for i in range(n))

@@ -192,7 +192,15 @@ def test_the_same_seed_gives_the_same_energy():
 
 @pytest.mark.parametrize(
     ("name", "n_labels", "suits"),
-    [("pairs", 1, False), ("independent", 1, True), ("pairs", 5000, True), ("pairs", 5001, False), ("units", 401, False)],
+    [
+        ("pairs", 1, False),
+        ("independent", 1, True),
+        ("pairs", 1500, True),
+        ("pairs", 1501, False),
+        ("units", 401, False),
+        ("factors", 1500, False),
+        ("factors", 1501, True),
+    ],
 )
 def test_which_candidates_suit_so_many_labels(name, n_labels, suits):
     candidate = next(one for one in CANDIDATES if one.name == name)
@@ -239,3 +247,14 @@ def test_patience_is_epochs_without_a_better_value(monkeypatch):
     energy = INDEPENDENT.energy(examples.y.shape[1], examples.logits, 0)
     assert train_residual(energy, examples, examples, INDEPENDENT, 0, patience=3) == 4
     assert len(asked) == 7
+
+
+def test_factors_find_a_planted_table_of_pairs():
+    """Two exclusive blocks are a table of rank 5 off its diagonal: factors of that many halves come as near as the table."""
+    truth, examples = sample(blocks())
+    factors = refit(Candidate("factors", pairs=True, rank=5, rate=1e-2), examples, 100, 0)
+    noise = noise_of(truth, examples.logits)
+    assert divergence(truth, factors, examples.logits) < noise.mean + 4 * noise.spread
+    coupled = factors.couplings()
+    assert torch.equal(coupled, coupled.T)
+    assert not coupled.diagonal().any()

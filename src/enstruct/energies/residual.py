@@ -6,7 +6,7 @@
     f_i = a_i z_i + b_i + (R h)_i        recalibrated logits; R ("stacked") lets other labels' logits count
     h = (z - mean) / std                 the base's standardised logits; D ("varying") lets units change with x
     g(u) = (u + sqrt(u^2 + 4)) / 2       squareplus (Barron 2021): softplus's shape at a fifth of its cost
-    W                                    symmetric, zero diagonal
+    W                                    symmetric, zero diagonal; or A B' + B A' off the diagonal, A and B (labels, rank)
 
 At the start a = 1 and b, R, W, v, D are 0, so that exp(-E)/Z is the base's product of marginals. Couplings act on r and not on y:
 where y is as the base expects they add no field, so that marginals stay the base's, to first order, while nothing is told. Given
@@ -42,14 +42,19 @@ def root(u: Tensor) -> Tensor:
 class ResidualEnergy(nn.Module):
     """Energies (batch, samples) of label sets y (batch, samples, labels) beside base logits, which ``prepare`` takes as x.
 
-    pairs : whether there is W; units : the number of hidden units, 0 for none. ``stacked`` and ``varying`` add R and D.
+    pairs : whether there is W, of factors of this ``rank`` or, 0, a full table; units : the number of hidden units, 0 for none.
+    ``stacked`` and ``varying`` add R and D.
     """
 
-    def __init__(self, n_labels: int, pairs: bool = True, units: int = 0, stacked: bool = False, varying: bool = False) -> None:
+    def __init__(
+        self, n_labels: int, pairs: bool = True, units: int = 0, stacked: bool = False, varying: bool = False, rank: int = 0
+    ) -> None:
         super().__init__()
         self.slope = nn.Parameter(torch.ones(n_labels))
         self.bias = nn.Parameter(torch.zeros(n_labels))
-        self.table = nn.Parameter(torch.zeros(n_labels, n_labels)) if pairs else None
+        self.table = nn.Parameter(torch.zeros(n_labels, n_labels)) if pairs and not rank else None
+        self.left = nn.Parameter(torch.randn(n_labels, rank) / math.sqrt(rank)) if pairs and rank else None
+        self.right = nn.Parameter(torch.zeros(n_labels, rank)) if pairs and rank else None
         self.stack = nn.Parameter(torch.zeros(n_labels, n_labels)) if stacked else None
         self.matrix = nn.Parameter(torch.randn(n_labels, units) / math.sqrt(n_labels)) if units else None
         self.unit_bias = nn.Parameter(torch.zeros(units)) if units else None
@@ -67,7 +72,11 @@ class ResidualEnergy(nn.Module):
     @property
     def coupled(self) -> bool:
         """Whether a label's log-odds may depend on other labels."""
-        return self.table is not None or self.matrix is not None
+        return self.pairs or self.matrix is not None
+
+    @property
+    def pairs(self) -> bool:
+        return self.table is not None or self.left is not None
 
     def standardise_by(self, logits: Tensor) -> None:
         """Take mean and spread of h from the base's logits (rows, labels) of the training rows."""
@@ -76,10 +85,19 @@ class ResidualEnergy(nn.Module):
 
     def couplings(self) -> Tensor | None:
         """W (labels, labels), symmetric with a zero diagonal; None without pairs."""
-        if self.table is None:
+        half = self.table if self.left is None or self.right is None else self.left @ self.right.T
+        if half is None:
             return None
-        both = self.table + self.table.T
+        both = half + half.T
         return both - torch.diag(torch.diagonal(both))
+
+    def pushes(self, residual: Tensor) -> Tensor | None:
+        """r W (..., labels), which factors take O(labels rank) for; None without pairs."""
+        if self.left is None or self.right is None:
+            couplings = self.couplings()
+            return None if couplings is None else residual @ couplings
+        own = 2 * (self.left * self.right).sum(1)
+        return (residual @ self.left) @ self.right.T + (residual @ self.right) @ self.left.T - residual * own
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
         """From base logits (batch, labels): f, mu and the units' offset D h + c."""
@@ -98,9 +116,9 @@ class ResidualEnergy(nn.Module):
         y = dense(y, field.dtype)
         residual = y - mean.unsqueeze(1)
         value = (y * field.unsqueeze(1)).sum(-1)
-        couplings = self.couplings()
-        if couplings is not None:
-            value = value + 0.5 * ((residual @ couplings) * residual).sum(-1)
+        pushed = self.pushes(residual)
+        if pushed is not None:
+            value = value + 0.5 * (pushed * residual).sum(-1)
         if self.matrix is not None and self.weights is not None:
             value = value + squareplus(residual @ self.matrix + offset.unsqueeze(1)) @ self.weights
         return -value  # (batch, samples)
@@ -109,9 +127,9 @@ class ResidualEnergy(nn.Module):
         """(batch, labels): E with label i absent minus E with it, its log-odds given all others of y (batch, labels)."""
         field, mean, offset = _terms(state)
         residual, logits = y - mean, field
-        couplings = self.couplings()
-        if couplings is not None:
-            logits = logits + residual @ couplings
+        pushed = self.pushes(residual)
+        if pushed is not None:
+            logits = logits + pushed
         if self.matrix is not None and self.weights is not None:
             absent = (residual @ self.matrix + offset).unsqueeze(1) - y.unsqueeze(2) * self.matrix  # (batch, labels, units)
             rise = root(absent + self.matrix) - root(absent)

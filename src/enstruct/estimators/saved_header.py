@@ -128,6 +128,7 @@ class OfEnergy(Struct, forbid_unknown_fields=True):
     pairs: bool
     units: Whole
     stacked: bool
+    rank: Whole = 0
 
 
 class OfJoint(Struct, kw_only=True):

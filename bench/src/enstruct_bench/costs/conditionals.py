@@ -74,7 +74,7 @@ def arithmetic(joint: Joint, known: torch.Tensor) -> tuple[float, float, float]:
     energy = joint.energy
     assert isinstance(energy, ResidualEnergy)
     units = 0 if energy.matrix is None else energy.matrix.shape[1]
-    pairs = energy.table is not None
+    pairs = energy.pairs
     free = sweeps = flop = 0.0
     if not energy.coupled:
         return free, sweeps, flop
