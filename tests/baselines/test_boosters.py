@@ -138,12 +138,14 @@ def test_without_the_package_or_its_library(by, error, blocks, monkeypatch):
         return import_module(name)
 
     X, Y = blocks.X[:60], blocks.Y[:60]
-    assert {by} <= {base.name for complete in (True, False) for base in automatic(X, complete, "example-f1")}
+    whole = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float32)
+    tables = [Table(X, whole), Table(X, np.where(np.eye(*whole.shape, dtype=bool), np.nan, whole))]
+    assert {by} <= {base.name for table in tables for base in automatic(table, "example-f1")}
     monkeypatch.setattr(boosting, "import_module", without)
     with pytest.raises(MissingExtraError, match=r"pip install 'enstruct\[boosting\]'"):
         EnergyMultiLabelClassifier(by).fit(X, Y)
-    for complete in (True, False):
-        assert by not in {base.name for base in automatic(X, complete, "example-f1")}
+    for table in tables:
+        assert by not in {base.name for base in automatic(table, "example-f1")}
 
 
 def test_enstruct_imports_neither():
