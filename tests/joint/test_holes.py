@@ -72,6 +72,7 @@ def test_a_label_given_the_others(monkeypatch):
     y = (random_logits(ROWS, L, 1) > 0).float()
     observed = with_holes(y, 0.4)
     monkeypatch.setattr(holes, "DRAWS", 3000)
+    monkeypatch.setattr(holes, "CELLS", 3 * 2 * L)  # blocks of two rows
     for given, tolerance in ((y, 1e-5), (observed, 0.03)):
         expected = torch.full((ROWS, L), torch.nan, dtype=torch.float64)
         for i in range(L):

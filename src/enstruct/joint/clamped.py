@@ -173,7 +173,7 @@ class ResidualChains:
             logits = self._fields[t]
         else:
             if t != self._next:
-                self._open(t)
+                self._open(t, self._pairs)
             logits = self._block[t - self._first]
         if self._seen is not None:
             self._absent = torch.addcmul(self._seen, self._columns[t], y, value=-1)
@@ -181,14 +181,13 @@ class ResidualChains:
             logits = logits + (self._half @ rise.flatten(1)).view_as(y)
         return logits.expand_as(y)
 
-    def _open(self, t: int) -> None:
+    def _open(self, t: int, pairs: Tensor) -> None:
         """The block's labels from t on."""
-        assert self._pairs is not None
         self._first, end = t, min(t - t % BLOCK + BLOCK, len(self._labels))
-        if len(self._pairs) == 1:  # one product for all rows
-            pushed = (self._pairs[0, t:end] @ self._labels.flatten(1)).view(end - t, *self._labels.shape[1:])
+        if len(pairs) == 1:  # one product for all rows
+            pushed = (pairs[0, t:end] @ self._labels.flatten(1)).view(end - t, *self._labels.shape[1:])
         else:
-            pushed = (self._pairs[:, t:end] @ self._labels.transpose(0, 1)).transpose(0, 1)
+            pushed = (pairs[:, t:end] @ self._labels.transpose(0, 1)).transpose(0, 1)
         self._block = self._fields[t:end] + pushed
 
     def put(self, t: int, value: Tensor) -> None:

@@ -22,7 +22,7 @@ from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
 
 MANY = 64
-"""Free labels from which on the all but impossible are left out of the chains."""
+"""Free labels from which on the all but impossible are left out of the chains, and told labels, where fewer, left among them."""
 IMPOSSIBLE = 2e-3
 SWEEPS = 40
 """Of a chain before its state is a sample."""

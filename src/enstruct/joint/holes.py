@@ -11,6 +11,8 @@ couplings would stand for detours over holes as well, and be counted twice where
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -41,13 +43,12 @@ class Whole:
         """Of rows with holes, so many sweeps over these."""
         if not len(self._some):
             return
-        n_labels, units = self.y.shape[1], 1 if energy.matrix is None else energy.matrix.shape[1]
-        for rows in self._some.split(max(1, CELLS // (n_labels * units))):
+        for rows in _blocks(self._some, energy):
             known = self.y[rows].masked_fill(self._hole[rows], torch.nan)
             problem = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
             chains = problem.chains(self.y[rows].unsqueeze(2))
             for _ in range(sweeps):
-                sweep(chains, torch.rand(n_labels, len(rows), 1, generator=self._draws))
+                sweep(chains, torch.rand(energy.n_labels, len(rows), 1, generator=self._draws))
             self.y[rows] = chains.y.squeeze(2)
 
 
@@ -58,12 +59,17 @@ def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int) -
     With holes h it is the harmonic mean of conditionals,  1 / p(y_i | y_others) = E[1 / p(y_i | y_others, h)],  h drawn given
     all that was observed, y_i too.
     """
-    hole, state = y.isnan(), energy.prepare(logits)
-    whole = Whole(logits, y, seed)
+    hole, whole = y.isnan(), Whole(logits, y, seed)
     draws = DRAWS if bool(hole.any()) else 1
     inverse = torch.zeros(y.shape, dtype=torch.float64)
     for k in range(draws):
         whole.redraw(energy, 1 if k else BURN_IN)
-        signed = (2 * whole.y - 1) * energy.flips(state, whole.y)
-        inverse += (1 + torch.exp(-signed.double())) / draws
+        for rows in _blocks(torch.arange(len(y)), energy):
+            signed = (2 * whole.y[rows] - 1) * energy.flips(energy.prepare(logits[rows]), whole.y[rows])
+            inverse[rows] += (1 + torch.exp(-signed.double())) / draws
     return (1 / inverse).masked_fill(hole, torch.nan)
+
+
+def _blocks(rows: Tensor, energy: ResidualEnergy) -> Sequence[Tensor]:
+    units = 1 if energy.matrix is None else energy.matrix.shape[1]
+    return rows.split(max(1, CELLS // (energy.n_labels * units)))
