@@ -12,6 +12,7 @@ from enstruct.decisions.thresholds import (
     TopK,
     at_threshold,
     example_f1_by_threshold,
+    fitting_rows,
     sets_of_size,
 )
 from enstruct.metrics import METRICS, example_f1
@@ -82,3 +83,11 @@ def test_top_k(marginals):
 def test_fixed_threshold_includes_one_half():
     assert FixedThreshold().predict(np.array([[0.5, 0.49]])).toarray().tolist() == [[1, 0]]
     assert at_threshold(np.array([[0.5, 0.49]]), np.array([0.6, 0.4])).toarray().tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(("n", "n_labels", "expected"), [(50, 10, 50), (5000, 10, 1000), (5000, 4096, 256), (5000, 10**6, 100)])
+def test_rules_are_fitted_to_fewer_rows_where_labels_are_many(n, n_labels, expected):
+    rows = fitting_rows(n, n_labels)
+    assert len(np.unique(rows)) == expected
+    assert rows[0] == 0
+    assert rows[-1] == n - 1

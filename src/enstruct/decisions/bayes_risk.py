@@ -60,7 +60,7 @@ class BayesRisk:
         y, score = as_indicator(truth), get_metric(metric)
         self.gain = GAINS.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
-        rows = fitting_rows(y.shape[0])
+        rows = fitting_rows(*y.shape)
         y, weight = y[rows], None if weight is None else np.asarray(weight)[rows]
         chunks = list(self._posterior().weigh(X[rows]))
         qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]

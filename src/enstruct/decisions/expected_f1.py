@@ -48,7 +48,7 @@ class ExpectedF1:
         """Sharpness and shift of the marginals p (rows, labels) by which decoding scores best against ``truth``."""
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
-        rows = fitting_rows(len(p))
+        rows = fitting_rows(*p.shape)
         p, y, weight = p[rows], y[rows], None if weight is None else np.asarray(weight)[rows]
         best = -np.inf
         for sharpness in SHARPNESS:

@@ -5,7 +5,7 @@ the order in which ties are settled:
 
     f1          example-F1, mean of that at 0.5 and that at the best threshold: rises longest; the learning rate follows it
     threshold   the metric at its best threshold
-    decoded     for example-F1: its expected-F1 decoding, on at most ``thresholds.FIT_ROWS`` rows
+    decoded     for example-F1: its expected-F1 decoding, on :func:`~enstruct.decisions.thresholds.fitting_rows`
 
 Stages that train an energy alone are watched by its objective instead (:mod:`enstruct.training.loop`). With ``monitor="fixed"``,
 as the published systems have it, the one score is the metric at 0.5, in those stages too, there of inference's answers. Otherwise
@@ -64,7 +64,7 @@ class LabelSetMonitor:
         scores = {"f1": (half + tuned) / 2}
         if self.metric != "example-f1":
             return scores | {"threshold": best_threshold_score(p, rows.Y, self.metric, rows.weight)}
-        sample = fitting_rows(len(rows))
+        sample = fitting_rows(*p.shape)
         part = rows.take(sample)
         decoded = example_f1(part.Y, decode(p[sample], bool((part.Y.sum(1) == 0).any())), part.weight)
         return scores | {"threshold": tuned, "decoded": decoded}

@@ -20,14 +20,15 @@ from enstruct.data.rows import as_indicator
 from enstruct.metrics import Metric, get_metric
 
 GRID = np.concatenate([np.arange(0.01, 0.10, 0.01), np.arange(0.10, 0.91, 0.02), [0.95]])
+FIT_ROWS, FEWEST_FIT_ROWS, FIT_CELLS = 1000, 100, 2**20
+"""Rows that a rule of one or two numbers is fitted to at most: as many as have so many labels, which is all of them up to a
+thousand labels, and never fewer than the second."""
 
 
-FIT_ROWS = 1000
-
-
-def fitting_rows(n: int) -> NDArray[np.intp]:
-    """At most ``FIT_ROWS`` of n rows, evenly spaced: rules of one or two numbers need no more."""
-    return np.linspace(0, n - 1, min(n, FIT_ROWS)).astype(np.intp)
+def fitting_rows(n: int, n_labels: int) -> NDArray[np.intp]:
+    """Numbers of at most ``FIT_ROWS`` of n rows, evenly spaced."""
+    most = min(FIT_ROWS, max(FEWEST_FIT_ROWS, FIT_CELLS // max(n_labels, 1)))
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 
 def at_threshold(p: NDArray[Any], threshold: Any) -> sparse.csr_matrix:

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from enstruct.data.rows import Rows, as_indicator
@@ -26,6 +27,8 @@ from enstruct_bench.joint.told import SHARES, cell_losses, nothing_told, random_
 from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_probability, precision_of_suspects
 
 PARTS = ("told", "questions", "wrong")
+MANY_LABELS, WHOLE_SETS = 400, 200
+"""Of more labels whole sets are judged on so many test rows, spread evenly: samples and annealing take a second a row there."""
 TIMED = 0.5
 """The share told at which seconds are those of the answer."""
 
@@ -86,7 +89,8 @@ def _asked(p: Array, Y: Array, known: Array) -> tuple[Array, Any]:
 
 def _whole_sets(side: Fitted, table: Table, cell: Cell) -> None:
     """Joint log-likelihood; F1 and exact match, each by a rule of the side's own or one fitted to held-out answers."""
-    X, Y, Y_held = table.X_test, table.Y_test, as_indicator(table.Y[table.held])
+    test, judged = _spread(len(table.Y_test), table.n_labels), _spread(len(table.held), table.n_labels)
+    X, Y, Y_held = table.X_test[test], table.Y_test[test], as_indicator(table.Y[table.held])
     nothing = nothing_told(len(Y), table.n_labels)
     p, p_held = side.model.marginals(X, nothing), side.held_marginals(nothing[:1].repeat(len(table.held), axis=0))
     joint = side.model.log_probability(X, Y)
@@ -102,13 +106,18 @@ def _whole_sets(side: Fitted, table: Table, cell: Cell) -> None:
     cell.rows["f1"] = Counts.of(rowwise_f1(Y, own))
     rules = LabelRules.fit(p_held, held, "subset-accuracy", "auto", None)
     sets, decision = rules.rules[rules.decision].predict(p), rules.decision
-    likely = side.held_likely_sets()
-    if likely is not None and _exact(Y_held, likely).mean() >= rules.scores[rules.decision]:
+    likely = side.held_likely_sets(judged)
+    if likely is not None and _exact(Y_held[judged], likely).mean() >= rules.scores[rules.decision]:
         chosen = side.model.likely_sets(X)
         assert chosen is not None  # it has them for the held-out rows
         sets, decision = as_indicator(chosen), "most-probable"
     cell.record["exact_by"] = decision
     cell.rows["exact"] = Counts.of(_exact(as_indicator(Y), sets))
+
+
+def _spread(n: int, n_labels: int) -> NDArray[np.intp]:
+    """Numbers of the rows, of n, that whole sets are judged on."""
+    return np.linspace(0, n - 1, WHOLE_SETS).astype(int) if n_labels > MANY_LABELS and n > WHOLE_SETS else np.arange(n)
 
 
 def _exact(truth: Any, sets: Any) -> Array:
@@ -121,7 +130,7 @@ def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
     for kind in NOISE:
         fit, wrong = estimators.noisy(base, kind)
         if head == "joint":
-            quality = quality_of_cells(fit.logits, fit.Y, fit.folds(), estimators.energies(base, kind))
+            quality = quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies())
         elif head == "base":
             quality = given_probability(fit.cross_fitted, fit.Y)
         else:

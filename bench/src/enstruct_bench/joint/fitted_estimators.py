@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.training.residual import CANDIDATES, INDEPENDENT
+from enstruct.training.residual import CANDIDATES, INDEPENDENT, Candidate, fit_residual
 from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.wrong_cells import made_wrong
@@ -41,8 +41,16 @@ class Fit(NamedTuple):
 
     def energies(self) -> list[ResidualEnergy]:
         """Cross-fitted over :meth:`folds`, of the terms that the estimator chose."""
-        candidate = next(one for one in CANDIDATES if one.name == self.estimator.terms_)
-        return cross_fitted_energies(self.logits, self.Y, self.folds(), candidate, self.estimator.seed_)
+        return cross_fitted_energies(self.logits, self.Y, self.folds(), self._terms, self.estimator.seed_)
+
+    def energy_of(self, rows: NDArray[np.intp]) -> ResidualEnergy:
+        """Of these rows alone, of the same terms; a fifth of them say for how many epochs."""
+        held = np.random.default_rng(self.estimator.seed_).permutation(len(rows))[: max(1, len(rows) // 5)]
+        return fit_residual(self.logits[rows], self.Y[rows], None, np.sort(held), self.estimator.seed_, (self._terms,)).energy
+
+    @property
+    def _terms(self) -> Candidate:
+        return next(one for one in CANDIDATES if one.name == self.estimator.terms_)
 
 
 class BaseAlone(JointMultiLabelClassifier):
@@ -57,7 +65,6 @@ class Estimators:
     def __init__(self, table: Table, seed: int, **settings: Any) -> None:
         self.table, self.seed, self.settings = table, seed, settings
         self._fits: dict[tuple[str, str], Fit] = {}
-        self._energies: dict[tuple[str, str], list[ResidualEnergy]] = {}
 
     def fit(self, base: str) -> Fit:
         return self._fit(base, "", self.table.Y)
@@ -65,11 +72,6 @@ class Estimators:
     def base_alone(self, base: str) -> Fit:
         """:meth:`fit` where that has been, else without the energy."""
         return self._fits[base, ""] if (base, "") in self._fits else self._fitted(BaseAlone, base, self.table.Y)
-
-    def energies(self, base: str, noise: str = "") -> list[ResidualEnergy]:
-        if (base, noise) not in self._energies:
-            self._energies[base, noise] = self._fits[base, noise].energies()
-        return self._energies[base, noise]
 
     def noisy(self, base: str, noise: str) -> tuple[Fit, NDArray[np.bool_]]:
         """Fitted to the rows with wrong cells, and which these are."""

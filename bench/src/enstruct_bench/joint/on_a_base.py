@@ -13,9 +13,10 @@ from enstruct.data.rows import as_indicator
 from enstruct.decisions.risk import least_risk
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
+from enstruct.joint import Joint
 from enstruct.joint.asking import drop_in_entropy
 from enstruct_bench.joint.copula import Copula, correlations, shrunk
-from enstruct_bench.joint.cross_fitted import Folds, joint_of
+from enstruct_bench.joint.cross_fitted import joint_of
 from enstruct_bench.joint.fitted_estimators import Fit
 from enstruct_bench.joint.sides import LogProbability, Marginal
 from enstruct_bench.joint.table import Array, Table
@@ -44,7 +45,7 @@ class BaseSide:
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
         return self.model.fit.cross_fitted[self.held]
 
-    def held_likely_sets(self) -> Array | None:
+    def held_likely_sets(self, rows: NDArray[np.intp]) -> Array | None:
         return None
 
     def own_answer(self, X: Any) -> NDArray[np.uint8]:
@@ -74,38 +75,32 @@ class JointModel:
 
 @dataclass(frozen=True)
 class JointSide:
-    """``energies`` are cross-fitted over ``folds``: they answer for the held-out rows."""
+    """``judge`` is of the training rows alone."""
 
     model: JointModel
-    folds: Folds
-    energies: list[ResidualEnergy]
+    judge: ResidualEnergy
     held: NDArray[np.intp]
 
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
-        p = self.model.fit.cross_fitted[self.held].copy()
-        always = self.model.fit.estimator.marginals_of_ == "joint"
-        for rows, joint in self._by_fold(np.logical_or(always, (~np.isnan(known)).any(1))):
-            p[rows] = joint.marginals(torch.as_tensor(known[rows])).numpy()
+        fit = self.model.fit
+        p = fit.cross_fitted[self.held].copy()
+        rows = np.flatnonzero((fit.estimator.marginals_of_ == "joint") | (~np.isnan(known)).any(1))
+        if len(rows):
+            p[rows] = self._joint(rows).marginals(torch.as_tensor(known[rows])).numpy()
         return p
 
-    def held_likely_sets(self) -> NDArray[np.uint8]:
-        out = np.zeros((len(self.held), self.model.fit.Y.shape[1]), dtype=np.uint8)
-        for rows, joint in self._by_fold(np.ones(len(self.held), dtype=bool)):
-            samples = joint.sample(SAMPLES)
-            with torch.no_grad():
-                density = -joint.energy(joint.state, samples)
-            out[rows] = _dense(least_risk(samples.numpy().astype(np.uint8), "subset", density.numpy()))
-        return out
+    def held_likely_sets(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        joint = self._joint(rows)
+        samples = joint.sample(SAMPLES)
+        with torch.no_grad():
+            density = -joint.energy(joint.state, samples)
+        return _dense(least_risk(samples.numpy().astype(np.uint8), "subset", density.numpy()))
 
     def own_answer(self, X: Any) -> NDArray[np.uint8]:
         return _dense(self.model.fit.estimator.predict(X))
 
-    def _by_fold(self, wanted: Array) -> Any:
-        """(places among the held-out rows, the joint of them), fold by fold."""
-        for fold, energy in zip(self.folds, self.energies, strict=True):
-            rows = np.flatnonzero(np.isin(self.held, fold) & wanted)
-            if len(rows):
-                yield rows, joint_of(energy, self.model.fit.logits[self.held[rows]], self.model.fit.estimator.seed_)
+    def _joint(self, rows: NDArray[np.intp]) -> Joint:
+        return joint_of(self.judge, self.model.fit.logits[self.held[rows]], self.model.fit.estimator.seed_)
 
 
 @dataclass(frozen=True)
@@ -137,8 +132,8 @@ class CopulaSide:
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
         return self.judge.conditionals(self.p_held, known)
 
-    def held_likely_sets(self) -> NDArray[np.uint8]:
-        return most_frequent(self.judge, self.p_held)
+    def held_likely_sets(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        return most_frequent(self.judge, self.p_held[rows])
 
     def own_answer(self, X: Any) -> Array | None:
         return None

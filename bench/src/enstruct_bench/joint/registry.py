@@ -77,7 +77,7 @@ def fitted(name: str, estimators: Estimators) -> tuple[Fitted, float]:
         return base_side(fit, estimators.table), fit.base_seconds
     fit = estimators.fit(base)
     if head == "joint":
-        side = JointSide(JointModel(fit), fit.folds(), estimators.energies(base), estimators.table.held)
+        side = JointSide(JointModel(fit), fit.energy_of(estimators.table.training), estimators.table.held)
         return side, fit.seconds
     begin = time.perf_counter()
     return fit_copula(fit, estimators.table, estimators.seed), fit.base_seconds + time.perf_counter() - begin

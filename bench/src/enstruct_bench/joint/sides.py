@@ -55,7 +55,8 @@ class Fitted(Protocol):
 
     def held_marginals(self, known: Array) -> NDArray[np.float64]: ...
 
-    def held_likely_sets(self) -> Array | None: ...
+    def held_likely_sets(self, rows: NDArray[np.intp]) -> Array | None:
+        """Of ``rows`` among the held-out ones, by number."""
 
     def own_answer(self, X: Any) -> Array | None:
         """(rows, labels) by the side's own rule for example-F1; None: by one fitted to its answers for the held-out rows."""
@@ -72,8 +73,8 @@ class TwoFits:
     def held_marginals(self, known: Array) -> NDArray[np.float64]:
         return self.judge.marginals(self.X_held, known)
 
-    def held_likely_sets(self) -> Array | None:
-        return self.judge.likely_sets(self.X_held)
+    def held_likely_sets(self, rows: NDArray[np.intp]) -> Array | None:
+        return self.judge.likely_sets(self.X_held[rows])
 
     def own_answer(self, X: Any) -> Array | None:
         return None
