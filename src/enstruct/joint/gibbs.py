@@ -18,7 +18,7 @@ from torch import Tensor
 
 from enstruct.joint.clamped import Chains, Clamped
 
-CHAINS, BURN_IN, ROUND, MOST_SWEEPS = 16, 6, 6, 200
+CHAINS, BURN_IN, ROUND, MOST_SWEEPS = 16, 4, 6, 200
 TOLERANCE = 0.01
 """Standard error of sampled marginals at most."""
 
