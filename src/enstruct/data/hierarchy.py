@@ -55,6 +55,10 @@ class Hierarchy:
         except CycleError:
             raise DataError("The label hierarchy contains a cycle.") from None
 
+    def check(self) -> None:
+        """DataError for an edge to a label that is none, and for a cycle."""
+        _ = self._order
+
     def close(self, Y: Any) -> sparse.csr_matrix:
         """Every label set with the ancestors of its labels, as CSR (rows, labels) of uint8. DataError for a cycle."""
         label_sets = sparse.csr_matrix(Y, dtype=bool)

@@ -1,0 +1,238 @@
+"""Rules over label sets, as values: what labels exclude, imply or need one another.
+
+A label is a name (or its column number, where labels have no names), or ``Not`` of one. Every rule says itself in words by
+``str``, and as inequalities over label numbers (:mod:`enstruct.rules.inequality`).
+
+    Implies(a, b)             rows with a have b; of several on either side: rows with all of a have all of b
+    Excludes(a, b, ...)       at most one of them
+    AtMost(k, labels)         AtLeast(k, labels)         Exactly(k, labels)
+    Requires(a, labels)       rows with a have at least one of the labels
+    Forbids(labels, sets)     none of these sets is all that a row has of the labels; of a Python function: ``predicate``
+    Hierarchy(n, edges)       every label implies what is above it (:mod:`enstruct.data.hierarchy`)
+    Soft(rule, weight)        not binding: a label set is exp(-weight) times as probable for each inequality that it breaks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol, runtime_checkable
+
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.errors import ConfigError, shown
+from enstruct.rules.inequality import Inequality, at_least
+
+MOST_TABLED = 10
+"""Labels of a predicate, of which all sets are tried."""
+
+
+@dataclass(frozen=True)
+class Not:
+    """The label's absence."""
+
+    label: Any
+
+    def __str__(self) -> str:
+        return f"not {shown(self.label)}"
+
+
+Number = Callable[[Any], int]
+"""The number of a label's name; raises for a name that is none."""
+
+
+@runtime_checkable
+class LabelRule(Protocol):
+    def inequalities(self, number: Number) -> list[Inequality]:
+        """ConfigError where the rule itself is not one: too few labels, one twice."""
+
+
+@dataclass(frozen=True)
+class Implies:
+    """Rows with all of ``when`` have all of ``then``."""
+
+    when: Any
+    then: Any
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        when = [_literal(one, number) for one in _several(self.when)]
+        given = [(i, not there) for i, there in when]  # not all of "when", or the consequence
+        return [_clause([*given, _literal(one, number)], 1, self) for one in _several(self.then)]
+
+    def __str__(self) -> str:
+        verb = "implies" if len(_several(self.when)) == 1 else "together imply"
+        return f"{_joined(self.when, ' and ')} {verb} {_joined(self.then, ' and ')}"
+
+
+@dataclass(frozen=True, init=False)
+class Excludes:
+    """At most one of the labels."""
+
+    labels: tuple[Any, ...]
+
+    def __init__(self, *names: Any, labels: Any = ()) -> None:
+        object.__setattr__(self, "labels", (*names, *labels))
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        return _at_most(1, self.labels, number, self, least=2)
+
+    def __str__(self) -> str:
+        return f"{_joined(self.labels, ', ')} exclude one another"
+
+
+@dataclass(frozen=True)
+class AtMost:
+    k: int
+    labels: Any
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        return _at_most(self.k, self.labels, number, self)
+
+    def __str__(self) -> str:
+        return f"at most {self.k} of {_joined(self.labels, ', ')}"
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    k: int
+    labels: Any
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        return _at_least(self.k, self.labels, number, self)
+
+    def __str__(self) -> str:
+        return f"at least {self.k} of {_joined(self.labels, ', ')}"
+
+
+@dataclass(frozen=True)
+class Exactly:
+    k: int
+    labels: Any
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        return _at_least(self.k, self.labels, number, self) + _at_most(self.k, self.labels, number, self)
+
+    def __str__(self) -> str:
+        return f"exactly {self.k} of {_joined(self.labels, ', ')}"
+
+
+@dataclass(frozen=True)
+class Requires:
+    """Rows with ``label`` have at least one of ``any_of``."""
+
+    label: Any
+    any_of: Any
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        i, there = _literal(self.label, number)
+        return [_clause([(i, not there), *(_literal(one, number) for one in _several(self.any_of))], 1, self)]
+
+    def __str__(self) -> str:
+        return f"{_joined(self.label, '')} requires any of {_joined(self.any_of, ', ')}"
+
+
+@dataclass(frozen=True)
+class Forbids:
+    """None of the sets is all that a row has of the labels. ``sets``: tuples of some of ``labels``; ``words`` say why."""
+
+    labels: tuple[Any, ...]
+    sets: tuple[tuple[Any, ...], ...]
+    words: str = ""
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        numbers = {name: number(name) for name in self.labels}
+        out = []
+        for some in self.sets:
+            if strange := [name for name in some if name not in numbers]:
+                raise ConfigError(
+                    f"The rule {str(self)!r:.150} forbids a set with {shown(strange[0])}, which is none of its labels."
+                )
+            out.append(_clause([(i, name not in some) for name, i in numbers.items()], 1, self))
+        return out
+
+    def __str__(self) -> str:
+        if self.words:
+            return self.words
+        sets = " or ".join("{" + ", ".join(map(shown, some)) + "}" for some in self.sets[:3])
+        return f"of {_joined(self.labels, ', ')} not {sets}{' or others' if len(self.sets) > 3 else ''}"
+
+
+def predicate(holds: Callable[[frozenset[Any]], bool], labels: Sequence[Any], words: str = "") -> Forbids:
+    """The rule that ``holds(which of the labels a row has)``; it is tried on all sets at once, and is not called again.
+
+    ConfigError for more than MOST_TABLED labels.
+    """
+    labels = tuple(labels)
+    if not 0 < len(labels) <= MOST_TABLED:
+        raise ConfigError(f"A predicate takes 1 to {MOST_TABLED} labels, of which it is tried on all sets, not {len(labels)}.")
+    every = (
+        tuple(name for name, there in zip(labels, y, strict=True) if there) for y in product((False, True), repeat=len(labels))
+    )
+    return Forbids(labels, tuple(some for some in every if not holds(frozenset(some))), words)
+
+
+@dataclass(frozen=True)
+class Soft:
+    """``rule`` as a preference: weight, in nats, of each of its inequalities that a label set breaks."""
+
+    rule: Any
+    weight: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rule, Soft) or not isinstance(self.rule, (LabelRule, Hierarchy)):
+            raise ConfigError(f"Soft takes a rule that is not soft, not {self.rule!r:.80}.")
+        if not (isinstance(self.weight, (int, float)) and 0 < self.weight < float("inf")):
+            raise ConfigError(f"Soft({str(self.rule)!r:.100}) needs a weight in nats above 0, not {self.weight!r:.40}.")
+
+    def inequalities(self, number: Number) -> list[Inequality]:
+        return inequalities_of(self.rule, number)
+
+    def __str__(self) -> str:
+        return f"{self.weight:g} nats: {self.rule}"
+
+
+def inequalities_of(rule: Any, number: Number) -> list[Inequality]:
+    """Of any rule; those of a hierarchy go by label numbers."""
+    if isinstance(rule, Hierarchy):
+        return [at_least(1, (parent,), (child,)) for parent, child in rule.edges if parent != child]
+    return rule.inequalities(number)
+
+
+def words_of(rule: Any) -> str:
+    return f"a hierarchy of {len(rule.edges)} edges" if isinstance(rule, Hierarchy) else str(rule)
+
+
+def _several(labels: Any) -> tuple[Any, ...]:
+    return (labels,) if isinstance(labels, (str, Not)) or not isinstance(labels, Iterable) else tuple(labels)
+
+
+def _joined(labels: Any, by: str) -> str:
+    return by.join(str(one) if isinstance(one, Not) else shown(one) for one in _several(labels))
+
+
+def _literal(label: Any, number: Number) -> tuple[int, bool]:
+    return (number(label.label), False) if isinstance(label, Not) else (number(label), True)
+
+
+def _clause(literals: Sequence[tuple[int, bool]], k: int, rule: Any) -> Inequality:
+    """That k of the literals hold."""
+    distinct = dict.fromkeys(literals)
+    if len({i for i, _ in distinct}) < len(distinct) or len(distinct) < len(literals):
+        raise ConfigError(f"The rule {str(rule)!r:.200} names a label twice.")
+    return at_least(k, (i for i, there in distinct if there), (i for i, there in distinct if not there))
+
+
+def _at_least(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) -> list[Inequality]:
+    literals = [_literal(one, number) for one in _several(labels)]
+    if len(literals) < least or isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= len(literals):
+        raise ConfigError(
+            f"The rule {str(rule)!r:.150} needs {least} labels or more, and a number between 0 and how many they are."
+        )
+    return [_clause(literals, k, rule)]
+
+
+def _at_most(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) -> list[Inequality]:
+    several = _several(labels)
+    wrong = isinstance(k, bool) or not isinstance(k, int)
+    opposite = tuple(one.label if isinstance(one, Not) else Not(one) for one in several)
+    return _at_least(None if wrong else len(several) - k, opposite, number, rule, least)

@@ -1,0 +1,225 @@
+"""Rules compiled for the labels of one data set: a table of inequalities, and the groups of labels that rules tie together.
+
+    A y >= least     A (inequalities, labels) of -1, 0, 1;  y (labels,) of 0 and 1
+
+An inequality binds (weight infinity) or costs its weight in nats where it is broken. Labels that share an inequality, directly or
+through others, are a group: groups can be decided one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from enstruct.data.hierarchy import Hierarchy
+from enstruct.errors import ConfigError, DataError, shortened, shown, unknown_name
+from enstruct.rules.inequality import Inequality
+from enstruct.rules.labels import LabelRule, Soft, inequalities_of, words_of
+from enstruct.rules.states import legal_states
+
+OFTEN = 0.05
+"""Of the rows that a rule is about: one that more of them break does not bind."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Labels tied together by the inequalities numbered ``rows``; ``states`` (states, labels of the group): all sets of them that
+    no binding inequality forbids, None where these are too many; ``penalty`` (states,) what soft ones cost, in nats."""
+
+    labels: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    states: NDArray[np.uint8] | None
+    penalty: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RuleSystem:
+    """``owner`` (inequalities,): the rule, by number, that each is of. ``weight``: infinity of those that bind."""
+
+    rules: tuple[Any, ...]
+    names: tuple[Any, ...]
+    inequalities: tuple[Inequality, ...]
+    owner: NDArray[np.intp]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rules: Any, names: Sequence[Any]) -> Self:
+        """Rules, one or several, over labels of these names. ConfigError for a rule that is none, of other labels, or not to be
+        met by any label set alone (:func:`enstruct.rules.contradictions.check` finds those that contradict one another)."""
+        several = tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
+        numbers = {name: i for i, name in enumerate(names)}
+        found: list[tuple[Inequality, int, float]] = []
+
+        def number(name: Any) -> int:
+            try:
+                return numbers[name]
+            except (KeyError, TypeError):
+                raise ConfigError(str(unknown_name("label in a rule", str(name), [str(one) for one in names]))) from None
+
+        for k, rule in enumerate(several):
+            if not isinstance(rule, (LabelRule, Hierarchy)):
+                raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
+            bare = rule.rule if isinstance(rule, Soft) else rule
+            if isinstance(bare, Hierarchy):
+                if bare.n_labels != len(names):
+                    raise ConfigError(f"rules= has a hierarchy of {bare.n_labels} labels, and there are {len(names)}.")
+                bare.check()
+            weight = rule.weight if isinstance(rule, Soft) else np.inf
+            found += [(one, k, weight) for one in inequalities_of(rule, number) if not one.always]
+        inequalities, owner, weights = zip(*found, strict=True) if found else ((), (), ())
+        return cls(
+            several, tuple(names), tuple(inequalities), np.array(owner, dtype=np.intp), np.array(weights, dtype=np.float64)
+        )
+
+    @property
+    def binds(self) -> NDArray[np.bool_]:
+        return np.isinf(self.weight)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def matrix(self) -> sparse.csr_matrix:
+        """A, of float64."""
+        rows = [k for k, one in enumerate(self.inequalities) for _ in one.labels]
+        columns = [i for one in self.inequalities for i in one.labels]
+        values = [v for one in self.inequalities for v in (*[1.0] * len(one.plus), *[-1.0] * len(one.minus))]
+        return sparse.csr_matrix((values, (rows, columns)), shape=(len(self.inequalities), self.n_labels))
+
+    @cached_property
+    def least(self) -> NDArray[np.float64]:
+        return np.array([one.least for one in self.inequalities], dtype=np.float64)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Those of two labels or more, or of one that an inequality fixes."""
+        touched = np.flatnonzero(np.diff(self.matrix.tocsc().indptr))
+        if not len(touched):
+            return []
+        _, part = connected_components(abs(self.matrix.T) @ abs(self.matrix), directed=False)
+        first = np.array([one.labels[0] for one in self.inequalities if one.labels], dtype=np.intp)
+        at = np.flatnonzero([bool(one.labels) for one in self.inequalities])
+        order = np.argsort(part[touched], kind="stable")
+        of_labels = np.split(touched[order], np.flatnonzero(np.diff(part[touched][order])) + 1)
+        by_part: dict[int, list[int]] = {}
+        for k, label in zip(at, first, strict=True):
+            by_part.setdefault(int(part[label]), []).append(int(k))
+        return [self._group(labels, np.array(by_part[int(part[labels[0]])], dtype=np.intp)) for labels in of_labels]
+
+    def _group(self, labels: NDArray[np.intp], rows: NDArray[np.intp]) -> Group:
+        A, least, binds = self.matrix[rows][:, labels].toarray(), self.least[rows], self.binds[rows]
+        states = legal_states(A[binds], least[binds])
+        penalty = np.zeros(0)
+        if states is not None:
+            penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
+        return Group(labels, rows, states, penalty)
+
+    @cached_property
+    def tied(self) -> NDArray[np.bool_]:
+        """(labels,) whether an inequality is about it."""
+        out = np.zeros(self.n_labels, dtype=bool)
+        for one in self.inequalities:
+            out[list(one.labels)] = True
+        return out
+
+    @cached_property
+    def binding(self) -> Self:
+        """What binds of it."""
+        return self._some(np.flatnonzero(self.binds))
+
+    @cached_property
+    def implied(self) -> sparse.csr_matrix:
+        """(labels, labels) 1 where the first implies the second, of groups in which nothing else binds, as in a hierarchy."""
+        pairs = []
+        for group in self.groups:
+            bind = [self.inequalities[k] for k in group.rows if self.binds[k]]
+            if all(len(one.plus) == len(one.minus) == 1 and one.least == 0 for one in bind):
+                pairs += [(one.minus[0], one.plus[0]) for one in bind]
+        below, above = zip(*pairs, strict=True) if pairs else ((), ())
+        return sparse.csr_matrix((np.ones(len(pairs), dtype=np.int32), (below, above)), shape=(self.n_labels, self.n_labels))
+
+    # -- what label sets break ------------------------------------------------------------------------
+
+    def broken(self, Y: Any) -> NDArray[np.bool_]:
+        """(rows, inequalities) of label sets (rows, labels); with holes (NaN): those that are broken whatever fills them."""
+        return self.most(Y) < self.least
+
+    def most(self, Y: Any) -> NDArray[np.float64]:
+        """(rows, inequalities) A y, at its most where y has holes (NaN)."""
+        if sparse.issparse(Y):
+            return np.asarray((self.matrix @ Y.T.astype(np.float64)).T.toarray())
+        Y = np.asarray(Y, dtype=np.float64)
+        hole = np.isnan(Y)
+        filled = np.where(hole, 0.0, Y)
+        out = np.asarray((self.matrix @ filled.T).T)
+        return out + np.asarray((self.matrix.maximum(0) @ hole.T.astype(np.float64)).T) if hole.any() else out
+
+    def are_kept(self, Y: Any) -> NDArray[np.bool_]:
+        """(rows,) whether label sets break nothing that binds."""
+        return np.asarray(~self.broken(Y)[:, self.binds].any(1))
+
+    def counts(self, Y: Any) -> list[tuple[str, int, int]]:
+        """Of every rule: its words, how many rows break it, and how many it is about: those with one of its labels, or that break
+        it."""
+        broken = self.broken(Y)
+        has = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) == 1
+        out = []
+        for k, rule in enumerate(self.rules):
+            own = np.flatnonzero(self.owner == k)
+            breaks = broken[:, own].any(1)
+            labels = sorted({i for j in own for i in self.inequalities[j].labels})
+            out.append((words_of(rule), int(breaks.sum()), int((breaks | has[:, labels].any(1)).sum())))
+        return out
+
+    def check_rows(self, Y: Any) -> None:
+        """DataError for a rule that binds and that rows Y (rows, labels), which may have holes, break often."""
+        for rule, (words, broken, about) in zip(self.rules, self.counts(Y), strict=True):
+            if not isinstance(rule, Soft) and broken > max(1, OFTEN * about):
+                raise DataError(
+                    f"{broken} of the {about} training rows that it is about break the rule {shortened(words, 120)}: mend them, "
+                    "or give it as a preference, Soft(rule, weight)."
+                )
+
+    def words(self, k: int) -> str:
+        """Of inequality k: its rule's, of a hierarchy those of the edge."""
+        rule = self.rules[self.owner[k]]
+        return self.inequalities[k].words(self.names) if isinstance(rule, Hierarchy) else words_of(rule)
+
+    # -- fewer labels ---------------------------------------------------------------------------------
+
+    def among(self, varying: NDArray[np.intp], constants: NDArray[np.float64]) -> Self:
+        """The system over the labels ``varying`` alone, others being as in ``constants`` (labels,).
+
+        DataError where these break a rule that binds, whatever the varying ones are.
+        """
+        place = {int(i): k for k, i in enumerate(varying)}
+        kept: list[Inequality] = []
+        numbers: list[int] = []
+        for k, one in enumerate(self.inequalities):
+            fixed = sum(constants[i] for i in one.plus if i not in place) - sum(constants[i] for i in one.minus if i not in place)
+            plus, minus = (tuple(place[i] for i in side if i in place) for side in (one.plus, one.minus))
+            rest = Inequality(plus, minus, int(one.least - fixed))
+            if rest.never and self.binds[k]:
+                name = next(self.names[i] for i in one.labels if i not in place)
+                raise DataError(
+                    f"The rule {shortened(self.words(k), 120)} cannot be met: all training rows say the same of {shown(name)}. "
+                    "Leave the rule out, or fit rows that show otherwise."
+                )
+            if not (rest.always or rest.never):
+                kept.append(rest)
+                numbers.append(k)
+        at = np.array(numbers, dtype=np.intp)
+        names = tuple(self.names[i] for i in varying)
+        return replace(self, names=names, inequalities=tuple(kept), owner=self.owner[at], weight=self.weight[at])
+
+    def _some(self, at: NDArray[np.intp]) -> Self:
+        inequalities = tuple(self.inequalities[k] for k in at)
+        return replace(self, inequalities=inequalities, owner=self.owner[at], weight=self.weight[at])

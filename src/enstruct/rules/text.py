@@ -1,0 +1,152 @@
+"""Rules as people write them: a text file with a rule a line, or a YAML list.
+
+    # lines that begin with # say nothing
+    beach -> sea                          rows with beach have sea; on both sides several joined by "and", each may be "not x"
+    exclude: day, night                   at most one of them
+    at most 2: red, green, blue           at least 1: ...          exactly 1: ...
+    sunset requires: sky, sea             at least one of those behind the colon
+    soft 2.5: urban -> not field          not binding; the number is its weight in nats
+
+Names with a comma, a colon, a quote, "->" or " and " in them are put in double quotes. In YAML a rule is such a line as a string,
+or a mapping: {if: beach, then: [sea, not field]}, {exclude: [day, night]}, {at most: 2, of: [...]}, {at least: 1, of: [...]},
+{exactly: 1, of: [...]}, {label: sunset, requires: [sky, sea]}, each with weight: 2.5 where it does not bind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from enstruct.errors import ConfigError, DataError, ParseError, shown
+from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft
+
+COUNTED: dict[str, Callable[[int, Any], Any]] = {"at most": AtMost, "at least": AtLeast, "exactly": Exactly}
+FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
+
+
+def read_rules(path: Path | str) -> list[Any]:
+    """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"The rules {path} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise ParseError("this is no UTF-8 text.", path) from None
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return _of_yaml(text, path)
+    rules = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            rules.append(_at(path, number, parse_rule, line))
+    return rules
+
+
+def _of_yaml(text: str, path: Path) -> list[Any]:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise ParseError("this is no YAML.", path, None if mark is None else mark.line + 1) from None
+    if content is None:
+        return []
+    if not isinstance(content, list):
+        raise ParseError("rules are a YAML list, one item a rule.", path)
+    return [_at(path, None, parse_rule if isinstance(one, str) else _of_mapping, one) for one in content]
+
+
+def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) -> Any:
+    try:
+        return parse(what)
+    except ConfigError as error:
+        raise ParseError(str(error), path, line) from None
+
+
+def parse_rule(line: str) -> Any:
+    """The rule that a line says. ConfigError for a line that says none."""
+    line = line.strip()
+    if soft := re.fullmatch(r"soft\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*:\s*(.+)", line, re.IGNORECASE):
+        return Soft(parse_rule(soft[2]), _weight(soft[1]))
+    if counted := re.fullmatch(r"(at\s+most|at\s+least|exactly)\s+(\d{1,9})\s*:\s*(.+)", line, re.IGNORECASE):
+        return COUNTED[" ".join(counted[1].lower().split())](int(counted[2]), _names(counted[3], ","))
+    if exclude := re.fullmatch(r"exclude\s*:\s*(.+)", line, re.IGNORECASE):
+        return Excludes(*_names(exclude[1], ","))
+    if requires := re.fullmatch(r"(.+?)\s+requires\s*:\s*(.+)", line, re.IGNORECASE):
+        return Requires(_name(requires[1]), _names(requires[2], ","))
+    sides = _split(line, "->")
+    if len(sides) == 2:
+        return Implies(*(tuple(map(_name, _split(side, " and "))) for side in sides))
+    raise ConfigError(f"{shown(line)} is no rule; rules are: {FORMS}.")
+
+
+def _of_mapping(content: Any) -> Any:
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise ConfigError(f"{shown(content)} is no rule: write a line, as a string, or a mapping, as {{exclude: [a, b]}}.")
+    rest = {key.lower().strip(): value for key, value in content.items()}
+    weight = rest.pop("weight", None)
+    match rest:
+        case {"if": when, "then": then, **more} if not more:
+            rule: Any = Implies(_of_yaml_names(when), _of_yaml_names(then))
+        case {"exclude": labels, **more} if not more:
+            rule = Excludes(*_of_yaml_names(labels))
+        case {"label": label, "requires": labels, **more} if not more and not isinstance(label, list):
+            rule = Requires(_of_yaml_names(label)[0], _of_yaml_names(labels))
+        case {"of": labels, **more} if len(more) == 1 and next(iter(more)) in COUNTED:
+            ((name, k),) = more.items()
+            rule = COUNTED[name](k, _of_yaml_names(labels))
+        case _:
+            raise ConfigError(
+                f"{shown(content)} is no rule: see {{if:, then:}}, {{exclude:}}, {{exactly: 1, of:}}, {{label:, requires:}}."
+            )
+    return rule if weight is None else Soft(rule, _weight(weight))
+
+
+def _of_yaml_names(labels: Any) -> tuple[Any, ...]:
+    several = labels if isinstance(labels, list) else [labels]
+    return tuple(
+        _name(one) if isinstance(one, str) else Not(one["not"]) if isinstance(one, dict) and set(one) == {"not"} else one
+        for one in several
+    )
+
+
+def _weight(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"A weight is a number of nats, not {shown(value)}.") from None
+
+
+def _names(text: str, by: str) -> tuple[Any, ...]:
+    return tuple(_name(part) for part in _split(text, by))
+
+
+def _split(text: str, by: str) -> list[str]:
+    """At ``by`` outside of double quotes."""
+    parts, quoted, last, at = [], False, 0, 0
+    while at < len(text):
+        if text[at] == '"':
+            quoted = not quoted
+        elif not quoted and text.startswith(by, at):
+            parts.append(text[last:at])
+            at = last = at + len(by)
+            continue
+        at += 1
+    return [*parts, text[last:]]
+
+
+def _name(text: str) -> Any:
+    """A label, or its absence."""
+    text = text.strip()
+    if text.lower().startswith("not ") and not text.startswith('"'):
+        return Not(_name(text[4:]))
+    quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    name = text[1:-1] if quoted else text
+    if not name or (not quoted and ":" in name):
+        raise ConfigError(
+            f"{shown(name)} is no name: those with a comma or a colon are put in double quotes. Rules are: {FORMS}."
+        )
+    return name

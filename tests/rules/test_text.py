@@ -1,0 +1,79 @@
+import pytest
+
+from enstruct.errors import DataError, ParseError
+from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft, read_rules
+
+TEXT = """# of photographs
+beach -> sea
+a and not b -> c and d
+
+exclude: day, night
+At most 2: red, "green, or so", blue
+at least 1: x, y
+exactly 1: x, not y
+sunset requires: sky, sea
+soft 2.5: urban -> not field
+"rock and roll" -> music
+"""
+RULES = [
+    Implies(("beach",), ("sea",)),
+    Implies(("a", Not("b")), ("c", "d")),
+    Excludes("day", "night"),
+    AtMost(2, ("red", "green, or so", "blue")),
+    AtLeast(1, ("x", "y")),
+    Exactly(1, ("x", Not("y"))),
+    Requires("sunset", ("sky", "sea")),
+    Soft(Implies(("urban",), (Not("field"),)), 2.5),
+    Implies(("rock and roll",), ("music",)),
+]
+YAML = """
+- beach -> sea
+- {if: [a, not b], then: [c, d]}
+- exclude: [day, night]
+- {at most: 2, of: [red, "green, or so", blue]}
+- {at least: 1, of: [x, y]}
+- {exactly: 1, of: [x, {not: y}]}
+- {label: sunset, requires: [sky, sea]}
+- {if: urban, then: not field, weight: 2.5}
+- '"rock and roll" -> music'
+"""
+
+
+def test_a_text_file(tmp_path):
+    (tmp_path / "rules.txt").write_text(TEXT)
+    assert read_rules(tmp_path / "rules.txt") == RULES
+
+
+def test_a_yaml_file(tmp_path):
+    (tmp_path / "rules.yaml").write_text(YAML)
+    assert read_rules(tmp_path / "rules.yaml") == RULES
+    (tmp_path / "none.yml").write_text("# nothing\n")
+    assert read_rules(tmp_path / "none.yml") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["beach", "a -> b -> c", "a ->", "exclude:", "at most two: a, b", "a requires: ", "soft: a -> b", "soft 0: a -> b", "a,b"],
+)
+def test_a_line_that_is_no_rule_is_named(tmp_path, line):
+    (tmp_path / "rules.txt").write_text(f"# first\n{line}\n")
+    with pytest.raises(ParseError, match="line 2"):
+        read_rules(tmp_path / "rules.txt")
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "a: b", "- {exclude: [a, b], of: c}", "- 3", "- {at most: 1, at least: 1, of: [a]}", "- {weight: 2}",
+             "- {exclude: [a, b], weight: x}", "- {label: [a], requires: b}"]
+)  # fmt: skip
+def test_yaml_that_is_no_rule_is_refused(tmp_path, text):
+    (tmp_path / "rules.yaml").write_text(text)
+    with pytest.raises(ParseError):
+        read_rules(tmp_path / "rules.yaml")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_rules(tmp_path / "none.txt")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00a")
+    with pytest.raises(ParseError, match="UTF-8"):
+        read_rules(tmp_path / "bytes.txt")
