@@ -39,6 +39,9 @@ class Chains(Protocol):
     def put(self, t: int, value: Tensor) -> None:
         """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change."""
 
+    def jump(self) -> None:
+        """Moves of several labels at once between sweeps, where single ones do not reach everything."""
+
 
 class Clamped(Protocol):
     """The free labels of some rows. ``free`` (rows, T): their numbers; ``real`` (rows, T): False where they do not change, padded
@@ -51,6 +54,9 @@ class Clamped(Protocol):
         """-E (rows, states) of y (rows, states, T) or (1, states, T)."""
 
     def chains(self, y: Tensor) -> Chains: ...
+
+    def legal(self, y: Tensor) -> Tensor:
+        """States (rows, T, chains) that chains can begin at: y, or others where rules forbid these."""
 
     def take(self, rows: Tensor) -> Self: ...
 
@@ -131,6 +137,9 @@ class ClampedResidual:
             value = value + squareplus(y @ self.matrix + self.offset.unsqueeze(1)) @ self.weights
         return value
 
+    def legal(self, y: Tensor) -> Tensor:
+        return y
+
     def chains(self, y: Tensor) -> ResidualChains:
         return ResidualChains(self, torch.where(self.real.unsqueeze(2), y, self.rest.unsqueeze(2)))
 
@@ -203,6 +212,9 @@ class ResidualChains:
             self._next = t + 1 if len(later) else -1
         self._labels[t].copy_(value)
 
+    def jump(self) -> None:
+        """Single moves reach everything."""
+
 
 @dataclass(frozen=True)
 class ClampedEnergy:
@@ -227,6 +239,9 @@ class ClampedEnergy:
         whole.scatter_add_(2, self.free.unsqueeze(1).expand(-1, y.shape[1], -1), y)
         return cast(Tensor, -self.energy(self.state, whole))
 
+    def legal(self, y: Tensor) -> Tensor:
+        return y
+
     def chains(self, y: Tensor) -> EvaluatedChains:
         return EvaluatedChains(self, y * self.real.unsqueeze(2))
 
@@ -248,3 +263,6 @@ class EvaluatedChains:
 
     def put(self, t: int, value: Tensor) -> None:
         self._y[:, t] = value * self.problem.real[:, t, None]
+
+    def jump(self) -> None:
+        """Single moves reach everything."""

@@ -20,6 +20,9 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import annealing, enumeration, gibbs
 from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
+from enstruct.joint.ruled import ANNEALED, Compiled, Ruled
+from enstruct.rules import RuleSystem
+from enstruct.rules.follow import follow
 
 MANY = 64
 """Free labels from which on the all but impossible are left out of the chains, and told labels, where fewer, left among them."""
@@ -40,21 +43,24 @@ class LogProbability(NamedTuple):
 class Joint:
     """exp(-E)/Z over label sets. ``start`` (rows, labels) are marginals that chains of other energies start at.
 
-    ``known`` arguments (rows, labels) hold told values and NaN where nothing is told; None tells nothing.
+    ``known`` arguments (rows, labels) hold told values and NaN where nothing is told; None tells nothing. Under ``rules`` what
+    binds has no exceptions: told labels that break it are a DataError.
     """
 
-    def __init__(self, energy: Any, state: State, start: Tensor, seed: int = 0) -> None:
+    def __init__(self, energy: Any, state: State, start: Tensor, seed: int = 0, rules: RuleSystem | None = None) -> None:
         self.energy, self.state, self.start, self.seed = energy, state, start, seed
+        self.rules = rules if rules is not None and len(rules.inequalities) else None
+        self._compiled = None if self.rules is None else Compiled(self.rules)
 
     def take(self, rows: Tensor) -> Joint:
-        return Joint(self.energy, self.state.rows(rows), self.start[rows], self.seed)
+        return Joint(self.energy, self.state.rows(rows), self.start[rows], self.seed, self.rules)
 
     @torch.no_grad()
     def marginals(self, known: Tensor | None = None, tolerance: float = gibbs.TOLERANCE) -> Tensor:
         """(rows, labels) p(y_i = 1 | x, told); told labels as they were told."""
-        known = self._nothing() if known is None else known
+        known = self._told(known)
         out, start = self._start(known)
-        if isinstance(self.energy, ResidualEnergy) and not self.energy.coupled:
+        if isinstance(self.energy, ResidualEnergy) and not self.energy.coupled and self.rules is None:
             return out  # mean field is exact
         for rows, problem, few in self.problems(known, start):
             T = problem.free.shape[1]
@@ -68,7 +74,7 @@ class Joint:
     @torch.no_grad()
     def sample(self, n: int, known: Tensor | None = None, sweeps: int = SWEEPS) -> Tensor:
         """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains."""
-        known = self._nothing() if known is None else known
+        known = self._told(known)
         start = self._start(known)[1]
         sampled = self._possible(known, start)  # what is all but impossible is drawn by itself
         drawn = torch.rand(1, n, known.shape[1], generator=self._generator()) < torch.nan_to_num(sampled).unsqueeze(1)
@@ -85,10 +91,13 @@ class Joint:
     @torch.no_grad()
     def log_probability(self, y: Tensor, known: Tensor | None = None) -> LogProbability:
         """log p(y | x), or with holes (NaN) in y of the labels that it tells; given ``known``: -inf of y against it."""
-        known = self._nothing() if known is None else known
+        known = self._told(known)
         whole = torch.where(known.isnan(), y, known)
         (above, above_error), (below, below_error) = self.log_partition(whole), self.log_partition(known)
         against = (~known.isnan() & ~y.isnan() & (y != known)).any(1).numpy()
+        if self.rules is not None:  # y may leave nothing that keeps the rules
+            against |= above < below - ANNEALED / 2
+            against |= ~self.rules.are_kept(whole.numpy())
         return LogProbability(np.where(against, -np.inf, above - below), np.hypot(above_error, below_error))
 
     @torch.no_grad()
@@ -96,7 +105,8 @@ class Joint:
         """log of the sum of exp(-E) over the free labels (rows,), and its standard error."""
         start = self._start(known)[1]
         value, error = np.zeros(len(known)), np.zeros(len(known))
-        for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED):
+        compiled = None if self.rules is None else Compiled(self.rules, ANNEALED)
+        for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED, compiled):
             if problem.free.shape[1] <= enumeration.MOST_COUNTED:
                 value[rows.numpy()] = enumeration.log_partition(problem).numpy()  # a tensor of one number would index as a number
             else:
@@ -108,8 +118,10 @@ class Joint:
         """What :meth:`marginals` solves, in blocks: row numbers, problem, the means that chains of its free labels start at."""
         return self._blocks(self._possible(known, start), start)
 
-    def _nothing(self) -> Tensor:
-        return torch.full_like(self.start, torch.nan)
+    def _told(self, known: Tensor | None) -> Tensor:
+        """(rows, labels), with what follows from it."""
+        known = torch.full_like(self.start, torch.nan) if known is None else known
+        return known if self.rules is None else torch.from_numpy(follow(self.rules, known.numpy()))
 
     def _generator(self) -> torch.Generator:
         return torch.Generator().manual_seed(self.seed)
@@ -127,16 +139,26 @@ class Joint:
         if not isinstance(self.energy, ResidualEnergy):
             return known
         many = known.isnan().sum(1, keepdim=True) > MANY
-        return torch.where(many & known.isnan() & (mean < IMPOSSIBLE), mean, known)
+        unlikely = many & known.isnan() & (mean < IMPOSSIBLE)
+        if self.rules is None:
+            return torch.where(unlikely, mean, known)
+        tied, below = (torch.from_numpy(side) for side in (self.rules.tied, self.rules.in_hierarchy))
+        possible = torch.where(unlikely & ~tied, mean, torch.where(unlikely & below, 0.0, known))
+        return torch.where(possible.isnan() & tied, torch.from_numpy(follow(self.rules, possible.numpy())), possible)
 
-    def _problem(self, state: State, known: Tensor, among_all: bool) -> Clamped:
-        if isinstance(self.energy, ResidualEnergy):
-            make = ClampedResidual.among_all if among_all else ClampedResidual.of
-            return cast(Clamped, make(self.energy, state, known))
-        return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
+    def _problem(self, state: State, known: Tensor, among_all: bool, mean: Tensor, compiled: Compiled | None) -> Clamped:
+        if not isinstance(self.energy, ResidualEnergy):
+            return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
+        problem = cast(Clamped, (ClampedResidual.among_all if among_all else ClampedResidual.of)(self.energy, state, known))
+        return problem if compiled is None else cast(Clamped, Ruled(problem, compiled, known, mean, self._generator()))
 
     def _blocks(
-        self, known: Tensor, start: Tensor, chains: int = gibbs.CHAINS, enumerated: int | None = None
+        self,
+        known: Tensor,
+        start: Tensor,
+        chains: int = gibbs.CHAINS,
+        enumerated: int | None = None,
+        compiled: Compiled | None = None,
     ) -> Iterator[tuple[Tensor, Clamped, Tensor]]:
         """(row numbers, problem, start of its free labels), rows with about as many free labels together.
 
@@ -144,19 +166,21 @@ class Joint:
         row must not depend on the rows beside it.
         """
         enumerated = enumeration.MOST_FREE if enumerated is None else enumerated
+        compiled = self._compiled if compiled is None else compiled
         free = known.isnan().sum(1)
         order = torch.argsort(free, stable=True)
         first = 0
         while first < len(order):
             T = int(free[order[first]])
-            among_all = T > MANY and known.shape[1] < 2 * T and isinstance(self.energy, ResidualEnergy)
+            ruled = compiled is not None and enumerated < T  # chains under rules ask for labels by number
+            among_all = isinstance(self.energy, ResidualEnergy) and (ruled or (T > MANY and known.shape[1] < 2 * T))
             each = known.shape[1] * chains if among_all else T * T + T * chains
             rows = order[first : first + max(1, CELLS // max(1, each))]
             if enumerated >= T:  # one number of free labels at a time: states double with each
                 rows = rows[free[rows] == T]
             elif not among_all:
                 rows = rows[free[rows] <= max(T + 16, T * 3 // 2)]
-            problem = self._problem(self.state.rows(rows), known[rows], among_all)
+            problem = self._problem(self.state.rows(rows), known[rows], among_all, start[rows], compiled)
             yield rows, problem, start[rows].gather(1, problem.free)
             first += len(rows)
 

@@ -53,6 +53,7 @@ def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None
         if total is not None:
             total[t].add_(p)
         chains.put(t, (drawn < p).to(p.dtype))
+    chains.jump()
 
 
 @torch.no_grad()
@@ -61,7 +62,7 @@ def marginals(
 ) -> Estimate:
     """From chains started at independent draws with the marginals ``start`` (rows, T)."""
     uniforms = Uniforms(n_labels, chains, generator)
-    walk = problem.chains(uniforms.start(problem.free, start))
+    walk = problem.chains(problem.legal(uniforms.start(problem.free, start)))
     for _ in range(BURN_IN):
         sweep(walk, uniforms.sweep(problem.free))
     rows, T = problem.free.shape
@@ -86,7 +87,7 @@ def marginals(
 def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
     """(rows, n, T): the states of n chains after so many sweeps."""
     uniforms = Uniforms(n_labels, n, generator)
-    walk = problem.chains(uniforms.start(problem.free, start))
+    walk = problem.chains(problem.legal(uniforms.start(problem.free, start)))
     for _ in range(sweeps):
         sweep(walk, uniforms.sweep(problem.free))
     return walk.y.transpose(1, 2)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,8 @@ class Group:
     rows: NDArray[np.intp]
     states: NDArray[np.uint8] | None
     penalty: NDArray[np.float64]
+    is_hierarchy: bool
+    """Whether nothing binds it but that labels imply others, and never one another."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class RuleSystem:
         penalty = np.zeros(0)
         if states is not None:
             penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
-        return Group(labels, rows, states, penalty)
+        return Group(labels, rows, states, penalty, _is_hierarchy([self.inequalities[k] for k in rows[binds]]))
 
     @cached_property
     def tied(self) -> NDArray[np.bool_]:
@@ -131,18 +134,23 @@ class RuleSystem:
         return out
 
     @cached_property
+    def in_hierarchy(self) -> NDArray[np.bool_]:
+        """(labels,) whether nothing binds it but a hierarchy."""
+        out = np.zeros(self.n_labels, dtype=bool)
+        for group in self.groups:
+            out[group.labels] = group.is_hierarchy and bool(self.binds[group.rows].all())
+        return out
+
+    @cached_property
     def binding(self) -> Self:
         """What binds of it."""
         return self._some(np.flatnonzero(self.binds))
 
     @cached_property
     def implied(self) -> sparse.csr_matrix:
-        """(labels, labels) 1 where the first implies the second, of groups in which nothing else binds, as in a hierarchy."""
-        pairs = []
-        for group in self.groups:
-            bind = [self.inequalities[k] for k in group.rows if self.binds[k]]
-            if all(len(one.plus) == len(one.minus) == 1 and one.least == 0 for one in bind):
-                pairs += [(one.minus[0], one.plus[0]) for one in bind]
+        """(labels, labels) 1 where the first implies the second, of groups that are hierarchies."""
+        rows = [k for group in self.groups if group.is_hierarchy for k in group.rows if self.binds[k]]
+        pairs = [(self.inequalities[k].minus[0], self.inequalities[k].plus[0]) for k in rows]
         below, above = zip(*pairs, strict=True) if pairs else ((), ())
         return sparse.csr_matrix((np.ones(len(pairs), dtype=np.int32), (below, above)), shape=(self.n_labels, self.n_labels))
 
@@ -223,3 +231,16 @@ class RuleSystem:
     def _some(self, at: NDArray[np.intp]) -> Self:
         inequalities = tuple(self.inequalities[k] for k in at)
         return replace(self, inequalities=inequalities, owner=self.owner[at], weight=self.weight[at])
+
+
+def _is_hierarchy(bind: Sequence[Inequality]) -> bool:
+    if not all(len(one.plus) == len(one.minus) == 1 and one.least == 0 for one in bind):
+        return False
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for one in bind:
+        sorter.add(one.plus[0], one.minus[0])
+    try:
+        sorter.prepare()
+    except CycleError:
+        return False
+    return True

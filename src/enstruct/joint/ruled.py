@@ -1,0 +1,194 @@
+"""Energies under rules: label sets that break what binds have no probability, soft rules cost their weight.
+
+    log p(y) = -E(y) - sum over inequalities that y breaks of their weights,     HARD for those that bind
+
+Chains change a label at a time among legal sets, and begin at one. That does not reach every legal set from every other (of
+"exactly one" no label can change alone): where a group's legal sets are listed, all its labels are drawn anew at once between
+sweeps, as if they were independent, and taken by Metropolis and Hastings' rule; of groups too large for that two labels change
+together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from enstruct.joint.clamped import Chains, Clamped
+from enstruct.rules import RuleSystem
+from enstruct.rules.closest import best
+from enstruct.rules.follow import agreeing
+from enstruct.rules.system import Group
+
+HARD = 1e3
+"""Nats of an inequality that binds: exp(-HARD) is 0 in single precision, and sums of a few of them keep three decimals."""
+ANNEALED = 30.0
+"""Nats of it in annealed importance sampling, whose chains begin among all label sets."""
+CELLS = 2**22
+"""Numbers of whole label sets that are judged at a time."""
+
+
+class Compiled:
+    """A system as tensors: which inequalities each label is in, and with which sign."""
+
+    def __init__(self, system: RuleSystem, hard: float = HARD) -> None:
+        self.system = system
+        A = system.matrix.tocsc()
+        self.of = [torch.from_numpy(A.indices[a:b].astype(np.int64)) for a, b in zip(A.indptr, A.indptr[1:], strict=False)]
+        signs = [torch.from_numpy(A.data[a:b].astype(np.float32)) for a, b in zip(A.indptr, A.indptr[1:], strict=False)]
+        self.sign = [sign[:, None, None] for sign in signs]
+        self.matrix = torch.from_numpy(system.matrix.toarray().astype(np.float32))  # (inequalities, labels)
+        self.least = torch.from_numpy(system.least.astype(np.float32))
+        self.weight = torch.from_numpy(np.where(system.binds, hard, system.weight).astype(np.float32))
+        self.jumping = [group for group in system.groups if group.states is not None and not _connected(system, group)]
+        self.swapping = [group for group in system.groups if group.states is None and not _connected(system, group)]
+
+    def penalty(self, y: Tensor) -> Tensor:
+        """(...) of whole label sets (..., labels)."""
+        return (y @ self.matrix.T < self.least).to(y.dtype) @ self.weight
+
+
+def _connected(system: RuleSystem, group: Group) -> bool:
+    """Whether changing a label at a time reaches every legal set, whatever is told: by leaving all labels out, by taking all, or,
+    of a hierarchy, by taking what is above first."""
+    bind = [system.inequalities[k] for k in group.rows if system.binds[k]]
+    return group.is_hierarchy or all(not one.plus for one in bind) or all(not one.minus for one in bind)
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A :class:`~enstruct.joint.clamped.Clamped` problem under rules. ``known`` (rows, labels): what is told, with what follows;
+    ``mean`` (rows, labels): marginals of independent labels, that chains begin at."""
+
+    problem: Clamped
+    rules: Compiled
+    known: Tensor
+    mean: Tensor
+    generator: torch.Generator
+
+    @property
+    def free(self) -> Tensor:
+        return self.problem.free
+
+    @property
+    def real(self) -> Tensor:
+        return self.problem.real
+
+    def log_density(self, y: Tensor) -> Tensor:
+        told, out = torch.nan_to_num(self.known), self.problem.log_density(y)
+        for states in torch.arange(y.shape[1]).split(max(1, CELLS // max(1, self.known.numel()))):
+            some = y[:, states].expand(len(told), -1, -1)
+            # labels that do not change, padded or told, are as told
+            some = torch.where(self.real.unsqueeze(1), some, told.gather(1, self.free).unsqueeze(1))
+            whole = told.unsqueeze(1).repeat(1, some.shape[1], 1).scatter(2, self.free.unsqueeze(1).expand_as(some), some)
+            out[:, states] -= self.rules.penalty(whole)
+        return out
+
+    def chains(self, y: Tensor) -> RuledChains:
+        """Labels are all among the free ones."""
+        return RuledChains(self, self.problem.chains(y))
+
+    def take(self, rows: Tensor) -> Self:
+        return replace(self, problem=self.problem.take(rows), known=self.known[rows], mean=self.mean[rows])
+
+    def odds(self, group: Group) -> Tensor:
+        """(rows, states) log of the group's legal sets that agree with what is told, as independent labels; not normalised."""
+        assert group.states is not None
+        labels = torch.from_numpy(group.labels)
+        fits = torch.from_numpy(agreeing(group, self.known[:, labels].numpy()))
+        logits = torch.logit(self.mean[:, labels].clamp(1e-4, 1 - 1e-4))
+        return (logits @ torch.from_numpy(group.states).to(logits.dtype).T).masked_fill(~fits, -torch.inf)
+
+    def drawn(self, group: Group, n: int) -> Tensor:
+        """(rows, n, labels of the group) legal sets of it, as of independent labels; the same random numbers for all rows."""
+        assert group.states is not None
+        cumulative = torch.softmax(self.odds(group), 1).double().cumsum(1)
+        uniform = torch.rand(1, n, generator=self.generator, dtype=torch.float64) * cumulative[:, -1:]
+        index = torch.searchsorted(cumulative, uniform.contiguous()).clamp(max=cumulative.shape[1] - 1)
+        return torch.from_numpy(group.states)[index].to(self.mean.dtype)
+
+    def legal(self, y: Tensor) -> Tensor:
+        """Group by group: of implications what y implies is added, of listed groups sets are drawn, of those too large the best
+        set is that of all chains. All labels are among the free ones."""
+        system, y = self.rules.system, torch.where(self.known.isnan().unsqueeze(2), y, torch.nan_to_num(self.known).unsqueeze(2))
+        implied = system.implied.tocoo()
+        edges = list(zip(implied.row.tolist(), implied.col.tolist(), strict=True))
+        moved = True
+        while moved and edges:
+            before = y.sum()
+            for below, above in edges:
+                y[:, above] = torch.maximum(y[:, above], y[:, below])
+            moved = bool(y.sum() != before)
+        for group in system.groups:
+            labels = torch.from_numpy(group.labels)
+            if group.states is not None and not group.is_hierarchy:
+                y[:, labels] = self.drawn(group, y.shape[2]).transpose(1, 2)
+            elif bool((self.rules.penalty(y.transpose(1, 2)) >= HARD).any()):
+                logits = torch.logit(self.mean.clamp(1e-4, 1 - 1e-4)).numpy()
+                chosen = torch.from_numpy(best(system.binding, logits, self.known.numpy()))
+                y[:, labels] = chosen[:, labels].to(y.dtype).unsqueeze(2).expand(-1, -1, y.shape[2])
+        return y
+
+
+class RuledChains:
+    """Keeps A y of all inequalities in place, (inequalities, rows, chains)."""
+
+    def __init__(self, problem: Ruled, inner: Chains) -> None:
+        self._problem, self._rules, self._inner = problem, problem.rules, inner
+        self._reached = torch.einsum("kl,rlc->krc", self._rules.matrix, inner.y)
+
+    @property
+    def y(self) -> Tensor:
+        return self._inner.y
+
+    def log_odds(self, t: int) -> Tensor:
+        odds, at = self._inner.log_odds(t), self._rules.of[t]
+        if not len(at):
+            return odds
+        sign = self._rules.sign[t]
+        without = self._reached[at] - sign * self._inner.y[:, t]
+        lacking = (without < (least := self._rules.least[at, None, None])).to(odds.dtype)
+        having = (without + sign < least).to(odds.dtype)
+        return odds + ((lacking - having) * self._rules.weight[at, None, None]).sum(0)
+
+    def put(self, t: int, value: Tensor) -> None:
+        at = self._rules.of[t]
+        if not len(at):
+            self._inner.put(t, value)
+            return
+        before = self._inner.y[:, t].clone()
+        self._inner.put(t, value)
+        self._reached[at] += self._rules.sign[t] * (self._inner.y[:, t] - before)
+
+    def jump(self) -> None:
+        """Moves of several labels, between sweeps."""
+        for group in self._rules.jumping:
+            new = self._problem.drawn(group, self.y.shape[2])  # (rows, chains, labels)
+            labels = torch.from_numpy(group.labels)
+            logits = torch.logit(self._problem.mean[:, labels].clamp(1e-4, 1 - 1e-4))
+            old = self.y[:, labels].transpose(1, 2)
+            self._propose(group.labels.tolist(), new, ((old - new) * logits.unsqueeze(1)).sum(2))
+        for group in self._rules.swapping:
+            order = group.labels[torch.randperm(len(group.labels), generator=self._problem.generator).numpy()]
+            for i, j in zip(order, np.roll(order, -1), strict=True):
+                pair = [int(i), int(j)]
+                self._propose(pair, 1 - self.y[:, pair].transpose(1, 2), torch.zeros(()))
+
+    def _propose(self, labels: list[int], new: Tensor, log_ratio: Tensor) -> None:
+        """Take ``new`` (rows, chains, labels) in place of what is, or not; ``log_ratio``: log q(old) - log q(new)."""
+        old = self.y[:, labels].transpose(1, 2).clone()
+        new = torch.where(self._problem.real[:, labels].unsqueeze(1), new, old)  # told labels stay
+        gain = log_ratio
+        for k, t in enumerate(labels):
+            gain = gain + (new[..., k] - old[..., k]) * self.log_odds(t)
+            self.put(t, new[..., k])
+        drawn = torch.rand(1, self.y.shape[2], generator=self._problem.generator)
+        refused = torch.log(drawn) >= gain
+        if not bool(refused.any()):
+            return
+        for k, t in enumerate(labels):
+            self.log_odds(t)
+            self.put(t, torch.where(refused, old[..., k], new[..., k]))
