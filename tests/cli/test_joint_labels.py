@@ -83,7 +83,7 @@ def test_what_is_learnt_from_where_labels_have_holes(here, asked_to_fit):
     np.testing.assert_array_equal(y, data.told()[rest])
     np.testing.assert_array_equal(X, data.X[rest])
     told = {"base": "auto", "minutes": 0.5, "folds": 3, "random_state": 7, "metric": "micro-f1", "decision": "threshold"}
-    assert model.get_params() == {**told, "n_iter_no_change": 4, "hierarchy": None}
+    assert model.get_params() == {**told, "n_iter_no_change": 4, "rules": None}
     assert main(["train", "full.csv", "--labels", "-4", "--base", "auto", "--out", "new"]) == 2
     assert asked_to_fit[1][2].nnz == read_csv(here / "full.csv", -4).Y.nnz  # whole labels go as they always did
 
@@ -224,3 +224,26 @@ def test_what_contradicts_all_of_training_is_not_told():
     for cells in (told[:, 0], told[Y[:, 1] == 0, 1], told[Y[:, 2] == 1, 2]):
         assert 0.5 < cells.mean() < 0.9
     np.testing.assert_array_equal(known[told], Y[told])
+
+
+def test_rules_bind_answers_and_are_said_in_words(here, capsys):
+    (here / "rules.txt").write_text("# of the twins\ntwin -> other\nexclude: own, twin\nsoft 1.5: own -> twin\n")
+    train = ["train", "full.csv", "--labels", "-4", "--base", "binary-relevance", "--folds", "2", "--out", "ruled"]
+    (here / "wrong.txt").write_text("twin -> othre\n")
+    assert main([*train, "--rules", "wrong.txt"]) != 0
+    assert "othre" in capsys.readouterr().err
+    assert main([*train, "--rules", "rules.txt"]) != 0
+    assert "rows that it is about break the rule 'own', 'twin' exclude one another" in capsys.readouterr().err
+    assert not (here / "ruled").exists()
+    (here / "rules.txt").write_text("twin -> other\nsoft 1.5: own -> twin\n")
+    assert main([*train, "--rules", "rules.txt"]) == 0
+    assert "rule: 'twin' implies 'other' (broken in 2 of the 73 rows" in capsys.readouterr().out
+    (here / "twins.csv").write_text("twin,other\n" + "1,\n" + "\n".join([","] * 59) + "\n")
+    assert main(["predict", "ruled", "test.csv", "--known", "twins.csv", "--out", "out.jsonl"]) == 0
+    answers = [json.loads(line)["labels"] for line in (here / "out.jsonl").read_text().splitlines()]
+    assert all("other" in some for some in answers if "twin" in some)
+    assert {"twin", "other"} <= set(answers[0])
+    (here / "twins.csv").write_text("twin,other\n" + "1,0\n" + "\n".join([","] * 59) + "\n")
+    capsys.readouterr()
+    assert main(["predict", "ruled", "test.csv", "--known", "twins.csv"]) != 0
+    assert "known tells 'twin', not 'other' in row 0, which breaks the rule 'twin' implies 'other'" in capsys.readouterr().err

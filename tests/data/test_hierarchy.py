@@ -8,6 +8,10 @@ from scipy import sparse
 
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import DataError
+from enstruct.rules import RuleSystem
+from enstruct.rules.closest import nearest
+from enstruct.rules.follow import follow
+from enstruct.rules.marginals import legal_marginals
 
 
 def reachable(n, edges):
@@ -34,15 +38,13 @@ def test_random_graphs_are_closed_as_by_products(seed):
     assert (closed.dtype, closed.has_sorted_indices) == (np.uint8, True)
     np.testing.assert_array_equal(hierarchy.close(sparse.csr_matrix(Y)).toarray(), closed.toarray())
     np.testing.assert_array_equal(hierarchy.raise_parents(p), np.where(above, p[:, :, None], 0).max(1))
+    system = RuleSystem.of(hierarchy, range(n))
+    np.testing.assert_array_equal(nearest(system, Y, p), closed.toarray())
+    np.testing.assert_array_equal(legal_marginals(system, p), hierarchy.raise_parents(p))
     known = np.where(rng.random((6, n)) < 0.3, closed.toarray(), np.nan)  # of closed sets, so that nothing contradicts
-    told = hierarchy.spread(known)
+    told = follow(system, known)
     there, absent = (np.nan_to_num(known) @ above > 0), ((known == 0) @ above.T > 0)
     np.testing.assert_array_equal(told, np.where(there, 1, np.where(absent, 0, known)))
-
-
-def test_what_is_told_against_the_hierarchy_is_named():
-    with pytest.raises(DataError, match="known tells 'c' in row 1 and denies 'a' above it"):
-        Hierarchy(3, ((0, 1), (1, 2))).spread(np.array([[np.nan, np.nan, 1], [0, np.nan, 1]]), ["a", "b", "c"])
 
 
 def test_many_rows_are_closed_block_by_block(monkeypatch):

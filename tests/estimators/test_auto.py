@@ -148,7 +148,7 @@ def test_only_changed_parameters_are_settings_of_members(rows):
     """A parameter at its default would otherwise take the place of what the automatic classifier chooses."""
     parameters = NetworkClassifier("dvn", hidden=16, random_state=3).get_params(deep=False)
     assert changed(parameters) == {"hidden": 16}
-    assert changed({**parameters, "hierarchy": 1, "batch_size": 64}) == {"hidden": 16, "hierarchy": 1, "batch_size": 64}
+    assert changed({**parameters, "rules": 1, "batch_size": 64}) == {"hidden": 16, "rules": 1, "batch_size": 64}
 
 
 def test_batches_and_rates_grow_with_the_rows():

@@ -132,7 +132,7 @@ def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp
     Y = np.hstack([Y, Y[:, :2].max(1, keepdims=True)])  # the last label is the parent of the first two
     parent = Y.shape[1] - 1
     tree = Hierarchy(Y.shape[1], ((parent, 0), (parent, 1)))
-    model = JointMultiLabelClassifier("binary-relevance", folds=2, hierarchy=tree, random_state=0).fit(X, Y)
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, rules=tree, random_state=0).fit(X, Y)
     known = np.full(Y.shape, np.nan)
     known[0, 0], known[1, parent] = 1, 0
     for decision in (None, "per-label", "subset-accuracy"):
@@ -145,12 +145,12 @@ def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp
         p = model.predict_proba(X, known=told)
         assert (p[:, [parent]] >= p[:, :2]).all()
     model.save(tmp_path / "m")
-    assert JointMultiLabelClassifier.load(tmp_path / "m").hierarchy == tree
-    single = JointMultiLabelClassifier("binary-relevance", folds=2, hierarchy=Hierarchy(3, ((2, 0),)), random_state=0)
+    assert JointMultiLabelClassifier.load(tmp_path / "m").rules == tree
+    single = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Hierarchy(3, ((2, 0),)), random_state=0)
     classes = np.array(["a", "b", "c"])[Y[:, :3].argmax(1)]
     assert set(single.fit(X, classes).predict(X)) == {"a", "b", "c"}  # a row has one class, which implies none
-    with pytest.raises(ConfigError, match="hierarchy= is one of 2 labels"):
-        model.set_params(hierarchy=Hierarchy(2, ())).fit(X, Y)
+    with pytest.raises(ConfigError, match="hierarchy of 2 labels"):
+        model.set_params(rules=Hierarchy(2, ())).fit(X, Y)
 
 
 def test_what_is_asked_next(fitted, rows):

@@ -454,7 +454,7 @@ def test_hierarchical_predictions_are_closed():
     X = rng.normal(size=(200, 6))
     hierarchy = Hierarchy(4, ((0, 1), (1, 2)))
     Y = hierarchy.close((X[:, :4] > 0.7).astype(int)).toarray()
-    model = small(max_epochs=20, hierarchy=hierarchy).fit(X, Y)
+    model = small(max_epochs=20, rules=hierarchy).fit(X, Y)
     for decision in model.rules_:
         predicted = model.predict(X, decision=decision)
         assert (predicted[:, 0] >= predicted[:, 1]).all()
@@ -623,7 +623,7 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"tol": -1}, "tol must be at least 0"),
         ({"callbacks": 3}, "callbacks must be a list of callbacks, not 3"),
         ({"encoder": 3}, "encoder must be a module, or a function that makes one, not 3"),
-        ({"hierarchy": 3}, "hierarchy must be a Hierarchy"),
+        ({"rules": 3}, "rules must be a rule of enstruct.rules"),
         ({"n_samples": "a"}, "n_samples must be a whole number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),
         ({"energy_steps": "2"}, "energy_steps must be a whole number from 1"),
@@ -691,7 +691,7 @@ def test_what_cannot_be_is_said_before_training(blocks):
 
     for changes, what in [
         ({"decision": "threshold", "early_stopping": False}, "no validation rows"),
-        ({"hierarchy": Hierarchy(3, ((0, 1),))}, "of 3 labels, and there are 16"),
+        ({"rules": Hierarchy(3, ((0, 1),))}, "of 3 labels, and there are 16"),
         ({"random_state": np.random.default_rng(0)}, "random_state"),
     ]:
         with pytest.raises(ConfigError, match=what):

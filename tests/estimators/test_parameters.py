@@ -5,13 +5,13 @@ import pytest
 from tests.configured import configured
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
-from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, EnstructError
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.parameters import AUTOMATIC, LABEL_SETS, PIXELS, TAG_SEQUENCES, check_parameters
 from enstruct.hypergradients import Alternating
 from enstruct.negatives import PredictorPoint
+from enstruct.rules import Excludes, Hierarchy, Implies, Soft
 
 TABLES = {
     NetworkClassifier: LABEL_SETS,
@@ -87,7 +87,7 @@ def test_what_was_taken_before_is_taken_still():
         "negatives": [PredictorPoint(), "point"],
         "coupling": [Alternating(), "alternating"],
         "energy_network": [EnergySpec()],
-        "hierarchy": [Hierarchy(3, ((0, 1),))],
+        "rules": [Hierarchy(3, ((0, 1),)), [], [Excludes(0, 1), Soft(Implies(1, 2), 1.0)]],
         "early_stopping": [np.bool_(True)],
         "random_state": [np.random.RandomState(0), np.int64(3)],
         "verbose": [True, 2],

@@ -22,7 +22,7 @@ DELETED = object()
 def label_sets(blocks):
     names = [[blocks.label_names[j] for j in row.indices] for row in blocks.Y[:90]]
     n = len({name for row in names for name in row})
-    settings = {"hierarchy": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_epochs": 1, "hidden": 4}
+    settings = {"rules": Hierarchy(n, ((0, 1),)), "negatives": PredictorSamples(3), "max_epochs": 1, "hidden": 4}
     return configured(EnergyMultiLabelClassifier, "seal-nce", random_state=0, **settings).fit(blocks.X[:90], names), (
         blocks.X[:5],
     )
@@ -126,8 +126,8 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
         (("input", "n_features"), 10**8),
         (("parameters", "hidden"), 10**9),
         (("parameters", "layers"), 10**5),
-        (("parameters", "hierarchy", "fields", "n_labels"), 3),
-        (("parameters", "hierarchy", "fields", "edges", 0, 0), -1),
+        (("parameters", "rules", "fields", "n_labels"), 3),
+        (("parameters", "rules", "fields", "edges", 0, 0), -1),
         (("decision",), "top-q"),
         (("rules", "per-label", "thresholds"), [0.5]),
         (("parameters", "method", "fields", "negatives", "fields", "n"), "x"),

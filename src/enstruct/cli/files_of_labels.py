@@ -20,6 +20,7 @@ from scipy import sparse
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import SAME, Model, check_joint, columns, has_no_labels, load_model, read_examples, read_known, read_rows
 from enstruct.cli.outputs import check_names
+from enstruct.cli.rules import rules_for
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.cli.training import OF_JOINT, refuse_of_networks
 from enstruct.data.dataset import Dataset
@@ -34,6 +35,7 @@ from enstruct.estimators.members import changed
 from enstruct.metrics import METRICS, Counts, Metric, average_precision, calibration_error, log_loss
 from enstruct.metrics.labels import mean_counts, rowwise_hamming
 from enstruct.plots.labels import measurement_matrix
+from enstruct.rules import read_rules
 from enstruct.tasks import LABELS
 from enstruct.training.batches import row_blocks
 
@@ -81,7 +83,8 @@ class LabelFiles(TaskFiles):
             counts["cells of labels unknown"] = int(np.count_nonzero(data.unknown))
         if examples.left_out:
             counts["rows of which no label is known left out"] = examples.left_out
-        return Training({"X": examples.X, "y": examples.y}, counts, notes, {"hierarchy": data.hierarchy})
+        rules = rules_for(data, [] if options.rules is None else read_rules(options.rules))
+        return Training({"X": examples.X, "y": examples.y}, counts, notes, {"rules": rules})
 
     def estimator(self, options: Namespace, training: Training) -> Any:
         if options.base is not None and options.model.method != "joint":

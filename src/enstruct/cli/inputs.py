@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enstruct.cli.rules import check_told
 from enstruct.data.csv_table import column_names, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
@@ -97,6 +98,7 @@ def read_known(model: Model, known: str, source: str, data: Dataset) -> NDArray[
         told = read_told(known, names)
         if len(told) != len(data):
             raise DataError(f"{known} has {len(told)} rows and {source} {len(data)}: one for each, empty where nothing is known.")
+        check_told(model.rules, names, told)
         return told
     if data.unknown is None:
         raise DataError(f"--known same: {source} has no empty cells in columns of labels, so that nothing is left to be asked.")

@@ -14,7 +14,7 @@ from enstruct.cli.parser import Parser
 from enstruct.cli.signatures import class_of
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
-OBJECTS = {"encoder", "energy_network", "initial", "callbacks", "hierarchy", "warm_start", "class_weight", "verbose", "base"}
+OBJECTS = {"encoder", "energy_network", "initial", "callbacks", "rules", "warm_start", "class_weight", "verbose", "base"}
 """Parameters of estimators that no command line can tell, or has another option for."""
 
 

@@ -7,7 +7,6 @@ sets are closed upwards. The artificial root that the published systems count as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.errors import DataError, shown
+from enstruct.errors import DataError
 
 ROOT = "root"
 MOST_CELLS = 2**26
@@ -75,25 +74,6 @@ class Hierarchy:
             for parent in self._parents.get(label, ()):
                 np.maximum(out[:, parent], out[:, label], out=out[:, parent])
         return out
-
-    def spread(self, known: NDArray[Any], names: Sequence[Any] | None = None) -> NDArray[Any]:
-        """Told labels (rows, labels), NaN where nothing is told, with what follows: the ancestors of a label that is there are,
-        the descendants of one that is not are not.
-
-        DataError, by the labels' ``names``, for a row that tells a label and denies an ancestor of it.
-        """
-        there, absent = self.raise_parents(known == 1), known == 0
-        for label in reversed(self._order):
-            for parent in self._parents.get(label, ()):
-                absent[:, label] |= absent[:, parent]
-        if (against := there & absent).any():
-            row = int(np.argwhere(against)[0][0])
-            below = int(np.flatnonzero(against[row] & (known[row] == 1))[0])
-            ancestors = self.raise_parents(np.arange(self.n_labels)[None] == below)[0]
-            above = int(np.flatnonzero(ancestors & (known[row] == 0))[0])
-            told, denied = (shown(label if names is None else names[label]) for label in (below, above))
-            raise DataError(f"known tells {told} in row {row} and denies {denied} above it in the hierarchy: mend one of them.")
-        return np.where(there, 1, np.where(absent, 0, known)).astype(known.dtype)
 
 
 def parse_hierarchy(declared: str) -> tuple[list[str], Hierarchy, dict[str, int]]:

@@ -39,6 +39,7 @@ from enstruct.estimators.label_data import ConstantLabels
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.legality import by_number, system_of
 from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
 from enstruct.estimators.network_classifier import NetworkClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
@@ -151,6 +152,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._deadline = time.monotonic() + 60 * self.minutes
         seed = int(self.random_state) if is_whole(self.random_state) else seed_of(self.random_state)
         rows = label_rows(validated(self, X, reset=True), y, sample_weight, self.labels_)
+        if (system := system_of((self.settings or {}).get("rules"), self.labels_)) is not None:
+            system.check_rows(rows.Y)
         ConstantLabels.find(rows.Y)  # warns once; members would each, of other labels on every fold
         if not validates:
             least = 1 if self._single else 2  # one half of a fold chooses rules for the other
@@ -215,7 +218,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         title = f"{method.name} seed {seed}"
         shown = self.member_callbacks(title) if self.member_callbacks is not None else []
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline), *shown])
-        return member.set_params(**{**defaults, **(self.settings or {}), "method": method})
+        rules = by_number((self.settings or {}).get("rules"), self.labels_)
+        return member.set_params(**{**defaults, **(self.settings or {}), "method": method, "rules": rules})
 
     def _choose(self, held_out: HeldOut) -> None:
         compared = Candidates(held_out, self.methods_)
@@ -254,10 +258,12 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def _decided(self, X: Any, candidates: Sequence[str], decide: Decide) -> list[sparse.csr_matrix]:
         """Label sets (rows, labels) for each of what ``decide`` makes of the candidates' marginals, some rows at a time."""
         X = validated(self, X, reset=False)
-        parts = [decide(self._means(X[block], candidates)) for block in row_blocks(X.shape[0], self.labels_.n_labels)]
-        hierarchy = None if self._single else self.members_[0][1].hierarchy
-        label_sets = [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
-        return label_sets if hierarchy is None else [hierarchy.close(chosen) for chosen in label_sets]
+        legality, parts = self.members_[0][1].legality_, []
+        for block in row_blocks(X.shape[0], self.labels_.n_labels):
+            means = self._means(X[block], candidates)
+            chosen = decide(means)
+            parts.append(chosen if legality is None else [legality.sets(one, np.mean(means, axis=0)) for one in chosen])
+        return [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, candidate: str | None = None) -> Any:
         """Label sets in the form Y had in ``fit``; ``decision`` names another fitted rule, ``top_k`` takes the k most probable.

@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
@@ -27,7 +26,8 @@ from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import Base, CrossFitted, Table, as_base, automatic, choose, cross_fit, logits_of
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
-from enstruct.estimators.label_rules import LabelRules, check_hierarchy
+from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
@@ -35,6 +35,8 @@ from enstruct.estimators.told import check_observed, constants_of, told_format, 
 from enstruct.joint import Joint
 from enstruct.joint.asking import drop_in_entropy
 from enstruct.metrics import get_metric, log_loss
+from enstruct.rules.follow import are_possible
+from enstruct.rules.marginals import raised
 from enstruct.training.residual import CANDIDATES, INDEPENDENT, PATIENCE, Candidate, Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional
 
@@ -82,8 +84,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", or "auto", the best of them in cross-validation.
     folds : int, default=5
         Parts of the rows, each left out once; fewer where there are not two distinct rows for each.
-    hierarchy : enstruct.data.hierarchy.Hierarchy, optional
-        Predictions are closed upwards in it, and what is told is taken to tell what follows from it.
+    rules : a rule of :mod:`enstruct.rules`, or a list of them, optional
+        No answer breaks one that binds, what is told tells what follows, and the energy is a distribution over the label sets
+        that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
+        move among legal sets.
     minutes : float, default=3
         Of "auto": after the first base no other is begun that would likely end later.
     n_iter_no_change : int or "auto"
@@ -112,7 +116,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         folds: int = 5,
         minutes: float = 3.0,
         n_iter_no_change: int | str = "auto",
-        hierarchy: Any = None,
+        rules: Any = None,
         random_state: Any = None,
     ) -> None:
         self.base = base
@@ -121,7 +125,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.folds = folds
         self.minutes = minutes
         self.n_iter_no_change = n_iter_no_change
-        self.hierarchy = hierarchy
+        self.rules = rules
         self.random_state = random_state
 
     # -- fitting ----------------------------------------------------------------------------------
@@ -142,11 +146,14 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if len(Y) != X.shape[0]:
             raise DataError(f"X has {X.shape[0]} rows and y {len(Y)}.")
         check_observed(Y, self.labels_)
-        check_hierarchy(self.hierarchy, self.labels_)
+        system = system_of(self.rules, self.labels_)
+        if system is not None:
+            system.check_rows(Y)
         weight = None if sample_weight is None else row_weights(sample_weight, X)
         whole, group = Table(X, Y, weight).merged()
         self.constants_ = constants_of(whole.Y)
         self.varying_ = np.flatnonzero(np.isnan(self.constants_))
+        self.legality_ = Legality.of(system, self.constants_)
         table = Table(whole.X, whole.Y[:, self.varying_], whole.weight)
         seed = seed_of(self.random_state)
         folds = self._folds(table, seed)
@@ -182,20 +189,23 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         single = self.labels_.kind == "single"
         candidates = (INDEPENDENT,) if single else self._candidates
+        rules_of_energy = None if self.legality_ is None else self.legality_.varying
         patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
-        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, candidates, patience=patience)
+        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, candidates, patience=patience, rules=rules_of_energy)
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:
-            left_out, p = table.few(folds[0], JUDGED), expit(logits)
-            joint = _joint(fitted.judge, logits[left_out], seed).marginals().numpy()
+            left_out, p = table.few(folds[0], JUDGED), self._legal(expit(logits))
+            joint = self._joint(logits[left_out], seed, fitted.judge).marginals().numpy()
             if log_loss(table.Y[left_out], joint) < log_loss(table.Y[left_out], p[left_out]):
                 self.marginals_of_ = "joint"
             # rules are about whole sets: holes are filled with a draw, given what was observed
             whole, ruled = table.Y, np.arange(len(table))
             if not table.complete:
+                if rules_of_energy is not None:
+                    ruled = ruled[are_possible(rules_of_energy, table.Y)]
                 ruled = table.few(ruled, FILLED)
-                whole = _joint(self.energy_, logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
+                whole = self._joint(logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
             rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
             rules = LabelRules.fit(p[ruled], rows, self.metric, self.decision, None)
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
@@ -217,17 +227,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
         p = self._marginals(X, known, untold=self._fitted().marginals_of_)
-        return p if self._hierarchy is None else self._hierarchy.raise_parents(p)
+        return p if self.legality_ is None else raised(self.legality_.whole, p)
 
     def _marginals(self, X: Any, known: Any, untold: str) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
         logits, told = self._asked(X, known)
-        p = expit(logits).astype(np.float64)
+        p = self._legal(expit(logits).astype(np.float64))
         if self.labels_.kind == "single":
             return p / p.sum(1, keepdims=True)
         some = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
         if some.any():
-            p[some] = _joint(self.energy_, logits[some], self.seed_).marginals(torch.from_numpy(told[some])).numpy()
+            p[some] = self._joint(logits[some]).marginals(torch.from_numpy(told[some])).numpy()
         return self._expanded(p, self.constants_)
 
     def predict(self, X: Any, *, known: Any = None, decision: str | Gain | None = None, top_k: int | None = None) -> Any:
@@ -240,71 +250,70 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         top_k : the k most probable labels instead.
         """
         check_one_rule(decision if isinstance(decision, str) else None, top_k)
-        chosen = self._finished(self._decided(X, known, decision, top_k), known)
-        return self.labels_.decode(chosen)
+        return self.labels_.decode(self._finished(*self._decided(X, known, decision, top_k), known))
 
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
         risk, likewise, on the same samples."""
         chosen = {name: self._decided(X, known, name, None) for name in self._fitted().rules_}
         chosen |= zip(risks, self._of_least_risk(X, known, [RISKS[name] for name in risks]) if risks else (), strict=True)
-        return {name: self.labels_.decode(self._finished(sets, known)) for name, sets in chosen.items()}
+        return {name: self.labels_.decode(self._finished(*sets, known)) for name, sets in chosen.items()}
 
-    def _finished(self, chosen: sparse.csr_matrix, known: Any) -> sparse.csr_matrix:
-        """Label sets with told labels as told, closed in the hierarchy."""
-        if known is not None:
-            told = self._told(known)
+    def _finished(self, chosen: sparse.csr_matrix, p: NDArray[Any], known: Any) -> sparse.csr_matrix:
+        """Label sets with told labels as told, that keep the rules; ``p`` (rows, labels): what they were decided by."""
+        told = None if known is None else self._told(known)
+        if told is not None:
             chosen = as_indicator(np.where(np.isnan(told), chosen.toarray(), told))
-        return chosen if self._hierarchy is None else self._hierarchy.close(chosen)
+        return chosen if self.legality_ is None else self.legality_.sets(chosen, p, told)
 
-    @property
-    def _hierarchy(self) -> Hierarchy | None:
-        """None where a row has one label, which implies no other."""
-        return None if self.labels_.kind == "single" else self.hierarchy
+    def _legal(self, p: NDArray[Any]) -> NDArray[Any]:
+        """Marginals of independent labels (rows, labels that vary), once the rules are known to hold."""
+        return p if self.legality_ is None else self.legality_.marginals(p).astype(p.dtype)
 
     def _told(self, known: Any) -> NDArray[np.float32]:
-        """(rows, labels), with what follows in the hierarchy."""
+        """(rows, labels), with what follows by the rules."""
         told = told_labels(known, self.labels_)
-        return told if self._hierarchy is None else self._hierarchy.spread(told, self.classes_.tolist())
+        return told if self.legality_ is None else self.legality_.told(told)
 
-    def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> sparse.csr_matrix:
+    def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> tuple[sparse.csr_matrix, NDArray[Any]]:
+        """(label sets, the marginals that they were decided by)."""
         if decision is not None and (callable(decision) or decision in RISKS):
             return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
-        p = self._marginals(X, known, untold="base")  # which rules are fitted to
-        if self.labels_.kind == "single":
-            return sets_of_size(p, 1)
-        if top_k is not None:
-            return sets_of_size(p, top_k)
-        rule, p = self.rules_[self.decision_ if decision is None else decision], p[:, self.varying_]
+        whole = self._marginals(X, known, untold="base")  # which rules are fitted to
+        if self.labels_.kind == "single" or top_k is not None:
+            return sets_of_size(whole, 1 if top_k is None or self.labels_.kind == "single" else top_k), whole
+        rule, p = self.rules_[self.decision_ if decision is None else decision], whole[:, self.varying_]
         chosen = rule.predict(p).toarray()
         if known is not None and decision is None and (self.decision, self.metric) == ("auto", "example-f1"):
             some = ~np.isnan(self._told(known)).all(1)  # rules are fitted where nothing is told: sizes and thresholds are others
             chosen[some] = ExpectedF1(allow_empty=self.rules_["expected-f1"].allow_empty).predict(p[some]).toarray()
-        return as_indicator(self._expanded(chosen, self.constants_))
+        return as_indicator(self._expanded(chosen, self.constants_)), whole
 
-    def _of_least_risk(self, X: Any, known: Any, gains: Sequence[Any]) -> list[sparse.csr_matrix]:
-        """Label sets by each of the gains."""
+    def _of_least_risk(self, X: Any, known: Any, gains: Sequence[Any]) -> list[tuple[sparse.csr_matrix, NDArray[Any]]]:
+        """Label sets by each of the gains, with the shares of the samples that have each label."""
         logits, told = self._asked(X, known)
-        joint = _joint(self.energy_, logits, self.seed_)
+        joint = self._joint(logits)
         parts: list[list[NDArray[Any]]] = [[told[:0]] for _ in gains]
+        shares = [told[:0]]
         for rows in torch.arange(len(told)).split(max(1, CELLS // (SAMPLES * told.shape[1]))):
             few = joint.take(rows)
             samples = few.sample(SAMPLES, torch.from_numpy(told)[rows])
-            with torch.no_grad():
-                density = -few.energy(few.state, samples)
+            density = few.log_density(samples)
+            shares.append(samples.mean(1).numpy())
             for part, gain in zip(parts, gains, strict=True):
                 part.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
-        return [as_indicator(self._expanded(np.concatenate(part), self.constants_)) for part in parts]
+        p = self._expanded(np.concatenate(shares), self.constants_)
+        return [(as_indicator(self._expanded(np.concatenate(part), self.constants_)), p) for part in parts]
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) label sets from the joint, given what is told."""
         check_whole(1, n=n)
         logits, told = self._asked(X, known)
         seed = self.seed_ if random_state is None else seed_of(random_state)
-        drawn = _joint(self.energy_, logits, seed).sample(n, torch.from_numpy(told)).numpy()
+        drawn = self._joint(logits, seed).sample(n, torch.from_numpy(told)).numpy()
         return self._expanded(drawn, self.constants_).astype(np.uint8)
 
     def log_prob(self, X: Any, y: Any, *, known: Any = None, return_error: bool = False) -> Any:
@@ -317,9 +326,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         Y = told_labels(y, self.labels_, "y")
         if len(Y) != len(logits):
             raise DataError(f"X has {len(logits)} rows and y {len(Y)}.")
-        value, error = _joint(self.energy_, logits, self.seed_).log_probability(
-            torch.from_numpy(Y[:, self.varying_]), torch.from_numpy(told)
-        )
+        value, error = self._joint(logits).log_probability(torch.from_numpy(Y[:, self.varying_]), torch.from_numpy(told))
         impossible = (~np.isnan(Y) & ~np.isnan(self.constants_) & (self.constants_ != Y)).any(1)
         value = np.where(impossible, -np.inf, value)
         return (value, error) if return_error else value
@@ -344,13 +351,13 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         logits, told = self._asked(X, known)
         if not np.isnan(told).any(1).all():
             raise DataError(f"ask: all labels of row {int(np.flatnonzero(~np.isnan(told).any(1))[0])} are told.")
-        best = drop_in_entropy(_joint(self.energy_, logits, self.seed_), torch.from_numpy(told)).argmax(1)
+        best = drop_in_entropy(self._joint(logits), torch.from_numpy(told)).argmax(1)
         return self.classes_[self.varying_[best]]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
         metric = get_metric("subset-accuracy" if self._fitted().labels_.kind == "single" else self.metric)
-        return metric(self.labels_.encode(y), self._finished(self._decided(X, None, None, None), None), sample_weight)
+        return metric(self.labels_.encode(y), self._finished(*self._decided(X, None, None, None), None), sample_weight)
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "energy_")
@@ -379,6 +386,14 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             )
         return logits, told[:, self.varying_]
 
+    def _joint(self, logits: NDArray[np.float32], seed: int | None = None, energy: ResidualEnergy | None = None) -> Joint:
+        """Of rows with these logits (rows, labels that vary), under the rules."""
+        energy = self.energy_ if energy is None else energy
+        rules = None if self.legality_ is None else self.legality_.varying
+        with torch.no_grad():
+            z = torch.from_numpy(logits)
+            return Joint(energy, energy.prepare(z), torch.sigmoid(z), self.seed_ if seed is None else seed, rules)
+
     def _expanded(self, table: NDArray[Any], constants: NDArray[Any]) -> NDArray[np.float64]:
         """(..., labels that vary) -> (..., labels)."""
         out = np.empty((*table.shape[:-1], len(constants)))
@@ -391,9 +406,3 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _joint(energy: ResidualEnergy, logits: NDArray[np.float32], seed: int) -> Joint:
-    with torch.no_grad():
-        z = torch.from_numpy(logits)
-        return Joint(energy, energy.prepare(z), torch.sigmoid(z), seed)

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit, softmax
 
-from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.choose import RULES
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.estimators.label_data import LabelData
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.legality import Legality
 from enstruct.estimators.networks import check_bytes
 from enstruct.estimators.posterior import EnergyPosterior
+from enstruct.joint.distribution import independent
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import row_blocks
 from enstruct.training.predict import Networks
@@ -36,7 +37,7 @@ class LabelAnswers:
     data: LabelData
     rules: LabelRules
     posterior: Callable[[], EnergyPosterior | None]
-    hierarchy: Hierarchy | None
+    legality: Legality | None
     any_precision: bool
 
     def logits(self, X: Any, refine: int | None = None) -> NDArray[Any]:
@@ -75,8 +76,8 @@ class LabelAnswers:
             if self.data.single:  # a class without weight has no chance
                 p[block] = softmax(log_expit(constants.expand_numbers(self.logits(X[block], refine), -np.inf)), axis=1)
             else:
-                marginals = constants.expand_numbers(self.marginals(X[block], refine))
-                p[block] = marginals if self.hierarchy is None else self.hierarchy.raise_parents(marginals)
+                marginals = constants.expand_numbers(self.legal(self.marginals(X[block], refine)))
+                p[block] = marginals
         return p
 
     def label_sets(self, X: Any, decision: str | None, refine: int | None) -> sparse.csr_matrix:
@@ -99,24 +100,39 @@ class LabelAnswers:
         """(rows, labels) by logits, as marginals near 1 tie; of all labels, those that never varied too."""
         constants, k = self.data.constants, 1 if self.data.single else k
         always = np.where(constants.values == 1, np.inf, -np.inf)
-        label_sets = self._stacked(X, lambda block: sets_of_size(constants.expand_numbers(self.logits(block, refine), always), k))
-        return self._closed(label_sets)
+
+        def most(block: Any) -> sparse.csr_matrix:
+            logits = self.logits(block, refine)
+            chosen = sets_of_size(constants.expand_numbers(logits, always), k)
+            return self._kept(chosen, expit(logits))
+
+        return self._stacked(X, most)
 
     def decided(self, X: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         """(rows, labels) from marginals of the labels that vary."""
+        p = self.legal(p)
         label_sets = sets_of_size(p, 1) if self.data.single else self.rules.named(decision, self.posterior).predict(p, X)
-        return self._closed(self.data.constants.expand_indicator(label_sets))
+        return self._kept(self.data.constants.expand_indicator(label_sets), p)
 
     def sample(self, X: Any, n: int) -> NDArray[np.uint8]:
         """(rows, n, labels) independent draws from the predictor's distribution, by the random numbers of now."""
         logits = torch.from_numpy(self.logits(X))
         check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
-        drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
+        if self.legality is None:
+            drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
+        else:
+            drawn = independent(logits, int(torch.randint(2**31, ())), self.legality.varying).sample(n).numpy()
         return self.data.constants.expand_numbers(drawn).astype(np.uint8)
 
-    def _closed(self, label_sets: sparse.csr_matrix) -> sparse.csr_matrix:
-        """With all parents in the hierarchy."""
-        return label_sets if self.hierarchy is None or self.data.single else self.hierarchy.close(label_sets)
+    def legal(self, p: NDArray[Any]) -> NDArray[Any]:
+        """Marginals (rows, labels that vary), once the rules are known to hold."""
+        return p if self.legality is None else self.legality.marginals(p)
+
+    def _kept(self, label_sets: sparse.csr_matrix, p: NDArray[Any]) -> sparse.csr_matrix:
+        """(rows, labels) that keep the rules, by marginals p of labels that vary."""
+        if self.legality is None:
+            return label_sets
+        return self.legality.sets(label_sets, self.data.constants.expand_numbers(p))
 
     def _stacked(self, X: Any, decide: Callable[[Any], sparse.csr_matrix]) -> sparse.csr_matrix:
         """Of a block of rows at a time: their marginals take the memory."""

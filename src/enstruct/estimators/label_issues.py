@@ -67,7 +67,8 @@ def conditional_quality(fit: FittedOn, seed: int) -> NDArray[np.float64]:
     that was trained on the others."""
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight
-    examples = Examples(*(torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight)))
+    logits, y, weights = (torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight))
+    examples = Examples(logits, y, weights)
     quality = np.full(table.Y.shape, np.nan)
     for fold in fit.folds:
         energy = refit(fit.candidate, examples.take(np.setdiff1d(np.arange(len(table)), fold)), fit.epochs, seed)

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec import to_builtins
 from numpy.typing import NDArray
 
-from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.rows import Rows
 from enstruct.decisions import bayes_risk
 from enstruct.decisions.choose import RULES, cross_validate, fit_rule, make_rule
@@ -98,18 +97,10 @@ def check_suits(method: Method, decision: str) -> None:
         )
 
 
-def check_hierarchy(hierarchy: Hierarchy | None, labels: LabelFormat) -> None:
-    """ConfigError for one of other labels."""
-    if hierarchy is not None and hierarchy.n_labels != labels.n_labels:
-        raise ConfigError(f"hierarchy= is one of {hierarchy.n_labels} labels, and there are {labels.n_labels}.")
-
-
-def check_decision(
-    decision: str, hierarchy: Hierarchy | None, labels: LabelFormat, validation: Rows | None, validation_epochs: int
-) -> None:
+def check_decision(decision: str, labels: LabelFormat, validation: Rows | None, validation_epochs: int) -> None:
     """ConfigError and DataError for what cannot be, before anything is trained.
 
-    That is a rule that cannot be fitted, passes over validation rows that are not there, a hierarchy of other labels.
+    That is a rule that cannot be fitted, or passes over validation rows that are not there.
     """
     single = labels.kind == "single"
     if validation_epochs and validation is None:
@@ -118,7 +109,6 @@ def check_decision(
         raise DataError(
             "One validation row is too few: one half of them chooses the decision rule for the other. Name one (decision=)."
         )
-    check_hierarchy(hierarchy, labels)
     if decision in ("auto", "fixed") or (validation is not None and not single):
         return
     why = "one label a row is decided by argmax" if single else "there are no validation rows to fit it on"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "metric", "decision", "n_iter_no_change", "hierarchy", "random_state")
+SHARED = ("base", "metric", "decision", "n_iter_no_change", "rules", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -64,7 +64,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
         Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``n_iter_no_change`` (of its energy:
-        epochs without a better held-out value), ``hierarchy`` and ``random_state`` are the other parameters that it has; any of
+        epochs without a better held-out value), ``rules`` and ``random_state`` are the other parameters that it has; any of
         the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
@@ -97,8 +97,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     class_weight : None, "balanced" or dict
         Of active labels in the supervised loss, of trees a factor of their odds; of 1-D y as scikit-learn has it, which is all
         that "joint" takes.
-    hierarchy : enstruct.data.hierarchy.Hierarchy, optional
-        Predictions are closed upwards in it, and told labels tell what follows from them.
+    rules : a rule of :mod:`enstruct.rules`, or a list of them, optional
+        What is known of labels beside the data, as ``Excludes("day", "night")`` or a hierarchy: no answer breaks one, told labels
+        tell what follows from them, marginals are those once the rules hold. Soft ones weigh.
     random_state, verbose, warm_start, device ("auto", "cpu", "cuda"), callbacks : as usual
 
     Attributes
@@ -141,7 +142,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         validation_fraction: float = 0.2,
         standardize: bool | str = "auto",
         class_weight: Any = None,
-        hierarchy: Any = None,
+        rules: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,

@@ -25,6 +25,7 @@ from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before,
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
+from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.networks import Pair, build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes
 from enstruct.estimators.persistence import Weights
@@ -90,7 +91,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         validation_fraction: float = 0.2,
         standardize: bool | str = "auto",
         class_weight: Any = None,
-        hierarchy: Any = None,
+        rules: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -147,7 +148,9 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             validation = with_weight(
                 label_rows(validated(self, X_val, reset=False), y_val, self._validation_weight, labels, self.class_weight)
             )
-        check_decision(self.decision, self.hierarchy, labels, validation, method.validation_epochs)
+        if (system := system_of(self.rules, labels)) is not None:
+            system.check_rows(rows.Y)
+        check_decision(self.decision, labels, validation, method.validation_epochs)
         features = Features.fit(train.X, scaling_of(self.standardize, method), choose=self._makes_networks())
         if goes_on:
             check_same_labels(self.data_, labels, constants)
@@ -159,7 +162,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         game = self._train(training)
         self._decide_by(LabelRules())
         if self._fits_rules and validation is not None and not self.data_.single:
-            p = self._answers().marginals(validation.X)
+            answers = self._answers()
+            p = answers.legal(answers.marginals(validation.X))
             self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior(method)))
         if game is not None and validation is not None and method.validation_epochs:
             self._refine_on(validation, game, training.monitor, start)
@@ -210,6 +214,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
         names = tuple(getattr(self, "feature_names_in_", ()))
         self.data_, self.classes_ = LabelData(labels, constants, features, self.n_features_in_, names), labels.classes
+        self.legality_ = Legality.of(system_of(self.rules, labels), constants.values)
 
     def _makes_networks(self) -> bool:
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
@@ -234,7 +239,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     def _answers(self) -> LabelAnswers:
         networks, rules = self._networks(), LabelRules(self.rules_, self.decision_)
         posterior = partial(self._posterior, networks.method)
-        return LabelAnswers(networks, self.data_, rules, posterior, self.hierarchy, self._makes_networks())
+        return LabelAnswers(networks, self.data_, rules, posterior, self.legality_, self._makes_networks())
 
     def _inputs(self, X: Any) -> Any:
         """For the networks, which come first: they ask whether the classifier is fitted."""
@@ -345,8 +350,6 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
         tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
-        if self.hierarchy is not None:  # DataError for one of other labels
-            self.hierarchy.close(sparse.csr_matrix((0, data.labels.n_labels), dtype=np.uint8))
         if data.names:
             self.feature_names_in_ = np.array(data.names, dtype=object)
         self._learn(data.labels, data.constants, data.features)

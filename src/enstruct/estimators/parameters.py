@@ -19,6 +19,7 @@ from enstruct.data.tag_schemes import SCHEMES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
+from enstruct.rules.labels import LabelRule
 from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
 from enstruct.validation import Check, is_whole, one_of, optional, or_object, satisfying, switch, whole, word_or
@@ -107,6 +108,11 @@ def _of_task(task: Task, automatic_metric: bool = False) -> Table:
     }
 
 
+def _are_rules(value: Any) -> bool:
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return all(isinstance(one, (LabelRule, Hierarchy)) for one in several)
+
+
 METRIC_OF = {"labels": "metric", "tags": "tag metric", "masks": "mask metric"}
 LABEL_SETS: Table = {
     **_of_task(LABELS),
@@ -118,7 +124,7 @@ LABEL_SETS: Table = {
     "early_stopping": switch("auto"),
     "standardize": switch("auto", "tfidf"),
     "class_weight": optional(word_or("balanced", _instance(dict, "None, 'balanced' or a dict"))),
-    "hierarchy": optional(_instance(Hierarchy, "a Hierarchy (enstruct.data.hierarchy)")),
+    "rules": optional(satisfying(_are_rules, "a rule of enstruct.rules, or a list of them")),
 }
 
 TAG_SEQUENCES: Table = {
@@ -188,7 +194,7 @@ JOINT: Table = {
     "folds": whole(2),
     "minutes": validation.positive_or_infinite,
     "n_iter_no_change": LABEL_SETS["n_iter_no_change"],
-    "hierarchy": LABEL_SETS["hierarchy"],
+    "rules": LABEL_SETS["rules"],
     "random_state": validation.seed,
 }
 

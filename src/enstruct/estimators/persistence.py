@@ -192,13 +192,18 @@ def _check_regular(path: Path) -> None:
         raise OSError("it is no regular file")
 
 
+FORMER_PARAMETERS = {"hierarchy": "rules"}
+"""Of folders that were written before."""
+
+
 def header_of(cls: type, kind: type[Header], path: Path, name: str = HEADER) -> tuple[Header, dict[str, Any]]:
     """(header, parameters) of the estimator the folder holds. ModelFileError if it is another one, or they are damaged."""
     plain = read_header(path, name)
     if plain["estimator"] != cls.__name__:
         raise ModelFileError(f"{path} holds a {plain['estimator']}, not a {cls.__name__}.")
     header = typed_header(plain, kind, path)
-    return header, {name: decode_parameter(name, value) for name, value in plain["parameters"].items()}
+    parameters = {FORMER_PARAMETERS.get(name, name): value for name, value in plain["parameters"].items()}
+    return header, {name: decode_parameter(name, value) for name, value in parameters.items()}
 
 
 @contextmanager

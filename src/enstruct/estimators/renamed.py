@@ -24,6 +24,7 @@ COLUMNS: Mapping[str, str] = {
 }
 """Arguments of constructors that are columns of the method's row now."""
 RENAMED: Mapping[str, str] = {
+    "hierarchy": "rules",
     **{"max_iter": "max_epochs", "callbacks": "member_callbacks", "Y_val": "y_val"},
     **{"sentences": "X", "tags": "y", "sentences_val": "X_val", "tags_val": "y_val"},
     **{"images": "X", "masks": "y", "images_val": "X_val", "masks_val": "y_val"},

@@ -22,6 +22,7 @@ from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.bases import OBSERVED, ClassifierBase, CrossFitted, MethodBase, ObservedBase, takes_label_sets
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.members import Member
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.saved_header import OfJoint
@@ -46,6 +47,7 @@ class SavedJoint(BaseEstimator):
     decision_scores_: dict[str, float]
     seed_: int
     n_features_in_: int
+    legality_: Legality | None
 
     def save(self, path: Path | str, notes: dict[str, Any] | None = None) -> None:
         """Write a model folder (:mod:`enstruct.estimators.saved_joint`), whole or not at all; ``notes`` travel along.
@@ -107,6 +109,7 @@ class SavedJoint(BaseEstimator):
                 raise ValueError("its constants or names are of another number")
             model.classes_, model.varying_ = model.labels_.classes, np.flatnonzero(np.isnan(model.constants_))
             n = len(model.varying_)
+            model.legality_ = Legality.of(system_of(model.rules, model.labels_), model.constants_)
             model.energy_ = read_energy(header, tensors, n)
             model.base_ = read_bases(header, folder, tensors, n, model.metric, base)
             rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)

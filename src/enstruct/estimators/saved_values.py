@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from enstruct import hypergradients, inference, negatives, objectives
+from enstruct import hypergradients, inference, negatives, objectives, rules
 from enstruct.baselines import SOLVED
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
@@ -25,8 +25,10 @@ OF_NEGATIVES = (
 )
 OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
 OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")
+OF_RULES = ("Implies", "Excludes", "AtMost", "AtLeast", "Exactly", "Requires", "Forbids", "Not", "Soft")
 VALUES: dict[str, Any] = {
     **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage)},
+    **{f"rules.{name}": getattr(rules, name) for name in OF_RULES},
     **{name: getattr(negatives, name) for name in OF_NEGATIVES},
     **{name: getattr(inference, name) for name in OF_INFERENCE},
     **{f"hypergradients.{name}": getattr(hypergradients, name) for name in OF_COUPLINGS},

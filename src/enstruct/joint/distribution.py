@@ -72,6 +72,12 @@ class Joint:
         return out
 
     @torch.no_grad()
+    def log_density(self, y: Tensor) -> Tensor:
+        """(rows, n) of whole label sets (rows, n, labels): -E less what the rules that they break weigh; not normalised."""
+        value = cast(Tensor, -self.energy(self.state, y))
+        return value if self._compiled is None else value - self._compiled.penalty(y)
+
+    @torch.no_grad()
     def sample(self, n: int, known: Tensor | None = None, sweeps: int = SWEEPS) -> Tensor:
         """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains."""
         known = self._told(known)
@@ -183,6 +189,13 @@ class Joint:
             problem = self._problem(self.state.rows(rows), known[rows], among_all, start[rows], compiled)
             yield rows, problem, start[rows].gather(1, problem.free)
             first += len(rows)
+
+
+def independent(logits: Tensor, seed: int = 0, rules: RuleSystem | None = None) -> Joint:
+    """Labels of these logits (rows, labels) that nothing ties together, unless rules do."""
+    energy = ResidualEnergy(logits.shape[1], pairs=False).eval()
+    with torch.no_grad():
+        return Joint(energy, energy.prepare(logits.float()), torch.sigmoid(logits.float()), seed, rules)
 
 
 def _scattered(out: Tensor, problem: Clamped, p: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ couplings would stand for detours over holes as well, and be counted twice where
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from torch import Tensor
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint.clamped import ClampedResidual
 from enstruct.joint.gibbs import sweep
+from enstruct.joint.ruled import Compiled, Ruled
+from enstruct.rules import RuleSystem
 
 CELLS = 2**24
 """Numbers (rows, labels, units) that a block of rows takes at most."""
@@ -29,7 +32,9 @@ BURN_IN, DRAWS = 10, 20
 class Whole:
     """``y`` (rows, labels): what was observed, and draws in its holes, at first from the base's marginals."""
 
-    def __init__(self, logits: Tensor, observed: Tensor, seed: int) -> None:
+    def __init__(self, logits: Tensor, observed: Tensor, seed: int, rules: RuleSystem | None = None) -> None:
+        self._fresh = True
+        self._rules = None if rules is None else Compiled(rules)
         self._logits, self._hole = logits, observed.isnan()
         self._draws = torch.Generator().manual_seed(seed)
         self._some = torch.nonzero(self._hole.any(1)).squeeze(1)
@@ -39,17 +44,22 @@ class Whole:
             self.y = torch.where(self._hole, drawn.to(observed.dtype), observed)
 
     @torch.no_grad()
-    def redraw(self, energy: ResidualEnergy, sweeps: int = 1) -> None:
-        """Of rows with holes, so many sweeps over these."""
+    def redraw(self, energy: ResidualEnergy, sweeps: int = 1) -> bool:
+        """Of rows with holes, so many sweeps over these, under the rules. Whether there are any."""
         if not len(self._some):
-            return
+            return False
         for rows in _blocks(self._some, energy):
             known = self.y[rows].masked_fill(self._hole[rows], torch.nan)
-            problem = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
-            chains = problem.chains(self.y[rows].unsqueeze(2))
+            problem: Any = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
+            if self._rules is not None:
+                problem = Ruled(problem, self._rules, known, torch.sigmoid(self._logits[rows]), self._draws)
+            y = self.y[rows].unsqueeze(2)
+            chains = problem.chains(problem.legal(y) if self._fresh else y)
             for _ in range(sweeps):
                 sweep(chains, torch.rand(energy.n_labels, len(rows), 1, generator=self._draws))
             self.y[rows] = chains.y.squeeze(2)
+        self._fresh = False
+        return True
 
 
 @torch.no_grad()

@@ -114,14 +114,8 @@ class Ruled:
         """Group by group: of implications what y implies is added, of listed groups sets are drawn, of those too large the best
         set is that of all chains. All labels are among the free ones."""
         system, y = self.rules.system, torch.where(self.known.isnan().unsqueeze(2), y, torch.nan_to_num(self.known).unsqueeze(2))
-        implied = system.implied.tocoo()
-        edges = list(zip(implied.row.tolist(), implied.col.tolist(), strict=True))
-        moved = True
-        while moved and edges:
-            before = y.sum()
-            for below, above in edges:
-                y[:, above] = torch.maximum(y[:, above], y[:, below])
-            moved = bool(y.sum() != before)
+        for below, above in system.upwards:
+            y[:, above] = torch.maximum(y[:, above], y[:, below])
         for group in system.groups:
             labels = torch.from_numpy(group.labels)
             if group.states is not None and not group.is_hierarchy:

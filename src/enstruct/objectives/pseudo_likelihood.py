@@ -18,14 +18,16 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.objectives.base import Density, Objective, Scores
 
 
-def pseudo_likelihood(energy: ResidualEnergy, state: State, y: Tensor, filled: Tensor) -> Tensor:
-    """(batch,) of label sets y (batch, labels), NaN where unobserved, in nats.
+def pseudo_likelihood(energy: ResidualEnergy, state: State, y: Tensor, filled: Tensor, odds: Tensor | None = None) -> Tensor:
+    """(batch,) of label sets y (batch, labels), NaN where unobserved, in nats. ``odds`` (batch, labels): log-odds that rules add
+    (:func:`enstruct.rules.odds.rule_odds`).
 
     Labels that nobody observed have no summand; to the others they are told as ``filled``, which for a residual energy is their
     marginal, where they say nothing.
     """
     observed = ~y.isnan()
     logits = energy.flips(state, torch.where(observed, y, filled))
+    logits = logits if odds is None else logits + odds
     each = F.binary_cross_entropy_with_logits(logits, torch.nan_to_num(y), reduction="none")
     return torch.where(observed, each, 0.0).sum(1)
 

@@ -15,6 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from enstruct.errors import DataError, EnstructError, shortened
 from enstruct.rules.follow import agreeing, follow
+from enstruct.rules.marginals import raised
 from enstruct.rules.system import Group, RuleSystem
 
 LEAST = 1e-6
@@ -86,7 +87,7 @@ def nearest(system: RuleSystem, chosen: NDArray[Any], p: NDArray[Any], known: ND
     if not len(rows):
         return sets
     out = sets.copy()
-    out[rows] = closed(system.implied, sets[rows])
+    out[rows] = raised(system, sets[rows])
     rows = rows[~system.are_kept(out[rows])]
     if len(rows):
         y, marginals = out[rows] == 1, np.asarray(p, dtype=np.float64)[rows]
@@ -95,14 +96,3 @@ def nearest(system: RuleSystem, chosen: NDArray[Any], p: NDArray[Any], known: ND
         distance = np.maximum(np.where(y, marginals - cut, cut - marginals), 0.0) + LEAST
         out[rows] = best(system.binding, np.where(y, distance, -distance), None if told is None else told[rows])
     return out
-
-
-def closed(implied: sparse.csr_matrix, sets: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Sets (rows, labels) with all that they imply; ``implied`` (labels, labels)."""
-    out = sparse.csr_matrix(sets, dtype=np.int32)
-    while True:
-        more = out + out @ implied
-        more.data[:] = 1
-        if more.nnz == out.nnz:
-            return np.asarray(out.toarray(), dtype=np.uint8)
-        out = more

@@ -30,6 +30,11 @@ def follow(system: RuleSystem, known: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
+def are_possible(system: RuleSystem, known: NDArray[Any]) -> NDArray[np.bool_]:
+    """(rows,) whether what is told of a row contradicts no rule."""
+    return ~_follow(system, known)[1]
+
+
 def _follow(system: RuleSystem, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """(with what follows, (rows,) whether there is a contradiction)."""
     out, wrong = np.array(known, dtype=np.float64), np.zeros(len(known), dtype=bool)

@@ -15,7 +15,7 @@ A label is a name (or its column number, where labels have no names), or ``Not``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any, Protocol, runtime_checkable
 
@@ -196,6 +196,27 @@ def inequalities_of(rule: Any, number: Number) -> list[Inequality]:
     if isinstance(rule, Hierarchy):
         return [at_least(1, (parent,), (child,)) for parent, child in rule.edges if parent != child]
     return rule.inequalities(number)
+
+
+def mapped(rule: Any, other: Callable[[Any], Any]) -> Any:
+    """The rule over labels that are called ``other(label)``; a hierarchy, which goes by numbers, is as it was."""
+    if isinstance(rule, Hierarchy):
+        return rule
+    if isinstance(rule, Soft):
+        return Soft(mapped(rule.rule, other), rule.weight)
+
+    def change(value: Any) -> Any:
+        if isinstance(value, Not):
+            return Not(other(value.label))
+        return tuple(map(change, _several(value))) if isinstance(value, Iterable) and not isinstance(value, str) else other(value)
+
+    return type(rule)(
+        **{
+            field.name: (value if field.name in ("k", "words") else change(value))
+            for field in fields(rule)
+            for value in [getattr(rule, field.name)]
+        }
+    )
 
 
 def words_of(rule: Any) -> str:

@@ -39,7 +39,7 @@ class Group:
     states: NDArray[np.uint8] | None
     penalty: NDArray[np.float64]
     is_hierarchy: bool
-    """Whether nothing binds it but that labels imply others, and never one another."""
+    """Whether what binds it is that labels imply others, and never one another."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,16 @@ class RuleSystem:
         for one in self.inequalities:
             out[list(one.labels)] = True
         return out
+
+    @cached_property
+    def upwards(self) -> list[tuple[int, int]]:
+        """(below, above) of hierarchies, what is lower first: one pass carries everything up."""
+        pairs = list(zip(*(side.tolist() for side in self.implied.nonzero()), strict=True))
+        sorter: TopologicalSorter[int] = TopologicalSorter()
+        for below, above in pairs:
+            sorter.add(above, below)
+        place = {label: k for k, label in enumerate(sorter.static_order())}
+        return sorted(pairs, key=lambda pair: place[pair[0]])
 
     @cached_property
     def in_hierarchy(self) -> NDArray[np.bool_]:
@@ -234,7 +244,7 @@ class RuleSystem:
 
 
 def _is_hierarchy(bind: Sequence[Inequality]) -> bool:
-    if not all(len(one.plus) == len(one.minus) == 1 and one.least == 0 for one in bind):
+    if not bind or not all(len(one.plus) == len(one.minus) == 1 and one.least == 0 for one in bind):
         return False
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for one in bind:

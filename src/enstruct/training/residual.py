@@ -28,6 +28,9 @@ from enstruct.joint import Joint
 from enstruct.joint.holes import Whole
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
 from enstruct.randomness import redirected, seeded
+from enstruct.rules import RuleSystem
+from enstruct.rules.follow import are_possible
+from enstruct.rules.odds import rule_odds
 
 log = logging.getLogger("enstruct")
 
@@ -87,14 +90,19 @@ part of its time."""
 
 
 class Examples(NamedTuple):
-    """Logits (rows, labels), label sets (rows, labels) with NaN where unobserved, weights (rows,) of mean 1."""
+    """Logits (rows, labels), label sets (rows, labels) with NaN where unobserved, weights (rows,) of mean 1; what binds them."""
 
     logits: Tensor
     y: Tensor
     weight: Tensor
+    rules: RuleSystem | None = None
 
     def take(self, rows: Any) -> Examples:
-        return Examples(self.logits[rows], self.y[rows], self.weight[rows])
+        return Examples(self.logits[rows], self.y[rows], self.weight[rows], self.rules)
+
+    def odds(self, whole: Tensor) -> Tensor | None:
+        """(rows, labels) that rules add to those of the energy, where label sets are these (rows, labels)."""
+        return None if self.rules is None else torch.from_numpy(rule_odds(self.rules, whole.numpy()))
 
 
 class Fitted(NamedTuple):
@@ -117,14 +125,21 @@ def fit_residual(
     candidates: Sequence[Candidate] = CANDIDATES,
     should_stop: Callable[[], bool] = lambda: False,
     patience: int = PATIENCE,
+    rules: RuleSystem | None = None,
 ) -> Fitted:
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
 
     patience : epochs without a better held-out value after which a candidate's training ends.
+    rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
+        probability in it, and teach it nothing.
     """
     weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
-    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32), weights)
-    others = np.setdiff1d(np.arange(len(y)), held)
+    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32), weights, rules)
+    rows = np.arange(len(y))
+    if rules is not None:
+        rows = np.flatnonzero(are_possible(rules, np.asarray(y)))
+        held = np.intersect1d(held, rows) if np.isin(held, rows).any() else rows[:1]
+    others = np.setdiff1d(rows, held)
     train, validation = examples.take(others), examples.take(held)
     judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
     n_labels = y.shape[1]
@@ -139,7 +154,7 @@ def fit_residual(
         tried[candidate.name] = nats, epochs, candidate, judge
         log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats.mean(), time.monotonic() - begin)
     _, epochs, chosen, judge = tried[_best({name: one[0] for name, one in tried.items()})]
-    energy = refit(chosen, examples, epochs, seed)
+    energy = refit(chosen, examples if rules is None else examples.take(rows), epochs, seed)
     return Fitted(energy, judge.eval(), chosen, {name: float(one[0].mean()) for name, one in tried.items()}, epochs)
 
 
@@ -179,22 +194,25 @@ def train_residual(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
     batch_size = BATCH if energy.n_labels <= MOST_UNITS else int(np.clip(len(train.y) // BATCHES, BATCH, LARGEST_BATCH))
-    whole = Whole(train.logits, train.y, seed)
-    judged = None if validation is None else Whole(validation.logits, validation.y, seed)
+    whole = Whole(train.logits, train.y, seed, train.rules)
+    judged = None if validation is None else Whole(validation.logits, validation.y, seed, train.rules)
+    odds, judged_odds = train.odds(whole.y), None if judged is None or validation is None else validation.odds(judged.y)
     best, kept, at = np.inf, None, 0
     for epoch in range(1, epochs + 1):
-        whole.redraw(energy)
+        if whole.redraw(energy):
+            odds = train.odds(whole.y)
         for rows in torch.randperm(len(train.y), generator=draws).split(batch_size):
             batch = train.take(rows)
-            loss = (_loss(energy, batch, whole.y[rows]) * batch.weight).mean()
+            loss = (_loss(energy, batch, whole.y[rows], None if odds is None else odds[rows]) * batch.weight).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
         schedule.step()
         if validation is None or judged is None:
             continue
-        judged.redraw(energy)
-        value = _held_out(energy, validation, judged.y)
+        if judged.redraw(energy):
+            judged_odds = validation.odds(judged.y)
+        value = _held_out(energy, validation, judged.y, judged_odds)
         if value < best - 1e-4:
             best, at = value, epoch
             kept = {name: tensor.clone() for name, tensor in energy.state_dict().items()}
@@ -205,13 +223,14 @@ def train_residual(
     return at if validation is not None else epochs
 
 
-def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor) -> Tensor:
-    return pseudo_likelihood(energy, energy.prepare(rows.logits), rows.y, whole)
+def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | None) -> Tensor:
+    return pseudo_likelihood(energy, energy.prepare(rows.logits), rows.y, whole, odds)
 
 
 @torch.no_grad()
-def _held_out(energy: ResidualEnergy, rows: Examples, whole: Tensor) -> float:
-    values = [_loss(energy, rows.take(some), whole[some]) for some in torch.arange(len(rows.y)).split(4 * BATCH)]
+def _held_out(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | None) -> float:
+    blocks = torch.arange(len(rows.y)).split(4 * BATCH)
+    values = [_loss(energy, rows.take(some), whole[some], None if odds is None else odds[some]) for some in blocks]
     return float((torch.cat(values) * rows.weight).mean())
 
 
@@ -228,7 +247,7 @@ def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: fl
     count = observed.sum(1, keepdim=True)
     place = torch.rand(rows.y.shape, generator=draws).masked_fill(~observed, 2.0).argsort(1).argsort(1)  # unobserved ones last
     y, total = torch.nan_to_num(rows.y), torch.zeros(len(rows.y))
-    joint = Joint(energy, energy.prepare(rows.logits), torch.sigmoid(rows.logits), seed)
+    joint = Joint(energy, energy.prepare(rows.logits), torch.sigmoid(rows.logits), seed, rows.rules)
     for part in range(PARTS):
         share = (part + torch.rand(len(y), 1, generator=draws)) / PARTS
         told = place < (share * count).floor()  # 0 to count - 1, each as likely in the sum over parts

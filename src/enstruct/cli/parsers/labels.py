@@ -29,6 +29,13 @@ def add_train(p: Parser) -> None:
         default=None,
         help="minutes to try methods and average nets in; what does best on rows held out is saved, whatever --model.method",
     )
+    p.add_argument(
+        "--rules",
+        type=Path,
+        default=None,
+        help="a text file of rules that bind every answer, a line each: a -> b; exclude: a, b; at most 2: a, b, c; at least 1: "
+        "a, b; exactly 1: a, b; a requires: b, c; soft 2.5: a -> b, which weighs 2.5 nats and does not bind; or a YAML list",
+    )
     shared.add_base(
         p,
         None,

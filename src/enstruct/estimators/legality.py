@@ -1,0 +1,66 @@
+"""Rules over label sets in force for a fitted classifier: over all its labels, and over those that vary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.rows import as_indicator
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.rules import RuleSystem
+from enstruct.rules.closest import nearest
+from enstruct.rules.contradictions import check_possible
+from enstruct.rules.follow import follow
+from enstruct.rules.labels import mapped
+from enstruct.rules.marginals import legal_marginals
+
+
+def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
+    """``rules=`` for these labels; None without rules, and where a row has one label. ConfigError, DataError for rules that are
+    none, of other labels, or that no label set meets."""
+    if rules is None or (isinstance(rules, (list, tuple)) and not rules):
+        return None
+    names = range(labels.n_labels) if labels.kind == "single" else labels.classes.tolist()
+    system = RuleSystem.of(rules, names)
+    if labels.kind == "single":
+        return None
+    check_possible(system)
+    return system
+
+
+def by_number(rules: Any, labels: LabelFormat) -> Any:
+    """The rules of :func:`system_of` over the labels' numbers."""
+    if rules is None:
+        return None
+    number = {name: i for i, name in enumerate(labels.classes.tolist())}
+    return [mapped(rule, number.__getitem__) for rule in (rules if isinstance(rules, (list, tuple)) else [rules])]
+
+
+@dataclass(frozen=True)
+class Legality:
+    """``whole``: over all labels; ``varying``: over those that vary."""
+
+    whole: RuleSystem
+    varying: RuleSystem
+
+    @classmethod
+    def of(cls, system: RuleSystem | None, constants: NDArray[np.float64]) -> Self | None:
+        """``constants`` (labels,): NaN of labels that vary. DataError where the others break a rule."""
+        return None if system is None else cls(system, system.among(np.flatnonzero(np.isnan(constants)), constants))
+
+    def marginals(self, p: NDArray[Any]) -> NDArray[np.float64]:
+        """Of marginals (rows, labels that vary)."""
+        return legal_marginals(self.varying, p)
+
+    def sets(self, chosen: Any, p: NDArray[Any], known: NDArray[Any] | None = None) -> sparse.csr_matrix:
+        """(rows, labels) that keep the rules, of those that a decision rule made of marginals p (rows, labels)."""
+        dense = chosen.toarray() if sparse.issparse(chosen) else np.asarray(chosen)
+        return as_indicator(nearest(self.whole, dense, p, known))
+
+    def told(self, known: NDArray[Any]) -> NDArray[Any]:
+        """(rows, labels), NaN where nothing is told, with what follows."""
+        return follow(self.whole, known)

@@ -1,0 +1,137 @@
+"""Rules in force: no answer of any classifier breaks one, told labels tell what follows, and saving keeps them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.rules import AtMost, Exactly, Excludes, Implies, Requires, RuleSystem, Soft
+
+NAMES = ["a", "b", "c", "d", "e"]
+RULES = [Exactly(1, ["a", "b", "c"]), Implies("a", "d"), Requires("e", ["b", "d"])]
+
+
+def rows(n=160, seed=0):
+    """Label sets that keep RULES, which x tells with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    legal = np.array([y for y in itertools.product((0, 1), repeat=5) if RuleSystem.of(RULES, NAMES).are_kept(np.array([y]))[0]])
+    scores = X @ rng.standard_normal((4, 5)) @ (2 * legal.T - 1) + rng.gumbel(size=(n, len(legal)))
+    return X, [[name for name, there in zip(NAMES, legal[k], strict=True) if there] for k in scores.argmax(1)]
+
+
+def indicator(sets):
+    return np.array([[name in some for name in NAMES] for some in sets], dtype=float)
+
+
+def kept(sets):
+    return RuleSystem.of(RULES, NAMES).are_kept(indicator(sets)).all()
+
+
+X, Y = rows()
+MODELS = {
+    "joint": JointMultiLabelClassifier("binary-relevance", folds=2, rules=RULES, random_state=0),
+    "network": EnergyMultiLabelClassifier("cross-entropy", hidden=8, max_epochs=3, rules=RULES, random_state=0),
+    "trees": EnergyMultiLabelClassifier("extra-trees", rules=RULES, random_state=0),
+    "auto": AutoMultiLabelClassifier(
+        methods=["binary-relevance", "cross-entropy"], members=2, settings={"rules": RULES, "max_epochs": 2}, random_state=0
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return MODELS[request.param].fit(X, Y)
+
+
+def test_no_answer_breaks_a_rule(model, tmp_path):
+    model.save(tmp_path / "m")
+    for one in (model, type(model).load(tmp_path / "m")):
+        assert kept(one.predict(X))
+        assert kept(one.predict(X, top_k=4))
+        for chosen in one.predict_by_rule(X).values():
+            assert kept(chosen)
+        assert one.predict(X) == model.predict(X)
+    if hasattr(model, "sample"):
+        y = model.sample(X[:20], 10)
+        assert RuleSystem.of(RULES, NAMES).are_kept(y.reshape(-1, 5)).all()
+
+
+def test_marginals_are_those_once_the_rules_hold(model):
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p[:, :3].sum(1), 1, atol=0.02)
+
+
+def test_told_labels_tell_what_follows():
+    model = MODELS["joint"].fit(X, Y)
+    known = np.full((len(X), 5), np.nan)
+    known[:50, 0] = 1
+    p = model.predict_proba(X, known=known)
+    np.testing.assert_array_equal(p[:50, :4], np.tile([1, 0, 0, 1], (50, 1)))
+    for decision in (None, "subset-accuracy", "example-f1"):
+        chosen = model.predict(X, known=known, decision=decision)
+        assert kept(chosen)
+        assert all({"a", "d"} <= set(some) for some in chosen[:50])
+    known[7, 3] = 0
+    with pytest.raises(DataError, match="known tells 'a', not 'd' in row 7, which breaks the rule 'a' implies 'd'"):
+        model.predict(X, known=known)
+
+
+def test_densities_are_over_the_sets_that_keep_the_rules():
+    model = MODELS["joint"].fit(X, Y)
+    every = np.array(list(itertools.product((0, 1), repeat=5)))
+    log_p = np.array([model.log_prob(X[:3], [dict(zip(NAMES, y.tolist(), strict=True))] * 3) for y in every])
+    legal = RuleSystem.of(RULES, NAMES).are_kept(every)
+    assert np.isneginf(log_p[~legal]).all()
+    np.testing.assert_allclose(np.exp(log_p[legal]).sum(0), 1, rtol=1e-4)
+
+
+def test_an_energy_need_not_learn_what_rules_say():
+    """Held-out likelihood: no worse with the rules than without, and better by what legal sets are fewer."""
+    with_rules = JointMultiLabelClassifier("binary-relevance", folds=2, rules=RULES, random_state=0).fit(X, Y)
+    without = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y)
+    X_new, Y_new = rows(300, 0)
+    X_new, Y_new = X_new[160:], Y_new[160:]
+    assert with_rules.log_prob(X_new, Y_new).mean() > without.log_prob(X_new, Y_new).mean()
+    assert with_rules.likelihoods_["independent"] < without.likelihoods_["independent"] - 0.5
+
+
+def test_holes_are_filled_under_the_rules():
+    holes = indicator(Y)
+    holes[np.random.default_rng(1).random(holes.shape) < 0.3] = np.nan
+    holes[np.isnan(holes).all(1), 0] = 1
+    holes[(holes[:, 0] == 1) & (holes[:, 3] != 1), 3] = np.nan
+    rules = [Exactly(1, [0, 1, 2]), Implies(0, 3), Requires(4, [1, 3])]
+    model = JointMultiLabelClassifier("auto", folds=2, minutes=0.05, rules=rules, random_state=0).fit(X, holes)
+    assert RuleSystem.of(rules, range(5)).are_kept(model.predict(X)).all()
+
+
+def test_soft_rules_weigh_and_do_not_bind():
+    soft = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Soft(Excludes("a", "d"), 5.0), random_state=0)
+    p = soft.fit(X, Y).predict_proba(X)
+    plain = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y).predict_proba(X)
+    assert p[:, 0].mean() < plain[:, 0].mean()
+    known = np.full((len(X), 5), np.nan)
+    known[:, [0, 3]] = 1
+    assert soft.predict_proba(X, known=known)[0, 3] == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "message"),
+    [
+        ([Implies("a", "dd")], ConfigError, "'dd'"),
+        ([Implies("a", "b"), Excludes("a", "b"), Exactly(1, ["a"])], ConfigError, "No label set meets these rules together"),
+        ([Excludes("a", "d")], DataError, "break the rule 'a', 'd' exclude one another"),
+        ([AtMost(9, ["a"])], ConfigError, "between 0 and"),
+        ("a -> b", ConfigError, "rules must be a rule of enstruct.rules"),
+    ],
+)
+@pytest.mark.parametrize("name", ["joint", "trees"])
+def test_what_cannot_be_is_said_before_training(name, rules, error, message):
+    model = type(MODELS[name])(**{**MODELS[name].get_params(deep=False), "rules": rules})
+    with pytest.raises(error, match=message):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
