@@ -95,3 +95,24 @@ def test_other_energies_are_refused():
         Chain().solve(energy, state, TagSpace(K))
     with pytest.raises(ConfigError, match="viterbi"):
         Chain("best")
+
+
+def test_partly_annotated_sentences_have_the_marginal_likelihood(problem):
+    """-log of the sum of p over all sequences that agree with what is told."""
+    from enstruct.negatives.base import Situation
+    from enstruct.negatives.partition import Partition
+
+    energy, state, mask = problem
+    truth = torch.nn.functional.one_hot(torch.tensor([[0, 1, 2, 0]] * len(MASKS)), K).double() * mask
+    truth[0, 1:3] = 0  # open
+    truth[2, 0] = 0
+    found = Partition().draw(Situation(truth, truth, mask, None, energy, state), TagSpace(K))
+    value = energy(state, truth.unsqueeze(1)).squeeze(1)
+    loss = value - found.energies.squeeze(1)
+    for b in range(len(MASKS)):
+        y, energies = enumerated(energy, state, b)
+        agree = ((y * truth[b]).sum(-1) == truth[b].sum(-1)).all(-1)
+        expected = torch.logsumexp(-energies, 0) - torch.logsumexp(-energies[agree], 0)
+        assert loss[b].item() == pytest.approx(expected.item(), abs=1e-8)
+    loss.sum().backward()
+    assert all(torch.isfinite(p.grad).all() for p in energy.parameters())

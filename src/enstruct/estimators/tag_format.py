@@ -196,9 +196,14 @@ def tagged(sentences: Any, tags: Any, sample_weight: Any = None) -> list[Tagged]
     return [pair for pair in pairs if pair.weight > 0 and any(tag is not None for tag in pair.tags)]
 
 
-def tagged_rows(pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat, unit: float | None = None) -> Rows:
-    """In numbers, weights over ``unit``, by default their mean. DataError for tags that the format does not know."""
+def tagged_rows(
+    pairs: Sequence[Tagged], tokens: TokenFormat, tags: TagFormat, unit: float | None = None, open_holes: bool = False
+) -> Rows:
+    """In numbers, weights over ``unit``, by default their mean. DataError for tags that the format does not know.
+
+    ``open_holes``: tokens without a tag have one that nobody knows; otherwise none.
+    """
     numbers = tags.encode([pair.tags for pair in pairs])
-    holes = [(row < 0).tolist() for row in numbers.split()]
+    holes = None if open_holes else [(row < 0).tolist() for row in numbers.split()]
     weight = proportional([pair.weight for pair in pairs], unit)
     return Rows(tokens.encode([pair.tokens for pair in pairs], holes), numbers, weight)

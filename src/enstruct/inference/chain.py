@@ -3,6 +3,8 @@
     viterbi          argmin_y E                                         best so far, forwards; then back along the pointers
     log_partition    log sum_y exp(-E), by the forward recursion        log Z
     marginals        P(y_t = k) = -d log Z / d u_tk                     forward-backward, by automatic differentiation
+    draw             y ~ exp(-E)/Z                                      forwards, then each tag given the one behind it
+    clamped          the same chain, told which tags each token may have
 
 (Rabiner 1989.) They cost O(T K²) where a feed-forward predictor pays O(T K), and are the decoder and the likelihood of the
 conditional random field, the baseline that energy-trained taggers are held against, and the oracle of chain energies.
@@ -27,15 +29,24 @@ from enstruct.spaces.base import RelaxedSpace
 Answer = Literal["viterbi", "marginals"]
 
 
+IMPOSSIBLE = 1e4
+"""Energy of what cannot be: exp(-IMPOSSIBLE) is 0."""
+
+
 class Potentials(NamedTuple):
     """``unary`` (batch, time, tags) with the existing places first, ``there`` (batch, time) which they are, ``transitions``
-    (tags, tags), ``start`` and ``end`` (tags,); all energies, lower is better."""
+    (tags, tags), or (batch, time - 1, tags, tags) where they differ from place to place, ``start`` and ``end`` (tags,); all
+    energies, lower is better."""
 
     unary: Tensor
     there: Tensor
     transitions: Tensor
     start: Tensor
     end: Tensor
+
+    def into(self, t: int) -> Tensor:
+        """(tags, tags) or (batch, tags, tags) from the tag at t - 1 to that at t."""
+        return self.transitions if self.transitions.dim() == 2 else self.transitions[:, t - 1]
 
 
 @dataclass(frozen=True)
@@ -80,9 +91,57 @@ def log_partition(p: Potentials) -> Tensor:
     """(batch,) log sum over tag sequences of exp(-E); 0 where there is no token."""
     alpha = -p.unary[:, 0] - p.start  # (batch, tags)
     for t in range(1, p.unary.shape[1]):
-        onward = torch.logsumexp(alpha.unsqueeze(2) - p.transitions, dim=1) - p.unary[:, t]
+        onward = torch.logsumexp(alpha.unsqueeze(2) - p.into(t), dim=1) - p.unary[:, t]
         alpha = torch.where(p.there[:, t : t + 1], onward, alpha)
     return torch.logsumexp(alpha - p.end, dim=1) * p.there[:, 0]
+
+
+def clamped(p: Potentials, allowed: Tensor) -> Potentials:
+    """With the tags that are not ``allowed`` (batch, time, tags) impossible."""
+    return p._replace(unary=torch.where(allowed, p.unary, IMPOSSIBLE))
+
+
+def energies(p: Potentials, tags: Tensor) -> Tensor:
+    """(batch,) E of tag numbers (batch, time); what stands where there is no token is not read. In double precision."""
+    tags, there = torch.where(p.there, tags, 0), p.there.double()
+    value = (p.unary.double().gather(2, tags.unsqueeze(2)).squeeze(2) * there).sum(1)
+    for t in range(1, tags.shape[1]):
+        links = p.into(t).double()
+        step = (
+            links[tags[:, t - 1], tags[:, t]] if links.dim() == 2 else links[torch.arange(len(tags)), tags[:, t - 1], tags[:, t]]
+        )
+        value = value + step * there[:, t]
+    last = (p.there.sum(1) - 1).clamp(min=0)
+    ends = p.start.double()[tags[:, 0]] + p.end.double()[tags.gather(1, last.unsqueeze(1)).squeeze(1)]
+    return value + ends * there[:, 0]
+
+
+@torch.no_grad()
+def draw(p: Potentials, n: int, generator: torch.Generator) -> Tensor:
+    """(batch, n, time) tag numbers of independent samples; 0 where there is no token. All rows use the same random numbers, so
+    that a row's samples do not depend on the others."""
+    batch, time = p.there.shape
+    forward = [-p.unary[:, 0] - p.start]
+    for t in range(1, time):
+        onward = torch.logsumexp(forward[-1].unsqueeze(2) - p.into(t), dim=1) - p.unary[:, t]
+        forward.append(torch.where(p.there[:, t : t + 1], onward, forward[-1]))
+    uniform = torch.stack([torch.rand(n, generator=generator, dtype=torch.float64) for _ in range(time)])
+    last = (p.there.sum(1) - 1).clamp(min=0)
+    tag = _drawn((forward[-1] - p.end).unsqueeze(1).expand(-1, n, -1), uniform[last])
+    out = [tag]
+    for t in range(time - 1, 0, -1):
+        links = p.into(t).expand(batch, -1, -1).transpose(1, 2)  # (batch, to, from)
+        before = forward[t - 1].unsqueeze(1) - links.gather(1, tag.unsqueeze(2).expand(-1, -1, links.shape[2]))
+        tag = torch.where(p.there[:, t : t + 1], _drawn(before, uniform[t - 1].expand(batch, -1)), tag)  # beyond the end: stay
+        out.append(tag)
+    return torch.stack(out[::-1], dim=2) * p.there.unsqueeze(1)
+
+
+def _drawn(scores: Tensor, uniform: Tensor) -> Tensor:
+    """(batch, n) numbers by log-weights (batch, n, tags) and ``uniform`` (batch, n)."""
+    cumulative = torch.softmax(scores.double(), 2).cumsum(2)
+    u = (uniform * cumulative[..., -1]).unsqueeze(2).contiguous()
+    return torch.searchsorted(cumulative, u).squeeze(2).clamp(max=scores.shape[2] - 1)
 
 
 def marginals(p: Potentials) -> Tensor:
@@ -100,7 +159,7 @@ def viterbi(p: Potentials) -> Tensor:
     best = p.unary[:, 0] + p.start
     pointers = []
     for t in range(1, time):
-        value, pointer = (best.unsqueeze(2) + p.transitions).min(1)
+        value, pointer = (best.unsqueeze(2) + p.into(t)).min(1)
         here = p.there[:, t : t + 1]
         best = torch.where(here, value + p.unary[:, t], best)
         pointers.append(torch.where(here, pointer, torch.arange(n_tags, device=pointer.device)))  # beyond the end: stay

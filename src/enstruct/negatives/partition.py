@@ -2,13 +2,19 @@
 
 It stands for the lowest energy of all outputs, softened, and turns the likelihood of a conditional random field into one more
 objective (:mod:`enstruct.objectives.ranking`).
+
+Where some tags of a sentence are open, the truth is all sequences that agree with the others: its own free energy takes the place
+of its energy, so that the loss is -log p of what was told (the marginal likelihood of partly annotated sentences).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from enstruct.inference.chain import chain_potentials, log_partition
+import torch
+
+from enstruct.energies.chain import squeezed, tag_places
+from enstruct.inference.chain import chain_potentials, clamped, log_partition
 from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.spaces.base import RelaxedSpace
 
@@ -16,5 +22,15 @@ from enstruct.spaces.base import RelaxedSpace
 @dataclass(frozen=True)
 class Partition(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
-        free = -log_partition(chain_potentials(at.energy, at.state))
+        potentials = chain_potentials(at.energy, at.state)
+        free = -log_partition(potentials)
+        told = squeezed(at.truth.unsqueeze(1), tag_places(at.mask)).squeeze(1).sum(-1) > 0
+        rows = torch.nonzero((potentials.there & ~told).any(1)).squeeze(1)
+        if len(rows):
+            few = potentials._replace(unary=potentials.unary[rows], there=potentials.there[rows])
+            truth = at.truth[rows]
+            allowed = (truth > 0) | ~told[rows].unsqueeze(2)
+            agreeing = -log_partition(clamped(few, allowed))
+            state = at.state.rows(rows)
+            free = free.index_add(0, rows, at.energy(state, truth.unsqueeze(1)).squeeze(1) - agreeing)
         return Candidates(None, energies=free.unsqueeze(1))

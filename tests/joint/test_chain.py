@@ -1,0 +1,160 @@
+"""Chains over a tagger's probabilities against enumeration of every sequence."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from enstruct.inference.chain import IMPOSSIBLE, energies, log_partition
+from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
+
+K = 3
+LENGTHS = [3, 0, 1, 4, 2]
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+
+
+def random_links(seed=0, scale=1.0):
+    draws = torch.Generator().manual_seed(seed)
+    parts = [torch.randn(shape, generator=draws, dtype=torch.float64) * scale for shape in ((K, K), (K,), (K,))]
+    return Links(torch.tensor(1.3, dtype=torch.float64), *parts)
+
+
+FREE = Legal(torch.ones(K, K, dtype=torch.bool), torch.ones(K, dtype=torch.bool), torch.ones(K, dtype=torch.bool))
+STRICT = Legal(
+    torch.tensor([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=torch.bool),
+    torch.tensor([1, 0, 1], dtype=torch.bool),
+    torch.tensor([1, 1, 0], dtype=torch.bool),
+)
+
+
+def log_q(seed=1):
+    logits = np.random.default_rng(seed).normal(size=(OFFSETS[-1], K)) * 1.5
+    return logits - np.log(np.exp(logits).sum(1, keepdims=True))
+
+
+def by_place(legal):
+    """The links in another form: a table of transitions for each place."""
+
+    def made(values, there, links):
+        chain = legal.within(linked(values, there, links))
+        time = max(there.shape[1] - 1, 0)
+        return chain._replace(transitions=chain.transitions.expand(len(values), time, K, K))
+
+    return made
+
+
+@pytest.fixture(params=["free", "strict", "by place"])
+def joint(request):
+    legal = FREE if request.param == "free" else STRICT
+    plain = lambda values, there, links: legal.within(linked(values, there, links))  # noqa: E731
+    make = by_place(legal) if request.param == "by place" else plain
+    blocks = [(some, make(values, there, random_links())) for some, values, there in padded(log_q(), OFFSETS)]
+    return ChainJoint(blocks, OFFSETS, K), legal
+
+
+def every(joint, legal, i, allowed=None):
+    """(sequences, their -E) of sentence i by the formula."""
+    q, links = log_q()[OFFSETS[i] : OFFSETS[i + 1]], random_links()
+    W, start, end = (part.numpy() for part in links[1:])
+    out, values = [], []
+    for y in itertools.product(range(K), repeat=len(q)):
+        if not y:
+            continue
+        possible = legal.start[y[0]] and legal.end[y[-1]] and all(legal.follow[a, b] for a, b in itertools.pairwise(y))
+        if not possible or (allowed is not None and not all(allowed[OFFSETS[i] + t, k] for t, k in enumerate(y))):
+            continue
+        value = 1.3 * sum(q[t, k] for t, k in enumerate(y)) - start[y[0]] - end[y[-1]]
+        out.append(y)
+        values.append(value - sum(W[a, b] for a, b in itertools.pairwise(y)))
+    return np.array(out), np.array(values)
+
+
+def some_allowed():
+    allowed = np.ones((OFFSETS[-1], K), dtype=bool)
+    allowed[1] = [False, True, False]
+    allowed[3] = [True, True, False]
+    allowed[6] = [False, True, True]
+    return allowed
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_every_answer_is_that_of_enumeration(joint, told):
+    chain, legal = joint
+    allowed = some_allowed() if told else None
+    p, best, log_z = chain.marginals(allowed), chain.mode(allowed), chain.log_partition(allowed)
+    drawn = chain.sample(4000, 0, allowed)
+    for i, length in enumerate(LENGTHS):
+        if not length:
+            assert log_z[i] == 0
+            continue
+        y, value = every(chain, legal, i, allowed)
+        weight = np.exp(value - value.max()) / np.exp(value - value.max()).sum()
+        here = slice(OFFSETS[i], OFFSETS[i + 1])
+        np.testing.assert_allclose(log_z[i], np.log(np.exp(value).sum()), rtol=1e-6)
+        np.testing.assert_allclose(p[here], [[weight[y[:, t] == k].sum() for k in range(K)] for t in range(length)], atol=1e-9)
+        assert tuple(best[here]) == tuple(y[value.argmax()])
+        shares = np.array([(one == drawn[here].T).all(1).mean() for one in y])
+        assert (np.abs(shares - weight) < 5 * np.sqrt(weight * (1 - weight) / 4000) + 1e-3).all()
+        np.testing.assert_allclose(shares.sum(), 1)
+
+
+def test_energies_and_conditionals(joint):
+    chain, legal = joint
+    tags = chain.mode()
+    p = chain.given_others(tags)
+    for i, length in enumerate(LENGTHS):
+        if not length:
+            continue
+        y, value = every(chain, legal, i)
+        own = tags[OFFSETS[i] : OFFSETS[i + 1]]
+        at = int(np.flatnonzero((y == own).all(1))[0])
+        np.testing.assert_allclose(-chain.energies(tags)[i], value[at], rtol=1e-6)
+        for t in range(length):
+            others = (np.delete(y, t, 1) == np.delete(own, t)).all(1)
+            np.testing.assert_allclose(p[OFFSETS[i] + t], np.exp(value[at]) / np.exp(value[others]).sum(), rtol=1e-6)
+
+
+def test_samples_of_a_sentence_do_not_depend_on_the_others():
+    chain = linked(torch.randn(3, 5, K), torch.ones(3, 5, dtype=torch.bool), Links.none(K))
+    short = chain._replace(there=torch.tensor([[1, 1, 1, 0, 0]] * 3, dtype=torch.bool))
+    from enstruct.inference.chain import draw
+
+    alone = short._replace(unary=short.unary[1:2, :3], there=short.there[1:2, :3])
+    whole = draw(short, 7, torch.Generator().manual_seed(0))
+    assert torch.equal(whole[1:2, :, :3], draw(alone, 7, torch.Generator().manual_seed(0)))
+
+
+def test_nothing_possible_is_minus_infinity():
+    blocks = [(some, STRICT.within(linked(v, there, Links.none(K)))) for some, v, there in padded(log_q(), OFFSETS)]
+    allowed = np.ones((OFFSETS[-1], K), dtype=bool)
+    allowed[0] = [False, True, False]  # which begins no sentence
+    log_z = ChainJoint(blocks, OFFSETS, K).log_partition(allowed)
+    assert np.isneginf(log_z[0])
+    assert np.isfinite(log_z[1:]).all()
+
+
+def test_links_are_recovered_from_sequences_of_a_chain():
+    """A planted chain: what is learnt has the planted likelihood on new sentences, to the noise of the sample."""
+    rng = np.random.default_rng(0)
+    planted = random_links(2)._replace(start=torch.zeros(K, dtype=torch.float64), end=torch.zeros(K, dtype=torch.float64))
+
+    n = 400
+    logits = rng.normal(size=(8 * n, K))
+    q, offsets = logits - np.log(np.exp(logits).sum(1, keepdims=True)), np.arange(0, 8 * n + 1, 8)
+    blocks = [(some, FREE.within(linked(v, there, planted))) for some, v, there in padded(q, offsets)]
+    drawn = ChainJoint(blocks, offsets, K).sample(n, 3)  # all sentences use the same random numbers: each takes its own sample
+    tags = np.concatenate([drawn[8 * i : 8 * i + 8, i] for i in range(n)])
+    allowed = np.zeros((len(q), K), dtype=bool)
+    allowed[np.arange(len(q)), tags] = True
+    allowed[rng.random(len(q)) < 0.2] = True  # some tags are open
+    links = fit_links(q, allowed, offsets, FREE)
+    centred = lambda W: W - W.mean(0) - W.mean(1, keepdim=True) + W.mean()  # noqa: E731
+    assert (centred(links.transitions) - centred(planted.transitions)).abs().max() < 0.35
+    assert abs(float(links.scale) - 1.3) < 0.15
+
+
+def test_impossible_is_far_from_everything():
+    chain = STRICT.within(linked(torch.zeros(1, 2, K), torch.ones(1, 2, dtype=torch.bool), Links.none(K)))
+    assert float(energies(chain, torch.tensor([[0, 2]]))) >= IMPOSSIBLE
+    assert float(log_partition(chain)) == pytest.approx(np.log(3), abs=1e-5)  # 00, 01, 21
