@@ -45,9 +45,12 @@ class Sentences:
 
 @dataclass(frozen=True)
 class TagSequences:
+    """``allowed`` (all tokens, tags), where some tags are open: which ones each token may have, all where nothing is known."""
+
     tags: NDArray[np.int64]
     offsets: NDArray[np.int64]
     n_tags: int
+    allowed: NDArray[np.bool_] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,7 +62,7 @@ class TagSequences:
 
     def __getitem__(self, index: Any) -> TagSequences:
         places, offsets = _places(self.offsets, index)
-        return TagSequences(self.tags[places], offsets, self.n_tags)
+        return TagSequences(self.tags[places], offsets, self.n_tags, None if self.allowed is None else self.allowed[places])
 
     def split(self) -> list[NDArray[np.int64]]:
         """The tags of each sentence."""

@@ -20,6 +20,7 @@ from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
 from enstruct.rules.labels import LabelRule
+from enstruct.rules.tags import TAG_RULES
 from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
 from enstruct.validation import Check, is_whole, one_of, optional, or_object, satisfying, switch, whole, word_or
@@ -108,6 +109,10 @@ def _of_task(task: Task, automatic_metric: bool = False) -> Table:
     }
 
 
+def _are_tag_rules(value: Any) -> bool:
+    return all(isinstance(one, TAG_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
+
+
 def _are_rules(value: Any) -> bool:
     several = value if isinstance(value, (list, tuple)) else [value]
     return all(isinstance(one, (LabelRule, Hierarchy)) for one in several)
@@ -133,6 +138,7 @@ TAG_SEQUENCES: Table = {
     "classes": optional(
         satisfying(lambda value: _is_list(_listed(value)) and all(map(_is_text, _listed(value))), "a list of tags")
     ),
+    "rules": optional(satisfying(_are_tag_rules, "a rule of enstruct.rules.tags, or a list of them")),
     "embeddings": optional(satisfying(lambda value: _is_path(value) or isinstance(value, WordVectors), "a path or WordVectors")),
     "embedding_dim": whole(1),
     "clusters": optional(

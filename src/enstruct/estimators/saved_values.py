@@ -5,7 +5,7 @@ A value class (``VALUES``) is written as its name and fields, and made again onl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, EnstructError, ModelFileError
 from enstruct.methods import Method, PredictorLoss, Stage
+from enstruct.rules import tags
 
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
@@ -26,9 +27,11 @@ OF_NEGATIVES = (
 OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
 OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")
 OF_RULES = ("Implies", "Excludes", "AtMost", "AtLeast", "Exactly", "Requires", "Forbids", "Not", "Soft")
+OF_TAG_RULES = ("NeverFollows", "OnlyFollows", "Starts", "Ends", "AtMostOnce", "Gazetteer")
 VALUES: dict[str, Any] = {
     **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage)},
     **{f"rules.{name}": getattr(rules, name) for name in OF_RULES},
+    **{f"rules.tags.{name}": getattr(tags, name) for name in OF_TAG_RULES},
     **{name: getattr(negatives, name) for name in OF_NEGATIVES},
     **{name: getattr(inference, name) for name in OF_INFERENCE},
     **{f"hypergradients.{name}": getattr(hypergradients, name) for name in OF_COUPLINGS},
@@ -122,6 +125,8 @@ def conforms(value: Any, hint: Any) -> bool:
         if args[-1] is Ellipsis:
             return all(conforms(entry, args[0]) for entry in value)
         return len(value) == len(args) and all(map(conforms, value, args))
+    if origin is Sequence:
+        return isinstance(value, tuple) and all(conforms(entry, args[0]) for entry in value)
     if hint in (None, NoneType):
         return value is None
     if hint in (int, float):

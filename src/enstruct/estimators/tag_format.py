@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple, cast
 
@@ -27,6 +27,7 @@ from enstruct.data.tag_schemes import (
 from enstruct.errors import ConfigError, DataError, shown, unknown_name
 from enstruct.estimators.label_rows import proportional, row_weights
 from enstruct.estimators.token_format import Token, TokenFormat, check_pairs
+from enstruct.rules.tags import tag_may_be
 
 log = logging.getLogger("enstruct")
 Tags = Sequence[Sequence[str | None]]
@@ -42,11 +43,11 @@ class TagFormat:
     def __post_init__(self) -> None:
         if not self.tags or len(set(self.tags)) < len(self.tags):
             raise ValueError("the tags are not different")
-        if self.user_scheme is not None and list(self.tags) != tags_of_scheme(self._types, "BIOES"):
+        if self.user_scheme is not None and list(self.tags) != tags_of_scheme(self.types, "BIOES"):
             raise ValueError("the tags are not those of BIOES")
 
     @property
-    def _types(self) -> set[str]:
+    def types(self) -> set[str]:
         """Of spans."""
         return {tag[2:] for tag in self.tags if tag != "O"}
 
@@ -83,7 +84,7 @@ class TagFormat:
         """Every tag that predictions may hold, as the user writes them."""
         if self.user_scheme is None:
             return set(self.tags)
-        return set(tags_of_scheme(self._types, self.user_scheme))
+        return set(tags_of_scheme(self.types, self.user_scheme))
 
     @property
     def scheme(self) -> Scheme | None:
@@ -115,6 +116,12 @@ class TagFormat:
                     )
                 flat.append(-1 if name is None else number[name])
         return TagSequences(np.array(flat, dtype=np.int64), offsets_of([len(row) for row in tags]), len(self.tags))
+
+    def allowed(self, row: Sequence[str | None]) -> NDArray[np.bool_]:
+        """(tokens, tags) of a sentence with open tags: which of the trained ones each token may have."""
+        if None not in row:
+            return np.eye(len(self.tags), dtype=bool)[[self.tags.index(cast(str, name)) for name in self._trained(row)]]
+        return np.array([[tag is None or tag_may_be(tag, one, self.user_scheme) for one in self.tags] for tag in row])
 
     def _trained(self, row: Sequence[str | None]) -> list[str | None]:
         """A sentence in BIOES. Spans may go on in a hole: BIOES and BILOU say so, and are trained as written there; in IOB2 an I
@@ -205,5 +212,7 @@ def tagged_rows(
     """
     numbers = tags.encode([pair.tags for pair in pairs])
     holes = None if open_holes else [(row < 0).tolist() for row in numbers.split()]
+    if open_holes and (numbers.tags < 0).any():
+        numbers = replace(numbers, allowed=np.concatenate([tags.allowed(pair.tags) for pair in pairs]))
     weight = proportional([pair.weight for pair in pairs], unit)
     return Rows(tokens.encode([pair.tokens for pair in pairs], holes), numbers, weight)

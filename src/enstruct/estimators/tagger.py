@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from torch import nn
 
 from enstruct.data.rows import Rows
-from enstruct.data.sentences import Sentences, split
+from enstruct.data.sentences import Sentences, TagSequences, split
 from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.monitors import tag_monitor
@@ -33,14 +33,17 @@ from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfTagger
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import Sentence, TagFormat, Tagged, spans_around_holes, tagged, tagged_rows, without_holes
+from enstruct.estimators.tag_joint import Known, TagJoint, learnt_links, tag_system
 from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
+from enstruct.joint.chain import Links
 from enstruct.methods import PREDICTOR_ALONE, Method
 from enstruct.metrics.tags import get_tag_metric
+from enstruct.rules.tags import TagSystem
 from enstruct.tasks import TAGS
 from enstruct.training.batches import to_inputs
-from enstruct.validation import both_or_neither
+from enstruct.validation import both_or_neither, check_whole
 from enstruct.weak_supervision.expectations import Expectation
 from enstruct.weak_supervision.rewards import Reward
 
@@ -77,6 +80,8 @@ class EnergySequenceTagger(EnergyEstimator):
         back as they were given.
     classes : list of str, default=None
         All tags, where the training sentences may not show each of them.
+    rules : a rule of :mod:`enstruct.rules.tags`, or a list of them, default=None
+        Which tags may follow one another, gazetteers and the like, beside the scheme, that no answer breaks.
     embeddings, clusters : path or WordVectors, path or dict, default=None
         Pretrained vectors (GloVe, word2vec or fastText text), else ``embedding_dim`` wide ones are trained; Brown clusters
         (``bits TAB word``), whose prefixes become features.
@@ -114,6 +119,7 @@ class EnergySequenceTagger(EnergyEstimator):
         decision: str = "auto",
         scheme: str | None = "auto",
         classes: list[str] | None = None,
+        rules: Any = None,
         embeddings: Any = None,
         embedding_dim: int = 50,
         clusters: Any = None,
@@ -149,6 +155,8 @@ class EnergySequenceTagger(EnergyEstimator):
 
     tokens_: TokenFormat
     tags_: TagFormat
+    system_: TagSystem
+    links_: Links | None
     metric_: str
     _pretrained: torch.Tensor | None
 
@@ -184,7 +192,8 @@ class EnergySequenceTagger(EnergyEstimator):
     ) -> Self:
         """Train on sentences X, lists of words or of tuples (word, further columns ...), and a tag for each token.
 
-        A tag of None is a hole: the token is read but neither trained on nor predicted. Sentences without a tag are left out.
+        A tag of None is a hole: the token is read and not trained on. "crf" takes the marginal likelihood, its tag
+        being any; to other methods it has none. Sentences without a tag are left out.
         Without ``X_val, y_val`` a part is held out. ``sample_weight``: of the sentences.
 
         unlabelled : sentences without tags. Methods with an energy learn from them by ``reward``
@@ -213,12 +222,14 @@ class EnergySequenceTagger(EnergyEstimator):
         if not goes_on:
             self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
         self.metric_ = self.tags_.metric(self.metric)
+        self.system_ = tag_system(self.rules, self.tags_)
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
         weak.check(method, pairs, self.tags_.user_scheme is not None)
-        rows = tagged_rows(pairs, self.tokens_, self.tags_)
-        validation = tagged_rows(held_out, self.tokens_, self.tags_) if held_out else None
+        whole = isinstance(method.inference, Chain)
+        rows = tagged_rows(pairs, self.tokens_, self.tags_, open_holes=whole)
+        validation = tagged_rows(held_out, self.tokens_, self.tags_, open_holes=whole) if held_out else None
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
         if weak:
             rows, judged = weak.rows(method, rows, pairs, self.tokens_, self.tags_)
@@ -228,6 +239,7 @@ class EnergySequenceTagger(EnergyEstimator):
         self._forget_passes()
         build = partial(self._build_for, method, rows)
         self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
+        self.links_ = None if validation is None else learnt_links(self._answers(), validation.X, validation.Y, self.system_)
         self._choose_decision(validation)
         return self
 
@@ -247,7 +259,8 @@ class EnergySequenceTagger(EnergyEstimator):
         if new:
             self._learn_formats(pairs, pairs, (), classes)
             self.metric_ = self.tags_.metric(self.metric)
-            self.history_ = []
+            self.history_, self.links_ = [], None
+            self.system_ = tag_system(self.rules, self.tags_)
             self._choose_decision(None)
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit)
@@ -311,7 +324,11 @@ class EnergySequenceTagger(EnergyEstimator):
             self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
             return
         truth, score, answers = self.tags_.names(validation.Y), get_tag_metric(self.metric_), self._answers()
-        predicted = {rule: self.tags_.names(answers.decided(validation.X, rule)) for rule in answers.rules}
+        decided = {rule: answers.decided(validation.X, rule) for rule in answers.rules}
+        predicted = {
+            rule: self.tags_.names(TagSequences(np.where(validation.Y.tags < 0, -1, tags.tags), tags.offsets, tags.n_tags))
+            for rule, tags in decided.items()
+        }
         self._decide_best({rule: score(truth, tags) for rule, tags in predicted.items()})
 
     # -- answers ----------------------------------------------------------------------------------
@@ -323,8 +340,24 @@ class EnergySequenceTagger(EnergyEstimator):
     def _answers(self) -> TagAnswers:
         return TagAnswers(self._networks(), self.tags_)
 
-    def predict_proba(self, X: Sequence[Sentence], *, refine: int | None = None) -> list[NDArray[np.float64]]:
-        """For each sentence (tokens, tags), the tags as in ``classes_``. ``refine``: see :meth:`predict`."""
+    def _joint(self, X: Sequence[Sentence]) -> TagJoint:
+        inputs = self._inference_inputs(X)
+        return TagJoint.of(self._answers(), inputs, X, self.system_, self.links_)
+
+    @property
+    def _ruled(self) -> bool:
+        return self.rules is not None and len(self.rules if isinstance(self.rules, (list, tuple)) else [self.rules]) > 0
+
+    def predict_proba(
+        self, X: Sequence[Sentence], *, refine: int | None = None, known: Known | None = None
+    ) -> list[NDArray[np.float64]]:
+        """For each sentence (tokens, tags), the tags as in ``classes_``. ``refine``, ``known``: see :meth:`predict`.
+
+        With ``known`` or rules they are the marginals of the chain (:mod:`enstruct.joint.chain`), exact.
+        """
+        if known is not None or (self._ruled and refine is None):
+            joint = self._joint(X)
+            return split(joint.marginals(known), joint.chain.offsets)
         inputs = self._inference_inputs(X)
         return split(self._answers().probabilities(inputs, refine), inputs.offsets)
 
@@ -334,15 +367,45 @@ class EnergySequenceTagger(EnergyEstimator):
         return split(log_softmax(self._answers().logits(inputs), axis=1), inputs.offsets)
 
     def predict(
-        self, X: Sequence[Sentence], *, decision: str | None = None, refine: int | None = None, holes: Holes | None = None
+        self,
+        X: Sequence[Sentence],
+        *,
+        decision: str | None = None,
+        refine: int | None = None,
+        holes: Holes | None = None,
+        known: Known | None = None,
     ) -> list[list[Any]]:
         """A tag for each token, in the scheme of training; None for the tokens that ``holes`` marks True.
+
+        known : for each sentence a tag, as in training, or None for each token. The answer is then the most probable sequence of
+            the chain among those that have the told tags, and so it is under rules. DataError for tags that cannot stand there.
 
         ``decision`` names another rule for this call; ``refine`` first moves the tagger's answer by so many steps of inference on
         the learned energy. ConfigError where there is none, or the rule does not apply.
         """
+        if known is not None or (self._ruled and refine is None):
+            if decision not in (None, "map") or refine is not None or holes is not None:
+                raise ConfigError(
+                    "With known= or rules= the answer is the chain's best sequence: leave decision, refine, holes out."
+                )
+            return self.tags_.decode(self._joint(X).best(known))
         inputs = self._inference_inputs(X, holes)
         return self.tags_.decode(self._answers().decided(inputs, self.decision_ if decision is None else decision, refine))
+
+    def sample(
+        self, X: Sequence[Sentence], n: int = 1, *, known: Known | None = None, random_state: Any = None
+    ) -> list[list[list[str]]]:
+        """For each sentence n tag sequences, drawn from the chain (:mod:`enstruct.joint.chain`), given what is known."""
+        check_whole(1, n=n)
+        joint = self._joint(X)
+        drawn = joint.samples(n, seed_of(self.random_state if random_state is None else random_state), known)
+        return [list(of_one) for of_one in zip(*(self.tags_.decode(tags) for tags in drawn), strict=True)]
+
+    def log_prob(
+        self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]], *, known: Known | None = None
+    ) -> NDArray[np.float64]:
+        """(sentences,) log p(y | x) in nats under the chain, exact; tags of None are summed over. With ``known`` given that."""
+        return self._joint(X).log_probability(y, known)
 
     @property
     def rules_(self) -> tuple[str, ...]:
@@ -375,7 +438,8 @@ class EnergySequenceTagger(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, {}
+        links = {} if self.links_ is None else {f"links/{name}": part for name, part in self.links_._asdict().items()}
+        return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, links
 
     def _restore(self, header: OfTagger, weights: Weights) -> None:
         self.tokens_, self.tags_ = TokenFormat.from_record(header.tokens), header.tags
@@ -386,4 +450,12 @@ class EnergySequenceTagger(EnergyEstimator):
         if (0 if table is None else table[0]) <= max(self.tokens_.vectors.values(), default=-1):
             raise ValueError("words stand for rows that the table of vectors does not have")
         self._pretrained = None if table is None else torch.empty(table)
-        self._pretrained = self._load_networks(weights, lambda: self._build(self._method())).get(TABLE)
+        tensors = self._load_networks(weights, lambda: self._build(self._method()))
+        self._pretrained, self.system_ = tensors.get(TABLE), tag_system(self.rules, self.tags_)
+        parts = {name: tensors[f"links/{name}"] for name in Links._fields if f"links/{name}" in tensors}
+        n = len(self.tags_.tags)
+        if parts and {name: tuple(part.shape) for name, part in parts.items()} != {
+            "scale": (), "transitions": (n, n), "start": (n,), "end": (n,)
+        }:  # fmt: skip
+            raise ValueError("its links are not those of its tags")
+        self.links_ = Links(**parts) if parts else None

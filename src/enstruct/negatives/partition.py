@@ -3,7 +3,8 @@
 It stands for the lowest energy of all outputs, softened, and turns the likelihood of a conditional random field into one more
 objective (:mod:`enstruct.objectives.ranking`).
 
-Where some tags of a sentence are open, the truth is all sequences that agree with the others: its own free energy takes the place
+Where some tags of a sentence are open (a token's truth is zero, or has several tags), the truth is all sequences that agree with
+what is told: its own free energy takes the place
 of its energy, so that the loss is -log p of what was told (the marginal likelihood of partly annotated sentences).
 """
 
@@ -24,13 +25,11 @@ class Partition(Negatives):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         potentials = chain_potentials(at.energy, at.state)
         free = -log_partition(potentials)
-        told = squeezed(at.truth.unsqueeze(1), tag_places(at.mask)).squeeze(1).sum(-1) > 0
-        rows = torch.nonzero((potentials.there & ~told).any(1)).squeeze(1)
+        truth = squeezed(at.truth.unsqueeze(1), tag_places(at.mask)).squeeze(1)
+        count = truth.sum(-1, keepdim=True)
+        rows = torch.nonzero((potentials.there & (count.squeeze(2) != 1)).any(1)).squeeze(1)
         if len(rows):
             few = potentials._replace(unary=potentials.unary[rows], there=potentials.there[rows])
-            truth = at.truth[rows]
-            allowed = (truth > 0) | ~told[rows].unsqueeze(2)
-            agreeing = -log_partition(clamped(few, allowed))
-            state = at.state.rows(rows)
-            free = free.index_add(0, rows, at.energy(state, truth.unsqueeze(1)).squeeze(1) - agreeing)
+            agreeing = -log_partition(clamped(few, (truth[rows] > 0) | (count[rows] == 0)))
+            free = free.index_add(0, rows, at.energy(at.state.rows(rows), at.truth[rows].unsqueeze(1)).squeeze(1) - agreeing)
         return Candidates(None, energies=free.unsqueeze(1))

@@ -151,7 +151,11 @@ def _(Y: TagSequences, device: torch.device | str = "cpu", dtype: torch.dtype = 
     there = _padded_places(Y)
     tags = np.full(there.shape, Y.n_tags, dtype=np.int64)
     tags[there] = np.where(Y.tags < 0, Y.n_tags, Y.tags)
-    return F.one_hot(torch.from_numpy(tags), Y.n_tags + 1)[..., : Y.n_tags].to(device=device, dtype=dtype)
+    targets = F.one_hot(torch.from_numpy(tags), Y.n_tags + 1)[..., : Y.n_tags]
+    if Y.allowed is not None:  # of a token that may have several, all of these; nothing of one that may have any
+        several = np.where(Y.allowed.all(1, keepdims=True), False, Y.allowed)
+        targets[torch.from_numpy(there)] = torch.from_numpy(several.astype(np.int64))
+    return targets.to(device=device, dtype=dtype)
 
 
 @shuffled.register

@@ -1,0 +1,193 @@
+"""A fitted tagger as a distribution over tag sequences, told some tags or none (:mod:`enstruct.joint.chain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from enstruct.data.sentences import Sentences, TagSequences
+from enstruct.data.tag_schemes import legal_transitions
+from enstruct.errors import DataError, shown
+from enstruct.estimators.tag_answers import TagAnswers
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.token_format import as_tuple
+from enstruct.inference import Chain
+from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
+from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
+from enstruct.rules.tags import TagSystem, tag_may_be
+from enstruct.training.batches import in_order
+
+Known = Sequence[Sequence[str | None]]
+
+
+def tag_system(rules: Any, tags: TagFormat) -> TagSystem:
+    """What the scheme and the rules allow. ConfigError."""
+    legal = legal_transitions(tags.tags, tags.scheme)
+    return TagSystem.of(rules, tags.tags, tags.user_tags, tags.user_scheme, legal)
+
+
+@dataclass(frozen=True)
+class TagJoint:
+    """Sentences X, whose words are ``words``, as a distribution over the tags of their tokens."""
+
+    tags: TagFormat
+    system: TagSystem
+    chain: ChainJoint
+    words: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, answers: TagAnswers, X: Sentences, words: Sequence[Any], system: TagSystem, links: Links | None) -> TagJoint:
+        """``links``: of taggers that answer token by token; None of those whose energy is a chain itself."""
+        follow, start, end, tag = (torch.from_numpy(part) for part in system.expanded())
+        legal = Legal(follow, start, end)
+        blocks = []
+        if isinstance(answers.networks.method.inference, Chain):
+            for index in in_order(X):
+                problem = answers.networks.problem(X[index], bare=True)
+                with torch.no_grad():
+                    chain = chain_potentials(problem.energy, problem.state)
+                blocks.append((index, legal.within(_expanded(chain, tag))))
+        else:
+            links = Links.none(len(system.tags)) if links is None else links
+            log_q = log_softmax(answers.logits(X), axis=1)
+            for some, values, there in padded(log_q, X.offsets):
+                blocks.append((some, legal.within(_expanded(linked(values, there, links), tag))))
+        plain = [[as_tuple(token)[0] for token in sentence] for sentence in words]
+        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(tag)), plain)
+
+    # -- answers, over the trained tags -------------------------------------------------------------------
+
+    def marginals(self, known: Known | None) -> NDArray[np.float64]:
+        """(tokens, tags)."""
+        joint, allowed = self._asked(known)
+        p = joint.marginals(allowed)
+        return np.asarray(p.reshape(len(p), self.system.n_memories, -1).sum(1))
+
+    def best(self, known: Known | None) -> TagSequences:
+        """The most probable sequences."""
+        joint, allowed = self._asked(known)
+        return self._sequences(joint.mode(allowed))
+
+    def samples(self, n: int, seed: int, known: Known | None) -> list[TagSequences]:
+        joint, allowed = self._asked(known)
+        return [self._sequences(column) for column in joint.sample(n, seed, allowed).T]
+
+    def log_probability(self, y: Known, known: Known | None) -> NDArray[np.float64]:
+        """(sentences,) log p of what y tells, None being open, given what is known: -inf of y against it."""
+        joint, given = self._asked(known)
+        told = self._allowed(y, "y")
+        with np.errstate(invalid="ignore"):
+            both = self._with_places(y).log_partition(told & given)
+        return both - joint.log_partition(given)
+
+    def given_others(self, y: Known) -> NDArray[np.float64]:
+        """(tokens,) p(y_t | x, all other tags) of whole sentences y."""
+        told = self._allowed(y, "y")
+        tags = self._with_places(y).mode(told)
+        return self.chain.given_others(tags)
+
+    # -- what is told ---------------------------------------------------------------------------------------
+
+    def _asked(self, known: Known | None) -> tuple[ChainJoint, NDArray[np.bool_]]:
+        """(the chain, which states each token may have). DataError for told tags that cannot stand where they do."""
+        allowed = self._allowed(known, "known")
+        joint = self.chain if known is None else self._with_places(known)
+        impossible = np.flatnonzero(np.isneginf(joint.log_partition(allowed)))
+        if len(impossible):
+            raise DataError(self._explained(known, int(impossible[0])))
+        return joint, allowed
+
+    def _allowed(self, known: Known | None, what: str) -> NDArray[np.bool_]:
+        """(tokens, states)."""
+        lengths = [len(words) for words in self.words]
+        may = [self.system.phrases_in(words) for words in self.words]
+        if known is not None:
+            if len(known) != len(lengths):
+                raise DataError(f"There are {len(lengths)} sentences and {len(known)} in {what}: one for each.")
+            user_tags = self.tags.user_tags
+            table = {tag: np.array([tag_may_be(tag, one, self.tags.user_scheme) for one in self.tags.tags]) for tag in user_tags}
+            for i, row in enumerate(known):
+                if len(row) != lengths[i]:
+                    raise DataError(
+                        f"Sentence {i} has {lengths[i]} tokens and {len(row)} tags in {what}: None where nothing is told."
+                    )
+                for t, tag in enumerate(row):
+                    if tag is None:
+                        continue
+                    if tag not in table:
+                        raise DataError(f"{what} has {shown(tag)} for token {t} of sentence {i}, which training has not seen.")
+                    may[i][t] &= table[tag]
+        whole = np.concatenate(may) if may else np.zeros((0, len(self.tags.tags)), dtype=bool)
+        return np.tile(whole, (1, self.system.n_memories))
+
+    def _with_places(self, known: Known) -> ChainJoint:
+        """In IOB1 what a tag says depends on the one before it: B-X stands right behind a span of its type, I-X begins none
+        there."""
+        if self.tags.user_scheme != "IOB1":
+            return self.chain
+        tags = [*self.tags.tags] * self.system.n_memories
+        ends = {kind: torch.tensor([tag in (f"E-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
+        begins = {kind: torch.tensor([tag in (f"B-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
+        blocks = []
+        for some, chain in self.chain.blocks:
+            batch, time = chain.there.shape
+            links = chain.transitions.expand(batch, max(time - 1, 0), -1, -1).clone()
+            start = chain.unary.clone()
+            for k, i in enumerate(some):
+                for t, tag in enumerate(known[i]):
+                    if tag is None or tag == "O":
+                        continue
+                    behind = ends[tag[2:]] if tag[0] == "I" else ~ends[tag[2:]]
+                    if t:
+                        links[k, t - 1][behind.unsqueeze(1) & begins[tag[2:]].unsqueeze(0)] = IMPOSSIBLE
+                    elif tag[0] == "B":
+                        start[k, 0] = IMPOSSIBLE
+            blocks.append((some, chain._replace(transitions=links, unary=start)))
+        return ChainJoint(blocks, self.chain.offsets, self.chain.n_tags)
+
+    def _explained(self, known: Known | None, i: int) -> str:
+        """The first told tag of sentence i that cannot stand behind what is told before it."""
+        told = [None] * len(self.words[i]) if known is None else list(known[i])
+        at = [t for t, tag in enumerate(told) if tag is not None]
+        for last in at:
+            few: list[list[str | None]] = [[None] * len(words) for words in self.words]
+            few[i] = [tag if t <= last else None for t, tag in enumerate(told)]
+            if np.isneginf(self._with_places(few).log_partition(self._allowed(few, "known"))[i]):
+                scheme = self.tags.user_scheme or "the rules"
+                return (
+                    f"known tells {shown(told[last])} for token {last} of sentence {i}, which {scheme} or the rules forbid "
+                    "after what is told before it: mend one of them."
+                )
+        return f"The rules leave no tags for sentence {i} ({' '.join(self.words[i])[:80]}): drop one of them."
+
+    def _sequences(self, states: NDArray[np.int64]) -> TagSequences:
+        n = len(self.tags.tags)
+        return TagSequences(states % n, self.chain.offsets, n)
+
+
+def learnt_links(answers: TagAnswers, X: Sentences, tags: TagSequences, system: TagSystem) -> Links | None:
+    """Of a tagger that answers token by token, on validation sentences; tags of -1 are open. None of a chain's energy."""
+    if isinstance(answers.networks.method.inference, Chain):
+        return None
+    n = len(system.tags)
+    allowed = np.ones((len(tags.tags), n), dtype=bool)
+    told = np.flatnonzero(tags.tags >= 0)
+    allowed[told] = np.arange(n) == tags.tags[told, None]
+    legal = Legal(*(torch.from_numpy(part) for part in (system.follow, system.start, system.end)))
+    return fit_links(log_softmax(answers.logits(X), axis=1), allowed, X.offsets, legal)
+
+
+def _expanded(chain: Potentials, tag: torch.Tensor) -> Potentials:
+    """Over states, of which each is this tag (states,)."""
+    return chain._replace(
+        unary=chain.unary[..., tag],
+        transitions=chain.transitions[tag][:, tag],
+        start=chain.start[tag],
+        end=chain.end[tag],
+    )

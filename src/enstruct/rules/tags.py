@@ -1,0 +1,212 @@
+"""Rules over tag sequences, as values. Tags are the user's, as in training; types are those of spans, or plain tags.
+
+    NeverFollows(before, tag)       OnlyFollows(tag, befores)       Starts(tags)       Ends(tags)
+    AtMostOnce(type)                at most one span of the type a sentence, or one token of a plain tag
+    Gazetteer(type, phrases)        where a phrase stands, it is a span of the type; must=False: no token of it is part of one
+
+All bind, and stay exact: sequences that keep them are those of a chain, with a bit more of memory for every AtMostOnce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.errors import ConfigError, shown, unknown_name
+
+MOST_ONCE = 5
+"""Rules AtMostOnce at most: each doubles the states of the chain."""
+
+
+@dataclass(frozen=True)
+class NeverFollows:
+    """``tag`` does not stand right behind ``before``."""
+
+    before: str
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{shown(self.tag)} never follows {shown(self.before)}"
+
+
+@dataclass(frozen=True)
+class OnlyFollows:
+    """``tag`` stands right behind one of ``befores`` alone, and begins no sentence."""
+
+    tag: str
+    befores: Sequence[str]
+
+    def __str__(self) -> str:
+        return f"{shown(self.tag)} only follows {_joined(self.befores)}"
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Sentences begin with one of these tags."""
+
+    tags: Sequence[str]
+
+    def __str__(self) -> str:
+        return f"sentences start with {_joined(self.tags)}"
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Sentences end with one of these tags."""
+
+    tags: Sequence[str]
+
+    def __str__(self) -> str:
+        return f"sentences end with {_joined(self.tags)}"
+
+
+@dataclass(frozen=True)
+class AtMostOnce:
+    type: str
+
+    def __str__(self) -> str:
+        return f"at most one {shown(self.type)} a sentence"
+
+
+@dataclass(frozen=True)
+class Gazetteer:
+    """``phrases``: strings of words with spaces between them. Longer phrases come before shorter ones within them."""
+
+    type: str
+    phrases: Sequence[str]
+    must: bool = True
+
+    def __str__(self) -> str:
+        return f"{len(self.phrases)} phrases that {'are' if self.must else 'are never'} {shown(self.type)}"
+
+
+TAG_RULES = (NeverFollows, OnlyFollows, Starts, Ends, AtMostOnce, Gazetteer)
+
+
+@dataclass(frozen=True)
+class TagSystem:
+    """Compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what the scheme and the rules allow;
+    ``once``: (tags,) for each AtMostOnce, the tags that begin one; ``phrases``: (rule, words -> whether), longest first."""
+
+    tags: tuple[str, ...]
+    follow: NDArray[np.bool_]
+    start: NDArray[np.bool_]
+    end: NDArray[np.bool_]
+    once: tuple[NDArray[np.bool_], ...]
+    gazetteers: tuple[tuple[Gazetteer, tuple[tuple[str, ...], ...]], ...]
+
+    @classmethod
+    def of(cls, rules: Any, tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any) -> TagSystem:
+        """``tags``: the trained ones, BIOES where they spell out spans (``scheme`` is the user's then); ``legal``: what that
+        scheme allows. ConfigError for what is no rule, and for tags and types that are not there."""
+        several = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
+        follow, start, end = (np.array(part) for part in legal)
+        known, types = sorted(user_tags), sorted({tag[2:] for tag in tags if tag != "O"} if scheme else set(tags))
+        once, gazetteers = [], []
+
+        def places(tag: str) -> NDArray[np.bool_]:
+            if tag not in known:
+                raise ConfigError(str(unknown_name("tag in a rule", str(tag), known)))
+            return np.array([tag_may_be(tag, one, scheme) for one in tags])
+
+        def any_of(several: Sequence[str]) -> NDArray[np.bool_]:
+            if isinstance(several, str) or not len(several):
+                raise ConfigError(f"A rule of tags takes a list of them, not {shown(several)}.")
+            return np.any([places(tag) for tag in several], axis=0)
+
+        for rule in several:
+            if isinstance(rule, (AtMostOnce, Gazetteer)) and rule.type not in types:
+                raise ConfigError(str(unknown_name("type in a rule", str(rule.type), types)))
+            match rule:
+                case NeverFollows(before, tag):
+                    follow &= ~np.outer(places(before), places(tag))
+                case OnlyFollows(tag, befores):
+                    follow &= ~np.outer(~any_of(befores), places(tag))
+                    start &= ~places(tag)
+                case Starts(some):
+                    start &= any_of(some)
+                case Ends(some):
+                    end &= any_of(some)
+                case AtMostOnce(kind):
+                    once.append(np.array([tag in (f"B-{kind}", f"S-{kind}") if scheme else tag == kind for tag in tags]))
+                case Gazetteer(_, phrases):
+                    words = tuple(sorted((tuple(p.split()) for p in phrases if p.split()), key=lambda p: (-len(p), p)))
+                    gazetteers.append((rule, words))
+                case _:
+                    raise ConfigError(f"rules= of a tagger takes rules of enstruct.rules.tags, not {rule!r:.80}.")
+        if len(once) > MOST_ONCE:
+            raise ConfigError(f"At most {MOST_ONCE} rules AtMostOnce: each doubles the states of the chain.")
+        if not start.any() or not end.any():
+            raise ConfigError("No tag may begin a sentence, or none may end one, under these rules: drop or mend one.")
+        return cls(tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
+
+    @property
+    def binds(self) -> bool:
+        """Whether there is more than a scheme."""
+        return bool(self.once or self.gazetteers)
+
+    def phrases_in(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """(tokens, tags) that the gazetteers leave to a sentence's tokens. Of phrases that must be there the first and longest
+        counts; those that must not give way to them."""
+        may, taken = np.ones((len(words), len(self.tags)), dtype=bool), np.zeros(len(words), dtype=bool)
+        for rule, phrases in sorted(self.gazetteers, key=lambda pair: not pair[0].must):
+            for phrase in phrases:
+                for at in _places(words, phrase):
+                    here = slice(at, at + len(phrase))
+                    if taken[here].any():
+                        continue
+                    if rule.must:
+                        taken[here] = True
+                        for t, tag in enumerate(span_tags(rule.type, len(phrase), self.tags), at):
+                            may[t] = [one == tag for one in self.tags]
+                    else:
+                        may[here] &= np.array([one[2:] != rule.type and one != rule.type for one in self.tags])
+        return may
+
+    # -- the memory that AtMostOnce takes ----------------------------------------------------------------
+
+    @property
+    def n_memories(self) -> int:
+        return 2 ** len(self.once)
+
+    def expanded(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
+        """(follow, start, end, the tag that each is) over states (tag, which types were there already), tags changing fastest."""
+        n, states = len(self.tags), self.n_memories * len(self.tags)
+        follow, start = np.zeros((states, states), dtype=bool), np.zeros(states, dtype=bool)
+        for before in range(self.n_memories):
+            for tag in range(n):
+                begun = [bool(one[tag]) for one in self.once]
+                if any(begins and before >> k & 1 for k, begins in enumerate(begun)):
+                    continue  # it was there
+                after = before | sum(1 << k for k, begins in enumerate(begun) if begins)
+                follow[before * n : before * n + n, after * n + tag] = self.follow[:, tag]
+                if before == 0:
+                    start[after * n + tag] = self.start[tag]
+        return follow, start, np.tile(self.end, self.n_memories), np.tile(np.arange(n), self.n_memories)
+
+
+def tag_may_be(tag: str, trained: str, scheme: str | None) -> bool:
+    """Whether a user's tag of this scheme may stand for a trained one, of BIOES, or plain without a scheme."""
+    if scheme is None or tag == "O" or trained == "O":
+        return tag == trained
+    own = {"IOB1": {"B": "BS", "I": "BIES"}, "IOB2": {"B": "BS", "I": "IE"}, "BILOU": {"L": "E", "U": "S"}}.get(scheme, {})
+    return tag[2:] == trained[2:] and trained[0] in own.get(tag[0], tag[0])
+
+
+def span_tags(kind: str, length: int, tags: Sequence[str]) -> list[str]:
+    """The trained tags of a span, or of so many tokens of a plain tag."""
+    if kind in tags:
+        return [kind] * length
+    return [f"S-{kind}"] if length == 1 else [f"B-{kind}", *[f"I-{kind}"] * (length - 2), f"E-{kind}"]
+
+
+def _places(words: Sequence[str], phrase: tuple[str, ...]) -> list[int]:
+    return [i for i in range(len(words) - len(phrase) + 1) if tuple(words[i : i + len(phrase)]) == phrase]
+
+
+def _joined(tags: Iterable[str]) -> str:
+    return " or ".join(map(shown, tags))

@@ -1,0 +1,143 @@
+"""Taggers told some tags: exact answers in every scheme, told tags as told, rules that no answer breaks."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.generated import make_sentences
+
+from enstruct import EnergySequenceTagger
+from enstruct.data.tag_schemes import convert, find_spans
+from enstruct.errors import ConfigError, DataError
+from enstruct.rules.tags import AtMostOnce, Gazetteer, NeverFollows
+
+SMALL = {"hidden": 12, "embedding_dim": 8, "dropout": 0.1, "learning_rate": 0.02, "random_state": 0, "max_epochs": 6}
+WORDS, TAGS = make_sentences(120)
+NEW, TRUTH = make_sentences(30, seed=1)
+
+
+def in_scheme(tags, scheme):
+    return [convert(row, scheme) for row in tags]
+
+
+@pytest.fixture(scope="module", params=["cross-entropy", "crf", "seal-margin"])
+def tagger(request):
+    return EnergySequenceTagger(request.param, **SMALL).fit(WORDS, TAGS)
+
+
+def half_told(tags, seed=0):
+    rng = np.random.default_rng(seed)
+    return [[tag if rng.random() < 0.5 else None for tag in row] for row in tags]
+
+
+def test_told_tags_come_back_as_told_and_help(tagger):
+    known = half_told(TRUTH)
+    told, untold = tagger.predict(NEW, known=known), tagger.predict(NEW)
+    right = {"told": 0, "untold": 0}
+    for row, with_known, without, truth in zip(known, told, untold, TRUTH, strict=True):
+        assert all(tag is None or tag == given for tag, given in zip(row, with_known, strict=True))
+        assert convert(with_known, "IOB2") == list(with_known)
+        for tag, a, b, right_tag in zip(row, with_known, without, truth, strict=True):
+            right["told"] += tag is None and a == right_tag
+            right["untold"] += tag is None and b == right_tag
+    assert right["told"] >= right["untold"]
+
+
+def test_answers_are_those_of_all_sequences(tagger):
+    """Marginals, density, mode and samples of short sentences, against log_prob of every sequence."""
+    words = [row[:3] for row in NEW[:4]]
+    tags = sorted(tagger.tags_.user_tags)
+    for known in (None, [[None, tags[1], None]] * 4):
+        every = [y for y in itertools.product(tags, repeat=3) if known is None or y[1] == tags[1]]
+        log_p = np.array([tagger.log_prob(words, [list(y)] * 4, known=known) for y in every])
+        np.testing.assert_allclose(np.exp(log_p).sum(0), 1, rtol=1e-5)
+        best = tagger.predict(words, known=[[None] * 3] * 4 if known is None else known)
+        for i in range(4):
+            assert best[i] == list(every[log_p[:, i].argmax()])
+        p = tagger.predict_proba(words, known=[[None] * 3] * 4 if known is None else known)
+        outside = list(tagger.classes_).index("O")
+        for t in range(3):
+            share = sum(np.exp(row) for y, row in zip(every, log_p, strict=True) if y[t] == "O")
+            np.testing.assert_allclose([one[t, outside] for one in p], np.broadcast_to(share, 4), atol=1e-5)
+        drawn = tagger.sample(words, 400, known=known, random_state=0)
+        for i in range(4):
+            top = every[log_p[:, i].argmax()]
+            share = np.mean([list(top) == one for one in drawn[i]])
+            assert abs(share - np.exp(log_p[:, i].max())) < 0.13
+
+
+def test_open_tags_are_summed_over(tagger):
+    y = [[*row] for row in TRUTH[:3]]
+    part = [[tag if t % 2 else None for t, tag in enumerate(row)] for row in y]
+    whole, some = tagger.log_prob(NEW[:3], y), tagger.log_prob(NEW[:3], part)
+    assert (some > whole).all()
+    np.testing.assert_allclose(some + tagger.log_prob(NEW[:3], y, known=part), whole, atol=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "BIOES", "BILOU"])
+def test_told_tags_of_every_scheme_come_back_as_told(scheme):
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 2}).fit(WORDS, in_scheme(TAGS, scheme))
+    for seed in range(5):
+        known = half_told(in_scheme(TRUTH, scheme), seed)
+        for row, answer in zip(known, tagger.predict(NEW, known=known), strict=True):
+            assert all(tag is None or tag == given for tag, given in zip(row, answer, strict=True))
+            assert convert(answer, scheme) == answer
+
+
+def test_links_are_learnt_saved_and_better_than_none(tmp_path):
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 2}).fit(WORDS, TAGS)
+    tagger.save(tmp_path / "m")
+    loaded = EnergySequenceTagger.load(tmp_path / "m")
+    known = half_told(TRUTH)
+    assert loaded.predict(NEW, known=known) == tagger.predict(NEW, known=known)
+    np.testing.assert_allclose(loaded.log_prob(NEW, TRUTH), tagger.log_prob(NEW, TRUTH), rtol=1e-5)
+    with_links = tagger.log_prob(NEW, TRUTH).mean()
+    tagger.links_ = None
+    assert with_links > tagger.log_prob(NEW, TRUTH).mean()
+
+
+def test_a_field_learns_from_partly_annotated_sentences():
+    """Half of the tags open: what the others say of them counts, which a tagger of single tokens cannot use."""
+    open_half = half_told(TAGS, 3)
+    scores = [
+        EnergySequenceTagger(method, **{**SMALL, "max_epochs": 30}).fit(WORDS, open_half).score(NEW, TRUTH)
+        for method in ("crf", "cross-entropy")
+    ]
+    assert scores[0] > max(0.5, scores[1])
+
+
+def test_no_answer_breaks_a_rule(tmp_path):
+    kind = find_spans(TAGS[0])[0].type if find_spans(TAGS[0]) else "PER"
+    word = WORDS[0][0]
+    rules = [AtMostOnce(kind), Gazetteer(kind, [word]), NeverFollows("O", f"B-{kind}")]
+    rules = rules[:2]
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules).fit(WORDS, TAGS)
+    tagger.save(tmp_path / "m")
+    once = [row for row in NEW if sum(one == word for one in row) <= 1]
+    for one in (tagger, EnergySequenceTagger.load(tmp_path / "m")):
+        for row, tags in zip(once, one.predict(once), strict=True):
+            spans = [span for span in find_spans(tags) if span.type == kind]
+            assert len(spans) <= 1
+            assert all(any(s.start == t and s.end == t + 1 for s in spans) for t, w in enumerate(row) if w == word)
+        for drawn in one.sample(once[:5], 20):
+            assert all(sum(span.type == kind for span in find_spans(tags)) <= 1 for tags in drawn)
+
+
+def test_what_cannot_be_told_is_refused(tagger):
+    known = [[None] * len(row) for row in NEW]
+    inside = next(tag for tag in sorted(tagger.tags_.user_tags) if tag.startswith("I-"))
+    known[2][0] = inside
+    with pytest.raises(DataError, match=f"known tells '{inside}' for token 0 of sentence 2, which IOB2"):
+        tagger.predict(NEW, known=known)
+    known[2][0] = "B-NONE"
+    with pytest.raises(DataError, match="'B-NONE' for token 0 of sentence 2, which training has not seen"):
+        tagger.predict(NEW, known=known)
+    with pytest.raises(DataError, match="one for each"):
+        tagger.predict(NEW, known=known[:3])
+    known[2] = [None]
+    with pytest.raises(DataError, match="Sentence 2 has"):
+        tagger.predict(NEW, known=known)
+    with pytest.raises(ConfigError, match="best sequence"):
+        tagger.predict(NEW, known=[[None] * len(row) for row in NEW], decision="greedy")
+    with pytest.raises(ConfigError, match="type in a rule"):
+        EnergySequenceTagger("cross-entropy", **SMALL, rules=AtMostOnce("none")).fit(WORDS, TAGS)

@@ -1,0 +1,118 @@
+"""Rules of tags against their meaning, sequence by sequence."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from enstruct.data.tag_schemes import convert, legal_transitions, tags_of_scheme
+from enstruct.errors import ConfigError
+from enstruct.rules.tags import (
+    AtMostOnce,
+    Ends,
+    Gazetteer,
+    NeverFollows,
+    OnlyFollows,
+    Starts,
+    TagSystem,
+    tag_may_be,
+)
+
+TAGS = tuple(tags_of_scheme(["P", "Q"], "BIOES"))
+
+
+def system(rules, scheme="IOB2"):
+    return TagSystem.of(rules, TAGS, tags_of_scheme(["P", "Q"], scheme), scheme, legal_transitions(TAGS, "BIOES"))
+
+
+def sequences(compiled, length):
+    """All that the compiled states allow, as numbers of tags."""
+    follow, start, end, tag = compiled.expanded()
+    paths = [[s] for s in np.flatnonzero(start)]
+    for _ in range(length - 1):
+        paths = [[*path, t] for path in paths for t in np.flatnonzero(follow[path[-1]])]
+    return [tuple(TAGS[tag[s]] for s in path) for path in paths if end[path[-1]]]
+
+
+def meant(rule, tags):
+    """Of a user's sequence in IOB2."""
+    match rule:
+        case NeverFollows(before, tag):
+            return (before, tag) not in set(itertools.pairwise(tags))
+        case OnlyFollows(tag, befores):
+            return all(t != tag or (i > 0 and tags[i - 1] in befores) for i, t in enumerate(tags))
+        case Starts(some):
+            return tags[0] in some
+        case Ends(some):
+            return tags[-1] in some
+        case AtMostOnce(kind):
+            return sum(t == f"B-{kind}" for t in tags) <= 1
+    raise AssertionError(rule)
+
+
+RULES = [
+    NeverFollows("B-P", "B-Q"),
+    NeverFollows("O", "B-P"),
+    OnlyFollows("B-Q", ["I-P", "O"]),
+    Starts(["O", "B-Q"]),
+    Ends(["O", "I-P"]),
+    AtMostOnce("P"),
+]
+
+
+@pytest.mark.parametrize("rules", [[], *[[rule] for rule in RULES], RULES[:2] + RULES[5:], [AtMostOnce("P"), AtMostOnce("Q")]])
+def test_allowed_sequences_are_those_that_keep_scheme_and_rules(rules):
+    found = sequences(system(rules), 4)
+    assert len(found) == len(set(found))
+    legal = sequences(system([]), 4)
+    as_iob2 = {tags: convert(tags, "IOB2") for tags in legal}
+    assert set(found) == {tags for tags in legal if all(meant(rule, as_iob2[tags]) for rule in rules)}
+
+
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES", "BILOU", "IOB1"])
+def test_a_users_tag_stands_for_the_trained_ones_that_are_written_so(scheme):
+    for tags in sequences(system([]), 4):
+        for trained, own in zip(tags, convert(tags, scheme), strict=True):
+            assert tag_may_be(own, trained, scheme)
+    assert not tag_may_be("O", "B-P", scheme)
+    assert not tag_may_be("B-P", "B-Q", scheme)
+
+
+def test_gazetteers():
+    rules = [Gazetteer("P", ["New York", "York"]), Gazetteer("Q", ["York Times", "May"], must=False)]
+    may = system(rules).phrases_in(["in", "New", "York", "Times", "May", "York"])
+    names = [{tag for tag, there in zip(TAGS, row, strict=True) if there} for row in may]
+    assert names[1:3] == [{"B-P"}, {"E-P"}]
+    assert names[5] == {"S-P"}
+    assert names[0] == names[3] == set(TAGS)  # "York Times" gives way to "New York"
+    assert names[4] == {tag for tag in TAGS if not tag.endswith("-Q")}
+
+
+def test_plain_tags():
+    compiled = TagSystem.of([AtMostOnce("x")], ("x", "y"), {"x", "y"}, None, legal_transitions(("x", "y"), None))
+    assert compiled.n_memories == 2
+    follow, start, _, _ = compiled.expanded()
+    assert start.tolist() == [False, True, True, False]
+    assert not follow[2].tolist()[0]
+    assert follow[2].tolist()[3]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (NeverFollows("B-P", "B-R"), "'B-R'"),
+        (AtMostOnce("R"), "type in a rule 'R'"),
+        (Starts("O"), "a list"),
+        (Starts(["I-P"]), "No tag may begin"),
+        ("O", "enstruct.rules.tags"),
+        ([AtMostOnce("P")] * 6, "At most 5"),
+    ],
+)
+def test_what_is_no_rule_is_refused(rule, message):
+    with pytest.raises(ConfigError, match=message):
+        system(rule)
+
+
+def test_words():
+    assert str(NeverFollows("O", "I-P")) == "'I-P' never follows 'O'"
+    assert str(Gazetteer("P", ["a b"], must=False)) == "1 phrases that are never 'P'"
