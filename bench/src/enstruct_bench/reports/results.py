@@ -22,6 +22,7 @@ from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
+from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -29,7 +30,7 @@ HEAD = """# Results
 
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
-`holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
+`holes` (`holes-*`), `python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
 `python -m enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`, `ablation-*`). The papers' own tables have a page a
 paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -43,6 +44,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "holes-": holes_section,
     "compare-": compared_section,
     "tags-": compared_section,
+    "told-tags-": tags_told_section,
     "masks-": compared_section,
     "light-": light_section,
     "tune-": trials_section,

@@ -1,0 +1,135 @@
+"""What told tags say of the others: taggers on whole sentences, with a share of their tokens told.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.tags_told conll2003 --embeddings GLOVE --out results/told-tags-conll2003.json
+
+Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What counts
+are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer; tokens that
+are not told; whole sentences. "alone" is the same tagger's answer without what is told, scored on the same entities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enstruct.data.tag_schemes import Span, find_spans
+from enstruct.environment import environment
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.files import write_json
+from enstruct.metrics import Counts
+from enstruct.metrics.base import ratio
+from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.protocols import load_tagged_parts
+from enstruct_bench.comparison.provenance import present_commit
+
+SHARES = (0.0, 0.25, 0.5, 0.75)
+METHODS = ("cross-entropy", "crf")
+CLIP = 1e-9
+
+
+def told_at(tags: Sequence[Sequence[str]], share: float, seed: int) -> list[list[str | None]]:
+    """The tags of a share of each sentence's tokens, the nearest whole number of them, None for the others."""
+    rng, out = np.random.default_rng([seed, 7]), []
+    for row in tags:
+        place = rng.random(len(row)).argsort().argsort()
+        out.append([tag if at < round(share * len(row)) else None for tag, at in zip(row, place, strict=True)])
+    return out
+
+
+def asked_spans(tags: Sequence[str], known: Sequence[str | None]) -> set[Span]:
+    """Spans with a token that is not told."""
+    return {span for span in find_spans(tags) if any(known[t] is None for t in range(span.start, span.end))}
+
+
+def span_counts(truth: Any, answer: Any, known: Any) -> Counts:
+    """2 (right) over (in the truth + in the answer), sentence by sentence."""
+    top, below = [], []
+    for right, found, told in zip(truth, answer, known, strict=True):
+        a, b = asked_spans(right, told), asked_spans(found, told)
+        top.append(2 * len(a & b))
+        below.append(len(a) + len(b))
+    return Counts.of(np.array(top), np.array(below))
+
+
+def exact_counts(truth: Any, answer: Any) -> Counts:
+    return Counts.of(np.array([list(a) == list(b) for a, b in zip(truth, answer, strict=True)]))
+
+
+def measured(tagger: EnergySequenceTagger, words: Any, truth: list[list[str]], seed: int) -> dict[str, Any]:
+    """Figures of one tagger at all shares; ``counts`` are kept apart for intervals."""
+    nothing = [[None] * len(row) for row in truth]
+    alone = tagger.predict(words, known=nothing)
+    chosen = tagger.predict(words)
+    out: dict[str, Any] = {"rule": tagger.decision_, "f1_of_rule": _ratio(span_counts(truth, chosen, nothing)), "shares": {}}
+    out["nats"] = float(-tagger.log_prob(words, truth).mean())
+    counts = {}
+    for share in SHARES:
+        known = told_at(truth, share, seed)
+        begin = time.perf_counter()
+        answer = tagger.predict(words, known=known)
+        seconds = time.perf_counter() - begin
+        kept = all(k is None or k == a for row, got in zip(known, answer, strict=True) for k, a in zip(row, got, strict=True))
+        with_known, without = span_counts(truth, answer, known), span_counts(truth, alone, known)
+        counts[share] = with_known, without
+        asked = sum(tag is None for row in known for tag in row)
+        right = sum(
+            k is None and a == t
+            for row, got, own in zip(known, answer, truth, strict=True)
+            for k, a, t in zip(row, got, own, strict=True)
+        )
+        gain = paired_difference([without], [with_known])
+        out["shares"][f"{share:g}"] = {
+            "f1": _ratio(with_known),
+            "f1_alone": _ratio(without),
+            "gain": [100 * value for value in gain],
+            "accuracy": 100 * right / asked,
+            "exact": _ratio(exact_counts(truth, answer)),
+            "seconds": seconds,
+            "told_as_told": kept,
+        }
+    return out | {"counts": counts}
+
+
+def _ratio(counts: Counts) -> float:
+    return 100 * float(ratio(counts))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--embeddings", type=Path, default=None)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    parts = load_tagged_parts(options.data)
+    words, truth = parts.test.sentences, [list(row) for row in parts.test.truth()]
+    rows = []
+    for seed in range(options.seeds):
+        for method in options.methods.split(","):
+            begin = time.perf_counter()
+            tagger = EnergySequenceTagger(method, embeddings=options.embeddings, max_epochs=options.epochs, random_state=seed)
+            tagger.fit(
+                parts.train.sentences, parts.train.truth(), X_val=parts.validation.sentences, y_val=parts.validation.truth()
+            )
+            seconds = time.perf_counter() - begin
+            figures = measured(tagger, words, truth, seed)
+            figures.pop("counts")
+            rows.append({"method": method, "seed": seed, "fit_seconds": seconds, **figures})
+            print(rows[-1], flush=True)
+            sizes = {name: len(part.sentences) for name, part in vars(parts).items()}
+            content = {"data": options.data, "sentences": sizes, "epochs": options.epochs, "rows": rows}
+            embeddings = None if options.embeddings is None else options.embeddings.name
+            write_json(
+                options.out, {**content, "embeddings": embeddings, "commit": present_commit(), "environment": environment()}
+            )
+
+
+if __name__ == "__main__":
+    main()
