@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.joint.tags_told conll2003 --embeddings GLOVE --out results/told-tags-conll2003.json
 
-Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What counts
-are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer; tokens that
-are not told; whole sentences. "alone" is the same tagger's answer without what is told, scored on the same entities.
+Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What
+counts are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer;
+tokens that are not told; whole sentences. "alone" is the same tagger's answer without what is told, on the same entities.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ def tags_told_section(path: Path) -> str:
     lines = [
         f"## {content['data']}: some tags told (`{path.name}`)",
         "",
-        f"Sentences: {sizes}; at most {content['epochs']} epochs; commit {content['commit']}. F1 of entities with a token that is not "
-        "told, with what is told and by the same tagger alone; accuracy of tokens not told. Intervals: bootstrap over sentences, of "
-        "one seed each. Nats: -log p of whole sentences under the tagger's chain. "
+        f"Sentences: {sizes}; at most {content['epochs']} epochs; commit {content['commit']}. F1 of entities with a token "
+        "that is not told, with what is told and by the same tagger alone; accuracy of tokens not told. Intervals: bootstrap over "
+        "sentences, of one seed each. Nats: -log p of whole sentences under the tagger's chain. "
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
