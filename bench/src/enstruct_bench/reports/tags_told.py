@@ -30,7 +30,7 @@ def tags_told_section(path: Path) -> str:
                     *(Quantity(mean[key], form=".2f") for key in ("f1", "f1_alone")),
                     f"{mean['f1'] - mean['f1_alone']:+.2f} [{low:+.2f}, {high:+.2f}]",
                     *(Quantity(mean[key], form=".2f") for key in ("accuracy", "exact", "seconds")),
-                    Quantity(float(np.mean([run["nats"] for run in runs])), form=".3f"),
+                    Quantity(float(np.mean([run["nats"] for run in runs])), form=".2f"),
                     len(runs),
                 ]
             )
@@ -39,8 +39,8 @@ def tags_told_section(path: Path) -> str:
         f"## {content['data']}: some tags told (`{path.name}`)",
         "",
         f"Sentences: {sizes}; at most {content['epochs']} epochs; commit {content['commit']}. F1 of entities with a token "
-        "that is not told, with what is told and by the same tagger alone; accuracy of tokens not told. Intervals: bootstrap over "
-        "sentences, of one seed each. Nats: -log p of whole sentences under the tagger's chain. "
+        "that is not told, with what is told and by the same tagger alone; accuracy of tokens not told. Intervals: bootstrap "
+        "over sentences, of one seed each. Nats: -log p of whole sentences under the tagger's chain. "
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
