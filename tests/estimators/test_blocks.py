@@ -84,7 +84,9 @@ def test_the_automatic_classifier_some_rows_at_a_time(rows, small_blocks):
 def test_parents_come_with_their_children_in_every_block(small_blocks):
     data = block_exclusive(120, seed=2)
     hierarchy = Hierarchy(data.Y.shape[1], ((0, 1),))
-    model = EnergyMultiLabelClassifier("cross-entropy", **FAST, rules=hierarchy, random_state=0).fit(data.X, data.Y)
+    model = EnergyMultiLabelClassifier("cross-entropy", **FAST, rules=hierarchy, random_state=0).fit(
+        data.X, hierarchy.close(data.Y)
+    )
     for chosen in model.predict_by_rule(data.X).values():
         closed = hierarchy.close(chosen)
         assert (closed != chosen).nnz == 0

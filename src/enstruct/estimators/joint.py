@@ -250,7 +250,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         top_k : the k most probable labels instead.
         """
         check_one_rule(decision if isinstance(decision, str) else None, top_k)
-        return self.labels_.decode(self._finished(*self._decided(X, known, decision, top_k), known))
+        chosen = self._finished(*self._decided(X, known, decision, top_k), known)
+        return self.labels_.decode(chosen)
 
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected

@@ -19,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from enstruct.errors import ConfigError, DataError, ParseError, shown
 from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft
 
@@ -47,6 +45,8 @@ def read_rules(path: Path | str) -> list[Any]:
 
 
 def _of_yaml(text: str, path: Path) -> list[Any]:
+    import yaml  # only here: most programs read none
+
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -228,7 +228,7 @@ def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | 
 
 
 @torch.no_grad()
-def _held_out(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | None) -> float:
+def _held_out(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | None = None) -> float:
     blocks = torch.arange(len(rows.y)).split(4 * BATCH)
     values = [_loss(energy, rows.take(some), whole[some], None if odds is None else odds[some]) for some in blocks]
     return float((torch.cat(values) * rows.weight).mean())
