@@ -8,8 +8,10 @@ from tests.rules.rule_truth import holds
 
 from enstruct.errors import DataError
 from enstruct.joint import Joint, enumeration
+from enstruct.joint.distribution import independent
 from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, Hierarchy, Implies, Requires, RuleSystem, Soft, predicate, states
 from enstruct.rules import system as systems
+from enstruct.rules.closest import best, nearest
 
 ROWS = 4
 SYSTEMS = {
@@ -121,3 +123,49 @@ def test_many_labels(rules):
     y = joint.sample(50)
     assert joint.rules.are_kept(y.flatten(0, 1).numpy()).all()
     assert (joint.marginals() - y.mean(1)).abs().max() < 0.3
+
+
+def test_log_probability_of_many_labels_is_finite_for_legal_sets():
+    """Of forty labels a legal set may well be e^-40 as probable as all others together."""
+    n = 40
+    joint = independent(torch.linspace(-2, 2, n).repeat(2, 1), 0, RuleSystem.of([Excludes(0, 1), Implies(38, 39)], range(n)))
+    y = (torch.arange(n) % 2).float().repeat(2, 1)
+    y[1, 0] = 1  # against the rule
+    value, error = joint.log_probability(y)
+    odds = torch.linspace(-2, 2, n, dtype=torch.float64)
+    exclusive = torch.log1p(odds[:2].exp().sum())
+    implied = torch.log1p(odds[39].exp() + (odds[38] + odds[39]).exp())
+    total = torch.nn.functional.softplus(odds[2:38]).sum() + exclusive + implied
+    exact = float(odds[1::2].sum() - total)
+    assert exact < -20
+    assert value[0] == pytest.approx(exact, abs=max(0.05, 5 * error[0]))
+    assert np.isneginf(value[1])
+
+
+def test_a_told_label_that_leaves_nothing_has_no_probability():
+    joint = independent(torch.zeros(1, 3), 0, RuleSystem.of([Exactly(1, [0, 1, 2])], range(3)))
+    assert np.isneginf(joint.log_probability(torch.tensor([[1.0, 1.0, torch.nan]])).value).all()
+
+
+def test_a_likely_label_is_not_forced_out_by_an_unlikely_one_above():
+    """Beyond 64 free labels what is all but impossible is left out, of a hierarchy only where nothing below is likely."""
+    logits = torch.full((1, 80), -9.0)
+    logits[0, 1] = 12.0
+    joint = independent(logits, 0, RuleSystem.of([Hierarchy(80, ((0, 1),))], range(80)))
+    assert joint.marginals()[0, :2].min() > 0.9
+
+
+def test_row_numbers_in_errors_are_those_of_the_call():
+    """A program that propagation does not see through: an odd cycle of exclusions of which half are asked for."""
+    n = 81
+    rules = [*(Excludes(i, (i + 1) % n) for i in range(n)), AtLeast(40, range(n))]
+    system = RuleSystem.of(rules, range(n))
+    assert not system.groups[0].listed
+    scores, known = np.ones((3, n)), np.full((3, n), np.nan)
+    known[2, [0, 3]] = 0
+    known[2, [1, 2]] = [1, 0]
+    known[2, [6, 7, 10, 11]] = 0
+    with pytest.raises(DataError, match="row 7"):
+        best(system, scores[2:], known[2:], np.array([7]))
+    with pytest.raises(DataError, match="row 2"):
+        nearest(system, np.zeros((3, n)), np.full((3, n), 0.5), known)

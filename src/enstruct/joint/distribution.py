@@ -8,6 +8,7 @@ sampled: they stay at their means, which the chains of the others see.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,7 +23,8 @@ from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
 from enstruct.joint.ruled import ANNEALED, Compiled, Ruled
 from enstruct.rules import RuleSystem
-from enstruct.rules.follow import follow
+from enstruct.rules.follow import are_possible, follow
+from enstruct.rules.marginals import raised
 
 MANY = 64
 """Free labels from which on the all but impossible are left out of the chains, and told labels, where fewer, left among them."""
@@ -44,7 +46,7 @@ class Joint:
     """exp(-E)/Z over label sets. ``start`` (rows, labels) are marginals that chains of other energies start at.
 
     ``known`` arguments (rows, labels) hold told values and NaN where nothing is told; None tells nothing. Under ``rules`` what
-    binds has no exceptions: told labels that break it are a DataError.
+    binds has no exceptions: told labels that break it are a DataError. Rules are of residual energies.
     """
 
     def __init__(self, energy: Any, state: State, start: Tensor, seed: int = 0, rules: RuleSystem | None = None) -> None:
@@ -53,7 +55,9 @@ class Joint:
         self._compiled = None if self.rules is None else Compiled(self.rules)
 
     def take(self, rows: Tensor) -> Joint:
-        return Joint(self.energy, self.state.rows(rows), self.start[rows], self.seed, self.rules)
+        out = copy(self)
+        out.state, out.start = self.state.rows(rows), self.start[rows]
+        return out
 
     @torch.no_grad()
     def marginals(self, known: Tensor | None = None, tolerance: float = gibbs.TOLERANCE) -> Tensor:
@@ -102,8 +106,7 @@ class Joint:
         (above, above_error), (below, below_error) = self.log_partition(whole), self.log_partition(known)
         against = (~known.isnan() & ~y.isnan() & (y != known)).any(1).numpy()
         if self.rules is not None:  # y may leave nothing that keeps the rules
-            against |= above < below - ANNEALED / 2
-            against |= ~self.rules.are_kept(whole.numpy())
+            against |= ~are_possible(self.rules, whole.numpy())
         return LogProbability(np.where(against, -np.inf, above - below), np.hypot(above_error, below_error))
 
     @torch.no_grad()
@@ -145,18 +148,22 @@ class Joint:
         if not isinstance(self.energy, ResidualEnergy):
             return known
         many = known.isnan().sum(1, keepdim=True) > MANY
-        unlikely = many & known.isnan() & (mean < IMPOSSIBLE)
         if self.rules is None:
-            return torch.where(unlikely, mean, known)
+            return torch.where(many & known.isnan() & (mean < IMPOSSIBLE), mean, known)
+        # a label that a likely one implies is likely
+        unlikely = many & known.isnan() & torch.from_numpy(raised(self.rules, mean.numpy()) < IMPOSSIBLE)
         tied, below = (torch.from_numpy(side) for side in (self.rules.tied, self.rules.in_hierarchy))
         possible = torch.where(unlikely & ~tied, mean, torch.where(unlikely & below, 0.0, known))
         return torch.where(possible.isnan() & tied, torch.from_numpy(follow(self.rules, possible.numpy())), possible)
 
-    def _problem(self, state: State, known: Tensor, among_all: bool, mean: Tensor, compiled: Compiled | None) -> Clamped:
+    def _problem(self, rows: Tensor, known: Tensor, among_all: bool, mean: Tensor, compiled: Compiled | None) -> Clamped:
+        state, known, mean = self.state.rows(rows), known[rows], mean[rows]
         if not isinstance(self.energy, ResidualEnergy):
             return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
         problem = cast(Clamped, (ClampedResidual.among_all if among_all else ClampedResidual.of)(self.energy, state, known))
-        return problem if compiled is None else cast(Clamped, Ruled(problem, compiled, known, mean, self._generator()))
+        if compiled is None:
+            return problem
+        return cast(Clamped, Ruled(rows, problem, compiled, known, mean, torch.Generator().manual_seed(self.seed + 1)))
 
     def _blocks(
         self,
@@ -186,7 +193,7 @@ class Joint:
                 rows = rows[free[rows] == T]
             elif not among_all:
                 rows = rows[free[rows] <= max(T + 16, T * 3 // 2)]
-            problem = self._problem(self.state.rows(rows), known[rows], among_all, start[rows], compiled)
+            problem = self._problem(rows, known, among_all, start, compiled)
             yield rows, problem, start[rows].gather(1, problem.free)
             first += len(rows)
 

@@ -15,6 +15,7 @@ from typing import Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from enstruct.joint.clamped import Chains, Clamped
@@ -40,15 +41,32 @@ class Compiled:
         self.of = [torch.from_numpy(A.indices[a:b].astype(np.int64)) for a, b in zip(A.indptr, A.indptr[1:], strict=False)]
         signs = [torch.from_numpy(A.data[a:b].astype(np.float32)) for a, b in zip(A.indptr, A.indptr[1:], strict=False)]
         self.sign = [sign[:, None, None] for sign in signs]
-        self.matrix = torch.from_numpy(system.matrix.toarray().astype(np.float32))  # (inequalities, labels)
+        entries = system.matrix.tocoo()
+        places = torch.from_numpy(np.stack([entries.row, entries.col]).astype(np.int64))
+        self._matrix = torch.sparse_coo_tensor(places, torch.from_numpy(entries.data.astype(np.float32)), entries.shape)
         self.least = torch.from_numpy(system.least.astype(np.float32))
         self.weight = torch.from_numpy(np.where(system.binds, hard, system.weight).astype(np.float32))
-        self.jumping = [group for group in system.groups if group.states is not None and not _connected(system, group)]
-        self.swapping = [group for group in system.groups if group.states is None and not _connected(system, group)]
+        apart = [group for group in system.groups if not _connected(system, group)]
+        self.jumping = [group for group in apart if group.listed]
+        self.swapping = [group for group in apart if not group.listed]
+        self.large = [group for group in system.groups if not group.listed and not group.is_hierarchy]
+
+    def reached(self, y: Tensor) -> Tensor:
+        """(inequalities, ...) A y of whole label sets (labels, ...)."""
+        return torch.sparse.mm(self._matrix, y.flatten(1).contiguous()).unflatten(1, y.shape[1:])
 
     def penalty(self, y: Tensor) -> Tensor:
         """(...) of whole label sets (..., labels)."""
-        return (y @ self.matrix.T < self.least).to(y.dtype) @ self.weight
+        lacking = self.reached(y.movedim(-1, 0)) < self.least.view(-1, *[1] * (y.dim() - 1))
+        return (self.weight @ lacking.flatten(1).to(y.dtype)).view(y.shape[:-1])
+
+    def broken(self, group: Group, y: Tensor) -> NDArray[np.bool_]:
+        """(rows,) whether one of the chains (rows, labels, chains) breaks what binds the group."""
+        rows = group.rows[self.system.binds[group.rows]]
+        A, least = self.system.matrix[rows][:, group.labels], self.system.least[rows]
+        few = y[:, torch.from_numpy(group.labels)].numpy()
+        lacking = A @ few.transpose(1, 0, 2).reshape(len(group.labels), -1) < least[:, None]
+        return np.asarray(lacking.any(0).reshape(len(y), -1).any(1))
 
 
 def _connected(system: RuleSystem, group: Group) -> bool:
@@ -60,9 +78,11 @@ def _connected(system: RuleSystem, group: Group) -> bool:
 
 @dataclass(frozen=True)
 class Ruled:
-    """A :class:`~enstruct.joint.clamped.Clamped` problem under rules. ``known`` (rows, labels): what is told, with what follows;
-    ``mean`` (rows, labels): marginals of independent labels, that chains begin at."""
+    """A :class:`~enstruct.joint.clamped.Clamped` problem under rules. ``numbers`` (rows,): of the rows, for errors; ``known``
+    (rows, labels): what is told, with what follows; ``mean`` (rows, labels): marginals of independent labels, that chains begin
+    at; ``generator``: of moves of several labels, which share no numbers with the sweeps."""
 
+    numbers: Tensor
     problem: Clamped
     rules: Compiled
     known: Tensor
@@ -92,11 +112,12 @@ class Ruled:
         return RuledChains(self, self.problem.chains(y))
 
     def take(self, rows: Tensor) -> Self:
-        return replace(self, problem=self.problem.take(rows), known=self.known[rows], mean=self.mean[rows])
+        return replace(
+            self, numbers=self.numbers[rows], problem=self.problem.take(rows), known=self.known[rows], mean=self.mean[rows]
+        )
 
     def odds(self, group: Group) -> Tensor:
         """(rows, states) log of the group's legal sets that agree with what is told, as independent labels; not normalised."""
-        assert group.states is not None
         labels = torch.from_numpy(group.labels)
         fits = torch.from_numpy(agreeing(group, self.known[:, labels].numpy()))
         logits = torch.logit(self.mean[:, labels].clamp(1e-4, 1 - 1e-4))
@@ -104,26 +125,27 @@ class Ruled:
 
     def drawn(self, group: Group, n: int) -> Tensor:
         """(rows, n, labels of the group) legal sets of it, as of independent labels; the same random numbers for all rows."""
-        assert group.states is not None
         cumulative = torch.softmax(self.odds(group), 1).double().cumsum(1)
         uniform = torch.rand(1, n, generator=self.generator, dtype=torch.float64) * cumulative[:, -1:]
         index = torch.searchsorted(cumulative, uniform.contiguous()).clamp(max=cumulative.shape[1] - 1)
         return torch.from_numpy(group.states)[index].to(self.mean.dtype)
 
     def legal(self, y: Tensor) -> Tensor:
-        """Group by group: of implications what y implies is added, of listed groups sets are drawn, of those too large the best
-        set is that of all chains. All labels are among the free ones."""
+        """Group by group: of implications what y implies is added, of listed groups sets are drawn; in rows where one of those
+        too large is broken, the best set is that of all chains. All labels are among the free ones."""
         system, y = self.rules.system, torch.where(self.known.isnan().unsqueeze(2), y, torch.nan_to_num(self.known).unsqueeze(2))
         for below, above in system.upwards:
             y[:, above] = torch.maximum(y[:, above], y[:, below])
         for group in system.groups:
-            labels = torch.from_numpy(group.labels)
-            if group.states is not None and not group.is_hierarchy:
-                y[:, labels] = self.drawn(group, y.shape[2]).transpose(1, 2)
-            elif bool((self.rules.penalty(y.transpose(1, 2)) >= HARD).any()):
-                logits = torch.logit(self.mean.clamp(1e-4, 1 - 1e-4)).numpy()
-                chosen = torch.from_numpy(best(system.binding, logits, self.known.numpy()))
-                y[:, labels] = chosen[:, labels].to(y.dtype).unsqueeze(2).expand(-1, -1, y.shape[2])
+            if group.listed and not group.is_hierarchy:
+                y[:, torch.from_numpy(group.labels)] = self.drawn(group, y.shape[2]).transpose(1, 2)
+        for group in self.rules.large:
+            rows = torch.from_numpy(np.flatnonzero(self.rules.broken(group, y)))
+            if len(rows):
+                logits = torch.logit(self.mean[rows].clamp(1e-4, 1 - 1e-4)).numpy()
+                chosen = best(system.binding, logits, self.known[rows].numpy(), self.numbers[rows].numpy())
+                labels = torch.from_numpy(group.labels)
+                y[rows.unsqueeze(1), labels] = torch.from_numpy(chosen)[:, labels].to(y.dtype).unsqueeze(2)
         return y
 
 
@@ -132,7 +154,7 @@ class RuledChains:
 
     def __init__(self, problem: Ruled, inner: Chains) -> None:
         self._problem, self._rules, self._inner = problem, problem.rules, inner
-        self._reached = torch.einsum("kl,rlc->krc", self._rules.matrix, inner.y)
+        self._reached = self._rules.reached(inner.y.transpose(0, 1))
 
     @property
     def y(self) -> Tensor:

@@ -22,26 +22,30 @@ LEAST = 1e-6
 """What changing a label costs at least, so that of label sets as good the one with fewer changes is taken."""
 
 
-def best(system: RuleSystem, scores: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.uint8]:
+def best(
+    system: RuleSystem, scores: NDArray[Any], known: NDArray[Any] | None = None, numbers: NDArray[Any] | None = None
+) -> NDArray[np.uint8]:
     """(rows, labels) of scores (rows, labels); told labels (rows, labels; NaN where nothing is told) stay as told.
 
-    DataError for told labels that no legal set has.
+    DataError for told labels that no legal set has; ``numbers`` (rows,) are those that it names rows by.
     """
     scores = np.asarray(scores, dtype=np.float64)
     told = np.full(scores.shape, np.nan) if known is None else follow(system, np.asarray(known, dtype=np.float64))
     out = np.where(np.isnan(told), scores > 0, told == 1).astype(np.uint8)
+    named = np.arange(len(scores)) if numbers is None else numbers
     for group in system.groups:
         # a set of positive scores that breaks nothing is the best there is
         rows = np.flatnonzero(system.broken(out)[:, group.rows].any(1))
         if not len(rows):
             continue
         few = np.ix_(rows, group.labels)
-        if group.states is not None:
+        if group.listed:
             values = scores[few] @ group.states.T - group.penalty
             out[few] = group.states[np.where(agreeing(group, told[few]), values, -np.inf).argmax(1)]
         else:
             for row in rows:
-                out[row, group.labels] = _by_program(system, group, scores[row, group.labels], told[row, group.labels], int(row))
+                some = row, group.labels
+                out[some] = _by_program(system, group, scores[some], told[some], int(named[row]))
     return out
 
 
@@ -94,5 +98,5 @@ def nearest(system: RuleSystem, chosen: NDArray[Any], p: NDArray[Any], known: ND
         lowest, highest = np.where(y, marginals, 1.0).min(1), np.where(y, 0.0, marginals).max(1)
         cut = ((lowest + highest) / 2)[:, None]
         distance = np.maximum(np.where(y, marginals - cut, cut - marginals), 0.0) + LEAST
-        out[rows] = best(system.binding, np.where(y, distance, -distance), None if told is None else told[rows])
+        out[rows] = best(system.binding, np.where(y, distance, -distance), None if told is None else told[rows], rows)
     return out

@@ -34,7 +34,7 @@ def smallest_contradiction(system: RuleSystem) -> list[int]:
     be met."""
     for group in system.groups:
         rows = group.rows[system.binds[group.rows]]
-        if (group.states is None or not len(group.states)) and not _possible(system, rows):
+        if not len(group.states) and not _possible(system, rows):
             return [int(unit[0]) for unit in _smallest(system, _units(system, rows))]
     return []
 

@@ -37,6 +37,12 @@ def are_possible(system: RuleSystem, known: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _follow(system: RuleSystem, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """(with what follows, (rows,) whether there is a contradiction)."""
+    parts = [_of_block(system, known[block]) for block in system.blocks(len(known))]
+    out, wrong = zip(*parts, strict=True) if parts else ([known], [np.zeros(0, dtype=bool)])
+    return np.concatenate(out), np.concatenate(wrong)
+
+
+def _of_block(system: RuleSystem, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     out, wrong = np.array(known, dtype=np.float64), np.zeros(len(known), dtype=bool)
     binds = system.binds
     A, least = system.matrix[binds], system.least[binds]
@@ -54,14 +60,13 @@ def _follow(system: RuleSystem, known: NDArray[Any]) -> tuple[NDArray[Any], NDAr
         out[rows] = np.where(there, 1.0, np.where(absent, 0.0, y))
         rows = rows[(there | absent).any(1) & ~wrong[rows]]
     for group in system.groups:
-        _exactly(group, out, wrong)
+        if group.listed:
+            _exactly(group, out, wrong)
     return out.astype(known.dtype), wrong
 
 
 def _exactly(group: Group, out: NDArray[Any], wrong: NDArray[np.bool_]) -> None:
     """In place, by the group's list of legal sets."""
-    if group.states is None:
-        return
     told = (~np.isnan(out[:, group.labels])).any(1)
     for rows in (np.flatnonzero(told & ~wrong), np.flatnonzero(~told)):  # rows of which nothing is told are all alike
         if not len(rows):
@@ -76,7 +81,6 @@ def _exactly(group: Group, out: NDArray[Any], wrong: NDArray[np.bool_]) -> None:
 
 def agreeing(group: Group, told: NDArray[Any]) -> NDArray[np.bool_]:
     """(rows, states) whether the group's legal sets have what is told (rows, labels of the group)."""
-    assert group.states is not None
     states = group.states.astype(np.float64)
     against = (told == 1).astype(np.float64) @ (1 - states).T + (told == 0).astype(np.float64) @ states.T
     return np.asarray(against == 0)

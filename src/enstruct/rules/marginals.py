@@ -26,7 +26,7 @@ def legal_marginals(system: RuleSystem, p: NDArray[Any]) -> NDArray[np.float64]:
     """(rows, labels) of marginals p (rows, labels)."""
     out = np.array(p, dtype=np.float64)
     for group in system.groups:
-        if group.states is not None and not (group.is_hierarchy and not group.penalty.any()):
+        if group.listed and not (group.is_hierarchy and not group.penalty.any()):
             few = out[:, group.labels]
             step = max(1, CELLS // len(group.states))
             out[:, group.labels] = np.concatenate([_listed(group, few[k : k + step]) for k in range(0, max(len(few), 1), step)])
@@ -35,15 +35,13 @@ def legal_marginals(system: RuleSystem, p: NDArray[Any]) -> NDArray[np.float64]:
 
 def raised(system: RuleSystem, p: NDArray[Any]) -> NDArray[Any]:
     """p (rows, labels) in which no label of a hierarchy is more probable than what it implies."""
-    out = np.asfortranarray(p)
-    out = out.copy(order="F") if out is p else out
+    out = np.array(p, order="F")
     for below, above in system.upwards:
         np.maximum(out[:, above], out[:, below], out=out[:, above])
     return out
 
 
 def _listed(group: Group, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    assert group.states is not None
     q = np.clip(p, CLIP, 1 - CLIP)
     states = group.states.astype(np.float64)
     return np.asarray(softmax((np.log(q) - np.log1p(-q)) @ states.T - group.penalty, axis=1) @ states)

@@ -8,7 +8,7 @@ through others, are a group: groups can be decided one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -25,18 +25,22 @@ from enstruct.rules.inequality import Inequality
 from enstruct.rules.labels import LabelRule, Soft, inequalities_of, words_of
 from enstruct.rules.states import legal_states
 
+CELLS = 2**22
+"""Numbers (rows, inequalities) at a time."""
 OFTEN = 0.05
 """Of the rows that a rule is about: one that more of them break does not bind."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Labels tied together by the inequalities numbered ``rows``; ``states`` (states, labels of the group): all sets of them that
-    no binding inequality forbids, None where these are too many; ``penalty`` (states,) what soft ones cost, in nats."""
+    """Labels tied together by the inequalities numbered ``rows``. Where they are ``listed``, ``states`` (states, labels of the
+    group) are all sets of them that no binding inequality forbids, and ``penalty`` (states,) what soft ones cost, in nats; where
+    these are too many, both are empty."""
 
     labels: NDArray[np.intp]
     rows: NDArray[np.intp]
-    states: NDArray[np.uint8] | None
+    listed: bool
+    states: NDArray[np.uint8]
     penalty: NDArray[np.float64]
     is_hierarchy: bool
     """Whether what binds it is that labels imply others, and never one another."""
@@ -119,11 +123,11 @@ class RuleSystem:
 
     def _group(self, labels: NDArray[np.intp], rows: NDArray[np.intp]) -> Group:
         A, least, binds = self.matrix[rows][:, labels].toarray(), self.least[rows], self.binds[rows]
-        states = legal_states(A[binds], least[binds])
-        penalty = np.zeros(0)
-        if states is not None:
-            penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
-        return Group(labels, rows, states, penalty, _is_hierarchy([self.inequalities[k] for k in rows[binds]]))
+        found = legal_states(A[binds], least[binds])
+        states = np.zeros((0, len(labels)), dtype=np.uint8) if found is None else found
+        penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
+        is_hierarchy = _is_hierarchy([self.inequalities[k] for k in rows[binds]])
+        return Group(labels, rows, found is not None, states, penalty, is_hierarchy)
 
     @cached_property
     def tied(self) -> NDArray[np.bool_]:
@@ -166,6 +170,11 @@ class RuleSystem:
 
     # -- what label sets break ------------------------------------------------------------------------
 
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """Rows whose inequalities are judged at a time."""
+        step = max(1, CELLS // max(1, len(self.inequalities), self.n_labels))
+        return (slice(first, first + step) for first in range(0, n_rows, step))
+
     def broken(self, Y: Any) -> NDArray[np.bool_]:
         """(rows, inequalities) of label sets (rows, labels); with holes (NaN): those that are broken whatever fills them."""
         return self.most(Y) < self.least
@@ -182,20 +191,22 @@ class RuleSystem:
 
     def are_kept(self, Y: Any) -> NDArray[np.bool_]:
         """(rows,) whether label sets break nothing that binds."""
-        return np.asarray(~self.broken(Y)[:, self.binds].any(1))
+        parts = [~self.broken(Y[block])[:, self.binds].any(1) for block in self.blocks(Y.shape[0])]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
 
     def counts(self, Y: Any) -> list[tuple[str, int, int]]:
         """Of every rule: its words, how many rows break it, and how many it is about: those with one of its labels, or that break
         it."""
-        broken = self.broken(Y)
-        has = (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)) == 1
-        out = []
-        for k, rule in enumerate(self.rules):
-            own = np.flatnonzero(self.owner == k)
-            breaks = broken[:, own].any(1)
-            labels = sorted({i for j in own for i in self.inequalities[j].labels})
-            out.append((words_of(rule), int(breaks.sum()), int((breaks | has[:, labels].any(1)).sum())))
-        return out
+        own = [np.flatnonzero(self.owner == k) for k in range(len(self.rules))]
+        labels = [sorted({i for j in some for i in self.inequalities[j].labels}) for some in own]
+        counts = np.zeros((len(own), 2), dtype=np.int64)
+        for block in self.blocks(Y.shape[0]):
+            few = Y[block].toarray() if sparse.issparse(Y) else np.asarray(Y[block])
+            broken, has = self.broken(few), few == 1
+            for k in range(len(own)):
+                breaks = broken[:, own[k]].any(1)
+                counts[k] += breaks.sum(), (breaks | has[:, labels[k]].any(1)).sum()
+        return [(words_of(rule), int(broken), int(about)) for rule, (broken, about) in zip(self.rules, counts, strict=True)]
 
     def check_rows(self, Y: Any) -> None:
         """DataError for a rule that binds and that rows Y (rows, labels), which may have holes, break often."""
