@@ -6,6 +6,7 @@ from sklearn.metrics import average_precision_score
 from tests.estimators.test_joint import exclusive
 
 from enstruct import LabelIssues, find_label_issues
+from enstruct.rules import Excludes
 
 
 def test_flipped_cells_are_what_the_other_labels_say_against():
@@ -40,3 +41,14 @@ def test_holes_and_copies_of_rows():
     assert np.isnan(quality[3, 2])
     assert np.isnan(quality).sum() == 2  # its copy
     assert np.array_equal(quality[:5], quality[150:], equal_nan=True)
+
+
+def test_under_rules_labels_that_break_one_come_first():
+    X, Y = exclusive(200, 5)
+    Y[7, :2] = 1
+    issues = find_label_issues(X, Y, base=LogisticRegression(), folds=2, rules=Excludes(0, 1, 2), random_state=0)
+    assert (issues.quality[7, :3] == 0).all()
+    assert (issues.quality[7, 3:] > 0).all()
+    others = np.delete(np.arange(200), 7)
+    absent = issues.quality[others][:, :3][Y[others][:, :3] == 0]
+    assert absent.min() > 0.999  # where one of three that exclude one another is there, the two others cannot be

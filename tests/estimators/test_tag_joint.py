@@ -123,6 +123,69 @@ def test_no_answer_breaks_a_rule(tmp_path):
             assert all(sum(span.type == kind for span in find_spans(tags)) <= 1 for tags in drawn)
 
 
+def test_under_rules_the_best_sequence_is_the_only_decision():
+    rules = AtMostOnce("PER")
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules).fit(WORDS, TAGS)
+    assert tagger.rules_ == ("map",)
+    assert tagger.decision_ == "map"
+    holes = half_told(TRUTH)
+    assert 0 <= tagger.score(NEW, holes) <= 1
+    answers = tagger.predict(NEW, holes=[[tag is None for tag in row] for row in holes])
+    whole = tagger.predict(NEW, decision="map")
+    for row, answer, untouched in zip(holes, answers, whole, strict=True):
+        assert answer == [None if tag is None else there for tag, there in zip(row, untouched, strict=True)]
+    with pytest.raises(ConfigError, match="best sequence"):
+        EnergySequenceTagger("crf", **SMALL, decision="legal", rules=rules).fit(WORDS, TAGS)
+    with pytest.raises(DataError, match="holes="):
+        tagger.predict(NEW, holes=[[False]])
+
+
+def test_sentences_without_tokens_are_answered_by_every_method(tagger):
+    words = [[], NEW[0], []]
+    known = [[], [None] * len(NEW[0]), []]
+    assert [len(tags) for tags in tagger.predict(words, known=known)] == [0, len(NEW[0]), 0]
+    assert tagger.log_prob(words, [[], TRUTH[0], []])[[0, 2]].tolist() == [0, 0]
+    assert [len(one) for one in tagger.sample(words, 2)] == [2, 2, 2]
+
+
+def test_a_pass_over_partly_annotated_sentences():
+    """The first pass of a field goes over open tokens too, as its fit does."""
+    tagger = EnergySequenceTagger("crf", **SMALL, batch_size=8)
+    for _ in range(12):
+        tagger.partial_fit(WORDS, half_told(TAGS, 3), classes=sorted({tag for row in TAGS for tag in row}))
+    assert tagger.score(NEW, TRUTH) > 0.3
+
+
+def test_quality_of_tags_is_that_of_all_sequences(tagger):
+    """p(the span's tags | the tags outside of it), by log_prob of the sentences with other tags there."""
+    i = next(i for i, row in enumerate(TRUTH) if any(tag.startswith("I-") for tag in row) and len(row) < 9)
+    row = [*TRUTH[i]]
+    quality = tagger.tag_quality([NEW[i]], [row])[0]
+    for unit in [range(span.start, span.end) for span in find_spans(row)] + [[t] for t, tag in enumerate(row) if tag == "O"]:
+        without = [None if t in unit else tag for t, tag in enumerate(row)]
+        given = tagger.log_prob([NEW[i]], [row], known=[without])[0]
+        np.testing.assert_allclose(quality[list(unit)], np.exp(given), rtol=1e-4)
+    row[0] = "I-PER"  # begins no sentence in IOB2
+    assert tagger.tag_quality([NEW[i]], [row])[0].max() == 0
+    assert np.isnan(tagger.tag_quality([NEW[i]], [[None] * len(row)])[0]).all()
+
+
+def test_bad_tags_of_one_sentence_are_explained_without_the_others(tagger, monkeypatch):
+    known = [[None] * len(row) for row in NEW]
+    known[7] = ["O"] * len(NEW[7])
+    known[7][-1] = next(tag for tag in sorted(tagger.tags_.user_tags) if tag.startswith("I-"))
+    joint = tagger._joint(NEW)
+    asked = []
+    original = type(joint.chain).log_partition
+    monkeypatch.setattr(
+        type(joint.chain), "log_partition", lambda self, may=None: (asked.append(len(self.offsets) - 1), original(self, may))[1]
+    )
+    with pytest.raises(DataError, match="of sentence 7"):
+        tagger.predict(NEW, known=known)
+    assert asked[0] == len(NEW)
+    assert set(asked[1:]) == {1}
+
+
 def test_what_cannot_be_told_is_refused(tagger):
     known = [[None] * len(row) for row in NEW]
     inside = next(tag for tag in sorted(tagger.tags_.user_tags) if tag.startswith("I-"))

@@ -99,20 +99,18 @@ def test_every_answer_is_that_of_enumeration(joint, told):
         np.testing.assert_allclose(shares.sum(), 1)
 
 
-def test_energies_and_conditionals(joint):
+def test_a_sentence_alone_and_variants_of_what_it_may_be(joint):
     chain, legal = joint
-    tags = chain.mode()
-    p = chain.given_others(tags)
+    allowed = some_allowed()
     for i, length in enumerate(LENGTHS):
+        here = slice(OFFSETS[i], OFFSETS[i + 1])
+        one = chain.of_one(i)
+        np.testing.assert_allclose(one.log_partition(allowed[here]), chain.log_partition(allowed)[i : i + 1], rtol=1e-9)
         if not length:
             continue
-        y, value = every(chain, legal, i)
-        own = tags[OFFSETS[i] : OFFSETS[i + 1]]
-        at = int(np.flatnonzero((y == own).all(1))[0])
-        np.testing.assert_allclose(-chain.energies(tags)[i], value[at], rtol=1e-6)
-        for t in range(length):
-            others = (np.delete(y, t, 1) == np.delete(own, t)).all(1)
-            np.testing.assert_allclose(p[OFFSETS[i] + t], np.exp(value[at]) / np.exp(value[others]).sum(), rtol=1e-6)
+        variants = np.stack([allowed[here], np.ones((length, K), dtype=bool), np.zeros((length, K), dtype=bool)])
+        values = [np.log(np.exp(every(joint, legal, i, each)[1]).sum()) for each in (allowed, None)]
+        np.testing.assert_allclose(one.among(variants), [*values, -np.inf], rtol=1e-6)
 
 
 def test_samples_of_a_sentence_do_not_depend_on_the_others():
@@ -152,6 +150,17 @@ def test_links_are_recovered_from_sequences_of_a_chain():
     centred = lambda W: W - W.mean(0) - W.mean(1, keepdim=True) + W.mean()  # noqa: E731
     assert (centred(links.transitions) - centred(planted.transitions)).abs().max() < 0.35
     assert abs(float(links.scale) - 1.3) < 0.15
+
+
+def test_whole_sentences_are_taught_by_their_energy():
+    """The same links, whether a told token is written as one tag or the chain is summed over it."""
+    rng = np.random.default_rng(1)
+    q = np.log(rng.dirichlet(np.ones(K), size=30))
+    offsets, allowed = np.arange(0, 31, 3), np.eye(K, dtype=bool)[rng.integers(K, size=30)]
+    opened = np.concatenate([allowed, np.ones((1, K), dtype=bool)])  # one more sentence of one open token, which teaches nothing
+    with_open = fit_links(np.concatenate([q, np.log(np.ones((1, K)) / K)]), opened, np.append(offsets, 31), FREE)
+    for a, b in zip(fit_links(q, allowed, offsets, FREE), with_open, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
 
 
 def test_impossible_is_far_from_everything():

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from enstruct.data.sentences import TagSequences
 from enstruct.data.tag_schemes import Scheme, legal_transitions
-from enstruct.inference.chain import Potentials, viterbi
+from enstruct.inference.chain import IMPOSSIBLE, Potentials, viterbi
 
 TagRule = Literal["greedy", "legal", "map"]
 TAG_RULES: tuple[TagRule, ...] = get_args(TagRule)
-FORBIDDEN = 1e6
 EPS = 1e-9
 
 
@@ -34,7 +33,7 @@ def legal(
     p: NDArray[Any], holes: NDArray[np.bool_], offsets: NDArray[np.int64], tags: Sequence[str], scheme: Scheme | None
 ) -> TagSequences:
     """p (tokens, tags). Only what tags follow each other counts: holes are passed over."""
-    forbidden = [torch.from_numpy(~allowed) * FORBIDDEN for allowed in legal_transitions(tags, scheme)]
+    forbidden = [torch.from_numpy(~allowed) * IMPOSSIBLE for allowed in legal_transitions(tags, scheme)]
     transitions, start, end = (table.double() for table in forbidden)
     best_tags = np.full(len(p), -1, dtype=np.int64)
     cost = -np.log(np.maximum(p, EPS))

@@ -91,9 +91,9 @@ class LabelAnswers:
         """Fitted rule -> (rows, labels), from one pass of the networks."""
         parts: dict[str, list[sparse.csr_matrix]] = {name: [] for name in self.rules.rules}
         for block in self._blocks(X):
-            p = self.marginals(X[block])
+            p = self.legal(self.marginals(X[block]))
             for name in parts:
-                parts[name].append(self.decided(X[block], p, name))
+                parts[name].append(self._of_legal(X[block], p, name))
         return {name: sparse.vstack(blocks, format="csr") for name, blocks in parts.items()}
 
     def most_probable(self, X: Any, k: int, refine: int | None) -> sparse.csr_matrix:
@@ -110,7 +110,9 @@ class LabelAnswers:
 
     def decided(self, X: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         """(rows, labels) from marginals of the labels that vary."""
-        p = self.legal(p)
+        return self._of_legal(X, self.legal(p), decision)
+
+    def _of_legal(self, X: Any, p: NDArray[Any], decision: str | None) -> sparse.csr_matrix:
         label_sets = sets_of_size(p, 1) if self.data.single else self.rules.named(decision, self.posterior).predict(p, X)
         return self._kept(self.data.constants.expand_indicator(label_sets), p)
 

@@ -8,16 +8,21 @@ A base alone asks p(y_ni | x_n); what the other labels say of label i is what th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from enstruct.errors import ConfigError
 from enstruct.estimators.joint import FittedOn, JointMultiLabelClassifier
+from enstruct.estimators.tag_issues import TagIssues, tag_issues
+from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.estimators.told import told_labels
 from enstruct.joint.holes import given_others
+from enstruct.rules import RuleSystem
+from enstruct.rules.follow import are_possible
 from enstruct.training.residual import Examples, refit
 
 TEMPERATURE = 0.1
@@ -47,31 +52,58 @@ class LabelIssues:
         return list(zip(order.tolist(), pooled[order].tolist(), strict=True))
 
 
+@overload
+def find_label_issues(X: Any, Y: Any, base: EnergySequenceTagger, *, folds: int = 5, random_state: Any = None) -> TagIssues: ...
+
+
+@overload
 def find_label_issues(
-    X: Any, Y: Any, base: Any = "auto", *, folds: int = 5, minutes: float = 3.0, random_state: Any = None
-) -> LabelIssues:
+    X: Any, Y: Any, base: Any = "auto", *, folds: int = 5, minutes: float = 3.0, rules: Any = None, random_state: Any = None
+) -> LabelIssues: ...
+
+
+def find_label_issues(
+    X: Any, Y: Any, base: Any = "auto", *, folds: int = 5, minutes: float = 3.0, rules: Any = None, random_state: Any = None
+) -> LabelIssues | TagIssues:
     """The quality of each given label of the rows, cross-fitted; Y may have holes.
 
-    ``base``, ``folds``, ``minutes`` and ``random_state`` as of :class:`~enstruct.JointMultiLabelClassifier`, which raises what
-    cannot be.
+    ``base``, ``folds``, ``minutes``, ``rules`` and ``random_state`` as of :class:`~enstruct.JointMultiLabelClassifier`, which
+    raises what cannot be. Given labels that together break a rule have quality 0. With an unfitted
+    :class:`~enstruct.EnergySequenceTagger` as ``base``, which has its own rules, X are sentences and Y their tags
+    (:mod:`enstruct.estimators.tag_issues`).
     """
-    model = JointMultiLabelClassifier(base, folds=folds, minutes=minutes, random_state=random_state).fit(X, Y)
+    if isinstance(base, EnergySequenceTagger):
+        if rules is not None:
+            raise ConfigError("Rules over tags are a setting of the tagger: EnergySequenceTagger(..., rules=).")
+        return tag_issues(X, Y, base, folds=folds, random_state=random_state)
+    settings: dict[str, Any] = {"folds": folds, "minutes": minutes, "rules": rules, "random_state": random_state}
+    model = JointMultiLabelClassifier(base, **settings).fit(X, Y)
     labels = told_labels(Y, model.labels_, "Y")
     quality = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
-    quality[:, model.varying_] = conditional_quality(model.fitted_on_, model.seed_)[model.fitted_on_.group]
+    varying = None if model.legality_ is None else model.legality_.varying
+    quality[:, model.varying_] = conditional_quality(model.fitted_on_, model.seed_, varying)[model.fitted_on_.group]
     return LabelIssues(np.where(np.isnan(labels), np.nan, quality), model.classes_)
 
 
-def conditional_quality(fit: FittedOn, seed: int) -> NDArray[np.float64]:
+def conditional_quality(fit: FittedOn, seed: int, rules: RuleSystem | None = None) -> NDArray[np.float64]:
     """(distinct rows, labels that vary) p(y_i | x, the other labels), NaN in holes: of each fold by an energy of the chosen terms
-    that was trained on the others."""
+    that was trained on the others. Of labels that break a rule that binds: 0."""
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight
     logits, y, weights = (torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight))
     examples = Examples(logits, y, weights)
     quality = np.full(table.Y.shape, np.nan)
+    possible = np.ones(len(table), dtype=bool) if rules is None else are_possible(rules, table.Y)
     for fold in fit.folds:
-        energy = refit(fit.candidate, examples.take(np.setdiff1d(np.arange(len(table)), fold)), fit.epochs, seed)
-        own = examples.take(fold)
-        quality[fold] = given_others(energy, own.logits, own.y, seed).numpy()
+        others = np.setdiff1d(np.arange(len(table)), fold)
+        taught = examples._replace(rules=rules).take(others[possible[others]])
+        energy = refit(fit.candidate, taught, fit.epochs, seed)
+        for rows, binding in ((fold[possible[fold]], rules), (fold[~possible[fold]], None)):
+            if len(rows):
+                own = examples.take(rows)
+                quality[rows] = given_others(energy, own.logits, own.y, seed, binding).numpy()
+    if rules is not None and not possible.all():
+        rows = np.flatnonzero(~possible)
+        at_odds = (rules.broken(table.Y[rows])[:, rules.binds] @ abs(rules.matrix[rules.binds])) > 0
+        quality[rows] = np.where(at_odds & ~np.isnan(table.Y[rows]), 0.0, quality[rows])
     return quality

@@ -24,8 +24,7 @@ def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
     none, of other labels, or that no label set meets."""
     if rules is None or (isinstance(rules, (list, tuple)) and not rules):
         return None
-    names = range(labels.n_labels) if labels.kind == "single" else labels.classes.tolist()
-    system = RuleSystem.of(rules, names)
+    system = RuleSystem.of(rules, labels.classes.tolist())
     if labels.kind == "single":
         return None
     check_possible(system)

@@ -179,6 +179,13 @@ def spans_around_holes(tags: Sequence[str | None]) -> list[Span]:
     return [Span(span.type, places[span.start], places[span.end - 1] + 1) for span in spans]
 
 
+def blanked(tags: Sequence[Sequence[str]], holes: Sequence[Sequence[bool]]) -> list[list[Any]]:
+    """With None in the holes; DataError for holes of other tokens."""
+    if [len(row) for row in tags] != [len(row) for row in holes]:
+        raise DataError("holes= says of every token of every sentence whether it is one.")
+    return [[None if hole else tag for tag, hole in zip(*pair, strict=True)] for pair in zip(tags, holes, strict=True)]
+
+
 def without_holes(tags: Tags) -> list[list[str]]:
     """The tags of each sentence that are there."""
     return [[tag for tag in row if tag is not None] for row in tags]

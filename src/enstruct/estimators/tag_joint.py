@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from enstruct.data.sentences import Sentences, TagSequences
 from enstruct.data.tag_schemes import legal_transitions
 from enstruct.errors import DataError, shown
 from enstruct.estimators.tag_answers import TagAnswers
-from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.token_format import as_tuple
 from enstruct.inference import Chain
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
@@ -48,11 +48,14 @@ class TagJoint:
         legal = Legal(follow, start, end)
         blocks = []
         if isinstance(answers.networks.method.inference, Chain):
+            lengths = np.diff(X.offsets)
             for index in in_order(X):
-                problem = answers.networks.problem(X[index], bare=True)
-                with torch.no_grad():
-                    chain = chain_potentials(problem.energy, problem.state)
-                blocks.append((index, legal.within(_expanded(chain, tag))))
+                if len(some := index[lengths[index] > 0]):
+                    problem = answers.networks.problem(X[some], bare=True)
+                    with torch.no_grad():
+                        chain = chain_potentials(problem.energy, problem.state)
+                    here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain))
+                    blocks.append((some, legal.within(_expanded(here, tag))))
         else:
             links = Links.none(len(system.tags)) if links is None else links
             log_q = log_softmax(answers.logits(X), axis=1)
@@ -86,11 +89,32 @@ class TagJoint:
             both = self._with_places(y).log_partition(told & given)
         return both - joint.log_partition(given)
 
-    def given_others(self, y: Known) -> NDArray[np.float64]:
-        """(tokens,) p(y_t | x, all other tags) of whole sentences y."""
-        told = self._allowed(y, "y")
-        tags = self._with_places(y).mode(told)
-        return self.chain.given_others(tags)
+    def quality(self, y: Known) -> list[NDArray[np.float64]]:
+        """For each sentence (tokens,) p(the tags of the token's span | x, the tags outside of it), of tokens outside of spans and
+        of plain tags p(the token's tag | x, the others); NaN where y tells nothing. A sentence that breaks the scheme or a rule
+        has 0."""
+        told, open_ = self._allowed(y, "y"), self._allowed(None, "y")
+        out = []
+        for i, row in enumerate(y):
+            here = slice(*self.chain.offsets[i : i + 2])
+            units = self._units(row)
+            variants = np.repeat(told[here][None], len(units) + 1, axis=0)
+            for k, unit in enumerate(units):
+                variants[k, unit] = open_[here][unit]
+            quality = np.full(len(row), np.nan)
+            if units:
+                *without, whole = self._told_alone(i, row).among(variants)
+                for unit, value in zip(units, without, strict=True):
+                    quality[unit] = 0.0 if np.isneginf(whole) else np.exp(whole - value)
+            out.append(quality)
+        return out
+
+    def _units(self, row: Sequence[str | None]) -> list[list[int]]:
+        """The tokens of each span, and each other told token."""
+        spans = [] if self.tags.user_scheme is None else spans_around_holes(row)
+        of_spans = [[t for t in range(span.start, span.end) if row[t] is not None] for span in spans]
+        inside = {t for unit in of_spans for t in unit}
+        return [*of_spans, *([t] for t, tag in enumerate(row) if tag is not None and t not in inside)]
 
     # -- what is told ---------------------------------------------------------------------------------------
 
@@ -134,8 +158,8 @@ class TagJoint:
         tags = [*self.tags.tags] * self.system.n_memories
         ends = {kind: torch.tensor([tag in (f"E-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
         begins = {kind: torch.tensor([tag in (f"B-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
-        blocks = []
-        for some, chain in self.chain.blocks:
+
+        def placed(some: NDArray[np.intp], chain: Potentials) -> Potentials:
             batch, time = chain.there.shape
             links = chain.transitions.expand(batch, max(time - 1, 0), -1, -1).clone()
             start = chain.unary.clone()
@@ -148,20 +172,25 @@ class TagJoint:
                         links[k, t - 1][behind.unsqueeze(1) & begins[tag[2:]].unsqueeze(0)] = IMPOSSIBLE
                     elif tag[0] == "B":
                         start[k, 0] = IMPOSSIBLE
-            blocks.append((some, chain._replace(transitions=links, unary=start)))
-        return ChainJoint(blocks, self.chain.offsets, self.chain.n_tags)
+            return chain._replace(transitions=links, unary=start)
+
+        return replace(self.chain, narrowed=placed)
+
+    def _told_alone(self, i: int, row: Sequence[str | None]) -> ChainJoint:
+        """The chain of sentence i, told this."""
+        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]])
+        return one._with_places([row])
 
     def _explained(self, known: Known | None, i: int) -> str:
         """The first told tag of sentence i that cannot stand behind what is told before it."""
         told = [None] * len(self.words[i]) if known is None else list(known[i])
-        at = [t for t, tag in enumerate(told) if tag is not None]
-        for last in at:
-            few: list[list[str | None]] = [[None] * len(words) for words in self.words]
-            few[i] = [tag if t <= last else None for t, tag in enumerate(told)]
-            if np.isneginf(self._with_places(few).log_partition(self._allowed(few, "known"))[i]):
-                scheme = self.tags.user_scheme or "the rules"
+        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]])
+        for last in [t for t, tag in enumerate(told) if tag is not None]:
+            few = [[tag if t <= last else None for t, tag in enumerate(told)]]
+            if np.isneginf(one._with_places(few).log_partition(one._allowed(few, "known"))[0]):
+                scheme = "the rules" if self.tags.user_scheme is None else f"{self.tags.user_scheme} or the rules"
                 return (
-                    f"known tells {shown(told[last])} for token {last} of sentence {i}, which {scheme} or the rules forbid "
+                    f"known tells {shown(told[last])} for token {last} of sentence {i}, which {scheme} forbid "
                     "after what is told before it: mend one of them."
                 )
         return f"The rules leave no tags for sentence {i} ({' '.join(self.words[i])[:80]}): drop one of them."

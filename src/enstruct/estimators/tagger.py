@@ -32,7 +32,16 @@ from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfTagger
 from enstruct.estimators.tag_answers import TagAnswers
-from enstruct.estimators.tag_format import Sentence, TagFormat, Tagged, spans_around_holes, tagged, tagged_rows, without_holes
+from enstruct.estimators.tag_format import (
+    Sentence,
+    TagFormat,
+    Tagged,
+    blanked,
+    spans_around_holes,
+    tagged,
+    tagged_rows,
+    without_holes,
+)
 from enstruct.estimators.tag_joint import Known, TagJoint, learnt_links, tag_system
 from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
@@ -74,7 +83,7 @@ class EnergySequenceTagger(EnergyEstimator):
         What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
     decision : str, default="auto"
         "greedy" (each token's best tag), "legal" (the best sequence the tag scheme allows), "map" (the energy's best sequence;
-        ``crf`` only), or "auto": the best of them on validation sentences.
+        ``crf`` only, and under ``rules`` the chain's), or "auto": the best of them on validation sentences.
     scheme : str or None, default="auto"
         "IOB1", "IOB2", "BIOES", "BILOU", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come
         back as they were given.
@@ -162,7 +171,9 @@ class EnergySequenceTagger(EnergyEstimator):
 
     def _check_parameters(self) -> Method:
         method = super()._check_parameters()
-        if self.decision == "map" and not isinstance(method.inference, Chain):
+        if self._ruled and self.decision not in ("auto", "map"):
+            raise ConfigError(f"Under rules= the answer is the chain's best sequence: decision='map', not {self.decision!r}.")
+        if self.decision == "map" and not self._ruled and not isinstance(method.inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {method.name!r} does not use.")
         if self.initial is not None and self.warm_start:
             raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
@@ -263,7 +274,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self.system_ = tag_system(self.rules, self.tags_)
             self._choose_decision(None)
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
-        rows = tagged_rows(pairs, self.tokens_, self.tags_, unit)
+        rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=isinstance(method.inference, Chain))
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         self._train_one_pass(Training(method, rows, None, monitor, start, partial(self._build_for, method, rows)), new)
         return self
@@ -320,6 +331,9 @@ class EnergySequenceTagger(EnergyEstimator):
         return 1
 
     def _choose_decision(self, validation: Rows | None) -> None:
+        if self._ruled:
+            self.decision_, self.decision_scores_ = "map", {}
+            return
         if validation is None:
             self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
             return
@@ -384,11 +398,10 @@ class EnergySequenceTagger(EnergyEstimator):
         the learned energy. ConfigError where there is none, or the rule does not apply.
         """
         if known is not None or (self._ruled and refine is None):
-            if decision not in (None, "map") or refine is not None or holes is not None:
-                raise ConfigError(
-                    "With known= or rules= the answer is the chain's best sequence: leave decision, refine, holes out."
-                )
-            return self.tags_.decode(self._joint(X).best(known))
+            if decision not in (None, "map") or refine is not None:
+                raise ConfigError("With known= or rules= the answer is the chain's best sequence: leave decision and refine out.")
+            answer = self.tags_.decode(self._joint(X).best(known))
+            return answer if holes is None else blanked(answer, holes)
         inputs = self._inference_inputs(X, holes)
         return self.tags_.decode(self._answers().decided(inputs, self.decision_ if decision is None else decision, refine))
 
@@ -407,10 +420,15 @@ class EnergySequenceTagger(EnergyEstimator):
         """(sentences,) log p(y | x) in nats under the chain, exact; tags of None are summed over. With ``known`` given that."""
         return self._joint(X).log_probability(y, known)
 
+    def tag_quality(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> list[NDArray[np.float64]]:
+        """For each sentence (tokens,) how likely its given tags are, given the others (:mod:`enstruct.estimators.tag_issues`)."""
+        check_pairs(X, y)
+        return self._joint(X).quality(y)
+
     @property
     def rules_(self) -> tuple[str, ...]:
-        """The decisions that apply to this tagger."""
-        return self._answers().rules
+        """The decisions that apply to this tagger; under rules the chain's best sequence alone."""
+        return ("map",) if self._ruled else self._answers().rules
 
     def predict_spans(self, X: Sequence[Sentence], **keywords: Any) -> list[list[Span]]:
         """For each sentence its spans (type, start, end), the end not included; keywords are :meth:`predict`'s.
@@ -438,7 +456,7 @@ class EnergySequenceTagger(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        links = {} if self.links_ is None else {f"links/{name}": part for name, part in self.links_._asdict().items()}
+        links = {} if self.links_ is None else self.links_.tensors()
         return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, links
 
     def _restore(self, header: OfTagger, weights: Weights) -> None:
@@ -452,10 +470,4 @@ class EnergySequenceTagger(EnergyEstimator):
         self._pretrained = None if table is None else torch.empty(table)
         tensors = self._load_networks(weights, lambda: self._build(self._method()))
         self._pretrained, self.system_ = tensors.get(TABLE), tag_system(self.rules, self.tags_)
-        parts = {name: tensors[f"links/{name}"] for name in Links._fields if f"links/{name}" in tensors}
-        n = len(self.tags_.tags)
-        if parts and {name: tuple(part.shape) for name, part in parts.items()} != {
-            "scale": (), "transitions": (n, n), "start": (n,), "end": (n,)
-        }:  # fmt: skip
-            raise ValueError("its links are not those of its tags")
-        self.links_ = Links(**parts) if parts else None
+        self.links_ = Links.parse(tensors, len(self.tags_.tags))

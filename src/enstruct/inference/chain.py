@@ -29,8 +29,8 @@ from enstruct.spaces.base import RelaxedSpace
 Answer = Literal["viterbi", "marginals"]
 
 
-IMPOSSIBLE = 1e4
-"""Energy of what cannot be: exp(-IMPOSSIBLE) is 0."""
+IMPOSSIBLE = 1e6
+"""Energy of what cannot be: exp(-IMPOSSIBLE) is 0, and no sentence is so long that its tags cost as much."""
 
 
 class Potentials(NamedTuple):

@@ -9,8 +9,9 @@ token may have, leave a smaller chain of the same kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -21,10 +22,16 @@ from enstruct.inference.chain import IMPOSSIBLE, Potentials, clamped, draw, ener
 
 SENTENCES = 64
 """Of a block."""
+TAUGHT = 1000
+"""Sentences that links are learnt from at most, of all lengths: they are a few hundred numbers."""
 DECAY = 1.0
-"""Of W, start and end, in nats over all sentences for a square of 1: pairs of tags of which little was seen stay near 0."""
+"""Of W, start, end and how far a lies from 1, in nats over all sentences for a square of 1: pairs of tags of which little was
+seen stay near 0."""
 STEPS = 60
 """Of L-BFGS at most."""
+
+PREFIX = "links/"
+"""Of their names in a model file."""
 
 
 class Links(NamedTuple):
@@ -38,6 +45,19 @@ class Links(NamedTuple):
     @classmethod
     def none(cls, n_tags: int) -> Links:
         return cls(torch.ones(()), torch.zeros(n_tags, n_tags), torch.zeros(n_tags), torch.zeros(n_tags))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """By the names that they have in a model file."""
+        return {PREFIX + name: part for name, part in self._asdict().items()}
+
+    @classmethod
+    def parse(cls, tensors: Mapping[str, Tensor], n_tags: int) -> Self | None:
+        """Those of a model file, None where it has none; ValueError where they are of other tags."""
+        parts = {name: tensors[PREFIX + name] for name in cls._fields if PREFIX + name in tensors}
+        shapes = {name: part.shape for name, part in cls.none(n_tags)._asdict().items()}
+        if parts and {name: part.shape for name, part in parts.items()} != shapes:
+            raise ValueError("its links are not those of its tags")
+        return cls(**parts) if parts else None
 
 
 class Legal(NamedTuple):
@@ -62,13 +82,20 @@ def linked(log_q: Tensor, there: Tensor, links: Links) -> Potentials:
     return Potentials(-links.scale * log_q, there, links.transitions, links.start, links.end)
 
 
-def padded(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], Tensor, Tensor]]:
-    """Sentences of about the same length together: (their numbers, values (batch, time, tags), ``there`` (batch, time))."""
+def padded(
+    values: NDArray[np.float64], offsets: NDArray[np.int64], most: int | None = None
+) -> Iterator[tuple[NDArray[np.intp], Tensor, Tensor]]:
+    """Sentences of about the same length together: (their numbers, values (batch, time, tags), ``there`` (batch, time)).
+
+    ``most`` : so many of all lengths alone, in larger blocks.
+    """
     lengths = np.diff(offsets)
-    order = np.argsort(lengths, kind="stable")
+    order, size = np.argsort(lengths, kind="stable"), SENTENCES
     order = order[lengths[order] > 0]
-    for first in range(0, len(order), SENTENCES):
-        some = order[first : first + SENTENCES]
+    if most is not None:
+        order, size = order[np.linspace(0, len(order) - 1, min(most, len(order))).astype(int)], 4 * SENTENCES
+    for first in range(0, len(order), size):
+        some = order[first : first + size]
         out = torch.zeros(len(some), int(lengths[some].max()), values.shape[1], dtype=torch.float64)
         there = torch.zeros(out.shape[:2], dtype=torch.bool)
         for k, i in enumerate(some):
@@ -78,17 +105,20 @@ def padded(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> Iterator[
 
 
 def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: NDArray[np.int64], legal: Legal) -> Links:
-    """The links of largest exact likelihood, held near none by DECAY.
+    """The links of largest exact likelihood on so many sentences as TAUGHT at most, held near none by DECAY.
 
     log_q (tokens, tags): of sentences that the tagger has not learnt from; ``allowed`` (tokens, tags): the tags that each token
     may have as told, one where it is told, all where nothing is. Sentences that break what is legal teach nothing.
     """
     blocks = []
-    allowed_blocks = padded(allowed.astype(np.float64), offsets)
-    for (_, values, there), (_, may, _) in zip(padded(log_q, offsets), allowed_blocks, strict=True):
+    allowed_blocks = padded(allowed.astype(np.float64), offsets, TAUGHT)
+    for (_, values, there), (_, may, _) in zip(padded(log_q, offsets, TAUGHT), allowed_blocks, strict=True):
         plain = legal.within(linked(values, there, Links.none(values.shape[2])))
         possible = log_partition(clamped(plain, may > 0)) > -IMPOSSIBLE / 2
-        blocks.append((values[possible], there[possible], may[possible] > 0))
+        whole = ((may.sum(2) == 1) | ~there).all(1)  # one sequence: its energy is all there is to sum
+        for told, rows in ((True, possible & whole), (False, possible & ~whole)):
+            if bool(rows.any()):
+                blocks.append((values[rows], there[rows], may[rows] > 0, told))
     none = Links.none(log_q.shape[1])
     parameters = [part.double().requires_grad_() for part in none]
     optimizer = torch.optim.LBFGS(parameters, max_iter=STEPS, line_search_fn="strong_wolfe")
@@ -97,9 +127,10 @@ def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: N
         optimizer.zero_grad()
         links = Links(*parameters)
         total = DECAY * torch.stack([(part - at).square().sum() for part, at in zip(links, none, strict=True)]).sum()
-        for values, there, may in blocks:
+        for values, there, may, told in blocks:
             chain = legal.within(linked(values, there, links))
-            total = total + (log_partition(chain) - log_partition(clamped(chain, may))).sum()
+            truth = energies(chain, may.to(torch.uint8).argmax(2)) if told else -log_partition(clamped(chain, may))
+            total = total + (log_partition(chain) + truth).sum()
         total.backward()
         return total
 
@@ -107,15 +138,33 @@ def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: N
     return Links(*(part.detach() for part in parameters))
 
 
+Block = tuple[NDArray[np.intp], Potentials]
+"""Numbers of sentences, and their chain."""
+
+
+@dataclass(frozen=True)
 class ChainJoint:
-    """exp(-E)/Z over the tag sequences of sentences; ``blocks`` of (their numbers, their chain). Answers are laid end to end by
-    ``offsets`` (sentences + 1,), as (tokens, tags) or (tokens,).
+    """exp(-E)/Z over the tag sequences of sentences. Answers are laid end to end by ``offsets`` (sentences + 1,), as (tokens,
+    tags) or (tokens,); ``narrowed``: what leaves less of a block's chain than there is.
 
     ``allowed`` arguments (tokens, tags): which tags each token may have; None: any.
     """
 
-    def __init__(self, blocks: Sequence[tuple[NDArray[np.intp], Potentials]], offsets: NDArray[np.int64], n_tags: int) -> None:
-        self.blocks, self.offsets, self.n_tags = blocks, offsets, n_tags
+    blocks: Sequence[Block]
+    offsets: NDArray[np.int64]
+    n_tags: int
+    narrowed: Callable[[NDArray[np.intp], Potentials], Potentials] | None = None
+
+    def of_one(self, i: int) -> ChainJoint:
+        """Sentence i alone, which is sentence 0 there."""
+        for some, chain in self.blocks:
+            if len(at := np.flatnonzero(some == i)):
+                one = chain._replace(unary=chain.unary[at], there=chain.there[at])
+                if chain.transitions.dim() == 4:
+                    one = one._replace(transitions=chain.transitions[at])
+                length = self.offsets[i + 1] - self.offsets[i]
+                return replace(self, blocks=[(np.zeros(1, dtype=np.intp), one)], offsets=np.array([0, length]))
+        return replace(self, blocks=[], offsets=np.zeros(2, dtype=np.int64))
 
     @torch.no_grad()
     def log_partition(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
@@ -149,39 +198,25 @@ class ChainJoint:
         return out
 
     @torch.no_grad()
-    def energies(self, tags: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(sentences,) E of tag numbers (tokens,)."""
-        out = np.zeros(len(self.offsets) - 1)
-        for some, chain in self.blocks:
-            out[some] = energies(chain, self._taken(tags, some, chain)).numpy()
-        return out
+    def among(self, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(variants,) log of the sum of exp(-E) of one sentence, whose tokens may have the tags ``allowed`` (variants, tokens,
+        tags); -inf where nothing is possible."""
+        ((_, chain),) = self._narrow()
+        n = len(allowed)
+        wide = chain._replace(
+            unary=chain.unary.expand(n, -1, -1)[:, : allowed.shape[1]], there=chain.there.expand(n, -1)[:, : allowed.shape[1]]
+        )
+        if chain.transitions.dim() == 4:
+            wide = wide._replace(transitions=chain.transitions.expand(n, -1, -1, -1))
+        value = log_partition(clamped(wide, torch.from_numpy(allowed))).numpy()
+        return np.where(value < -IMPOSSIBLE / 2, -np.inf, value)
 
-    @torch.no_grad()
-    def given_others(self, tags: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(tokens,) p(y_t | x, all other tags) of the tags (tokens,) as they are."""
-        out = np.zeros(int(self.offsets[-1]))
+    def _narrow(self) -> Iterator[Block]:
         for some, chain in self.blocks:
-            y, time = self._taken(tags, some, chain), chain.there.shape[1]
-            scores = -chain.unary.clone()
-            for t in range(time):
-                if t == 0:
-                    scores[:, 0] -= chain.start
-                else:
-                    links = chain.into(t).expand(len(y), -1, -1)
-                    index = y[:, t - 1, None, None].expand(-1, 1, self.n_tags)
-                    scores[:, t] -= links.gather(1, index).squeeze(1)
-                behind = torch.zeros_like(scores[:, t]) + chain.end
-                if t + 1 < time:
-                    links = chain.into(t + 1).expand(len(y), -1, -1)
-                    onward = links.gather(2, y[:, t + 1, None, None].expand(-1, self.n_tags, 1)).squeeze(2)
-                    behind = torch.where(chain.there[:, t + 1, None], onward, behind)
-                scores[:, t] -= behind
-            p = torch.softmax(scores, 2).gather(2, y.unsqueeze(2)).squeeze(2)
-            self._put(out, some, p.numpy())
-        return out
+            yield some, chain if self.narrowed is None else self.narrowed(some, chain)
 
     def _clamped(self, allowed: NDArray[np.bool_] | None) -> Iterator[tuple[NDArray[np.intp], Potentials]]:
-        for some, chain in self.blocks:
+        for some, chain in self._narrow():
             if allowed is None:
                 yield some, chain
                 continue
@@ -189,12 +224,6 @@ class ChainJoint:
             for k, i in enumerate(some):
                 may[k, : self.offsets[i + 1] - self.offsets[i]] = torch.from_numpy(allowed[self.offsets[i] : self.offsets[i + 1]])
             yield some, clamped(chain, may)
-
-    def _taken(self, tags: NDArray[np.int64], some: NDArray[np.intp], chain: Potentials) -> Tensor:
-        out = torch.zeros(chain.there.shape, dtype=torch.int64)
-        for k, i in enumerate(some):
-            out[k, : self.offsets[i + 1] - self.offsets[i]] = torch.from_numpy(tags[self.offsets[i] : self.offsets[i + 1]])
-        return out
 
     def _put(self, out: NDArray[Any], some: NDArray[np.intp], values: NDArray[Any]) -> None:
         for k, i in enumerate(some):

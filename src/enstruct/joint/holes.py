@@ -22,6 +22,7 @@ from enstruct.joint.clamped import ClampedResidual
 from enstruct.joint.gibbs import sweep
 from enstruct.joint.ruled import Compiled, Ruled
 from enstruct.rules import RuleSystem
+from enstruct.rules.odds import rule_odds
 
 CELLS = 2**24
 """Numbers (rows, labels, units) that a block of rows takes at most."""
@@ -63,19 +64,23 @@ class Whole:
 
 
 @torch.no_grad()
-def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int) -> Tensor:
-    """(rows, labels) p(y_i | x, the row's other observed labels) of the labels as they are, NaN in holes.
+def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int, rules: RuleSystem | None = None) -> Tensor:
+    """(rows, labels) p(y_i | x, the row's other observed labels) of the labels as they are, NaN in holes, under rules that rows
+    must not break.
 
     With holes h it is the harmonic mean of conditionals,  1 / p(y_i | y_others) = E[1 / p(y_i | y_others, h)],  h drawn given
     all that was observed, y_i too.
     """
-    hole, whole = y.isnan(), Whole(logits, y, seed)
+    hole, whole = y.isnan(), Whole(logits, y, seed, rules)
     draws = DRAWS if bool(hole.any()) else 1
     inverse = torch.zeros(y.shape, dtype=torch.float64)
     for k in range(draws):
         whole.redraw(energy, 1 if k else BURN_IN)
         for rows in _blocks(torch.arange(len(y)), energy):
-            signed = (2 * whole.y[rows] - 1) * energy.flips(energy.prepare(logits[rows]), whole.y[rows])
+            odds = energy.flips(energy.prepare(logits[rows]), whole.y[rows])
+            if rules is not None:
+                odds = odds + torch.from_numpy(rule_odds(rules, whole.y[rows].numpy()))
+            signed = (2 * whole.y[rows] - 1) * odds
             inverse[rows] += (1 + torch.exp(-signed.double())) / draws
     return (1 / inverse).masked_fill(hole, torch.nan)
 

@@ -4,8 +4,8 @@ It stands for the lowest energy of all outputs, softened, and turns the likeliho
 objective (:mod:`enstruct.objectives.ranking`).
 
 Where some tags of a sentence are open (a token's truth is zero, or has several tags), the truth is all sequences that agree with
-what is told: its own free energy takes the place
-of its energy, so that the loss is -log p of what was told (the marginal likelihood of partly annotated sentences).
+what is told: its own free energy takes the place of its energy, so that the loss is -log p of what was told (the marginal
+likelihood of partly annotated sentences).
 """
 
 from __future__ import annotations

@@ -90,14 +90,15 @@ TAG_RULES = (NeverFollows, OnlyFollows, Starts, Ends, AtMostOnce, Gazetteer)
 @dataclass(frozen=True)
 class TagSystem:
     """Compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what the scheme and the rules allow;
-    ``once``: (tags,) for each AtMostOnce, the tags that begin one; ``phrases``: (rule, words -> whether), longest first."""
+    ``once``: (tags,) for each AtMostOnce, the tags that begin one; ``gazetteers``: (rule, length -> its phrases of so many
+    words), the longest first."""
 
     tags: tuple[str, ...]
     follow: NDArray[np.bool_]
     start: NDArray[np.bool_]
     end: NDArray[np.bool_]
     once: tuple[NDArray[np.bool_], ...]
-    gazetteers: tuple[tuple[Gazetteer, tuple[tuple[str, ...], ...]], ...]
+    gazetteers: tuple[tuple[Gazetteer, dict[int, set[tuple[str, ...]]]], ...]
 
     @classmethod
     def of(cls, rules: Any, tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any) -> TagSystem:
@@ -134,8 +135,10 @@ class TagSystem:
                 case AtMostOnce(kind):
                     once.append(np.array([tag in (f"B-{kind}", f"S-{kind}") if scheme else tag == kind for tag in tags]))
                 case Gazetteer(_, phrases):
-                    words = tuple(sorted((tuple(p.split()) for p in phrases if p.split()), key=lambda p: (-len(p), p)))
-                    gazetteers.append((rule, words))
+                    by_length: dict[int, set[tuple[str, ...]]] = {}
+                    for words in filter(None, (tuple(phrase.split()) for phrase in phrases)):
+                        by_length.setdefault(len(words), set()).add(words)
+                    gazetteers.append((rule, dict(sorted(by_length.items(), reverse=True))))
                 case _:
                     raise ConfigError(f"rules= of a tagger takes rules of enstruct.rules.tags, not {rule!r:.80}.")
         if len(once) > MOST_ONCE:
@@ -144,24 +147,19 @@ class TagSystem:
             raise ConfigError("No tag may begin a sentence, or none may end one, under these rules: drop or mend one.")
         return cls(tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
 
-    @property
-    def binds(self) -> bool:
-        """Whether there is more than a scheme."""
-        return bool(self.once or self.gazetteers)
-
     def phrases_in(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """(tokens, tags) that the gazetteers leave to a sentence's tokens. Of phrases that must be there the first and longest
         counts; those that must not give way to them."""
         may, taken = np.ones((len(words), len(self.tags)), dtype=bool), np.zeros(len(words), dtype=bool)
-        for rule, phrases in sorted(self.gazetteers, key=lambda pair: not pair[0].must):
-            for phrase in phrases:
-                for at in _places(words, phrase):
-                    here = slice(at, at + len(phrase))
-                    if taken[here].any():
+        for rule, by_length in sorted(self.gazetteers, key=lambda pair: not pair[0].must):
+            for length, phrases in by_length.items():
+                for at in range(len(words) - length + 1):
+                    here = slice(at, at + length)
+                    if tuple(words[here]) not in phrases or taken[here].any():
                         continue
                     if rule.must:
                         taken[here] = True
-                        for t, tag in enumerate(span_tags(rule.type, len(phrase), self.tags), at):
+                        for t, tag in enumerate(span_tags(rule.type, length, self.tags), at):
                             may[t] = [one == tag for one in self.tags]
                     else:
                         may[here] &= np.array([one[2:] != rule.type and one != rule.type for one in self.tags])
@@ -202,10 +200,6 @@ def span_tags(kind: str, length: int, tags: Sequence[str]) -> list[str]:
     if kind in tags:
         return [kind] * length
     return [f"S-{kind}"] if length == 1 else [f"B-{kind}", *[f"I-{kind}"] * (length - 2), f"E-{kind}"]
-
-
-def _places(words: Sequence[str], phrase: tuple[str, ...]) -> list[int]:
-    return [i for i in range(len(words) - len(phrase) + 1) if tuple(words[i : i + len(phrase)]) == phrase]
 
 
 def _joined(tags: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ from enstruct.joint.holes import Whole
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
 from enstruct.randomness import redirected, seeded
 from enstruct.rules import RuleSystem
-from enstruct.rules.follow import are_possible
+from enstruct.rules.follow import are_possible, follow
 from enstruct.rules.odds import rule_odds
 
 log = logging.getLogger("enstruct")
@@ -134,11 +134,12 @@ def fit_residual(
         probability in it, and teach it nothing.
     """
     weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
-    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32), weights, rules)
-    rows = np.arange(len(y))
+    y, rows = np.array(y, dtype=np.float32), np.arange(len(y))
     if rules is not None:
-        rows = np.flatnonzero(are_possible(rules, np.asarray(y)))
-        held = np.intersect1d(held, rows) if np.isin(held, rows).any() else rows[:1]
+        rows = np.flatnonzero(are_possible(rules, y))
+        y[rows] = follow(rules, y[rows])
+        held = np.intersect1d(held, rows) if np.isin(held, rows).any() else rows[:: max(2, len(y) // len(held))]
+    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.from_numpy(y), weights, rules)
     others = np.setdiff1d(rows, held)
     train, validation = examples.take(others), examples.take(held)
     judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
