@@ -8,7 +8,7 @@ from tests.generated import FAST_TAGGER as FAST
 from tests.generated import write_sentences
 
 from enstruct.cli.main import main
-from enstruct.data.conll import read_conll
+from enstruct.data.conll import read_conll, write_conll
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.plots.tags import tag_pairs
 
@@ -58,3 +58,39 @@ def test_unseen_tags_and_unknown_models_are_said(files, capsys):
     assert main(["predict", "m", "more.conll", "--decision", "map"]) == 2
     assert main(["predict", "m", "more.conll", "--out", "found.conllu"]) == 2
     assert "name it FILE.conll" in capsys.readouterr().err
+
+
+def test_rules_and_known_tags(files, capsys):
+    train = ["train", "train.conll", "--out", "model", "--model.max_epochs", "1", *FAST, "--rules", "rules.txt"]
+    (files / "rules.txt").write_text("starts: O\nalways PER: Lovelace\n")
+    assert main(train) == 0
+    assert "rule: sentences start with 'O' (broken in 0 of the 80 sentences that it is about)" in capsys.readouterr().out
+    words, truth = read_conll("test.conll")
+    known = [[tag if t % 2 else "_" for t, tag in enumerate(row)] for row in truth]
+    (files / "known.conll").write_text(write_conll(words, known))
+    assert main(["predict", "model", "test.conll", "--known", "known.conll", "--out", "found.conll"]) == 0
+    told = [[None if tag == "_" else tag for tag in row] for row in known]
+    found = read_conll("found.conll")[1]
+    assert found == EnergySequenceTagger.load("model").predict(words, known=told)
+    assert all(a in (None, b) for row, answer in zip(told, found, strict=True) for a, b in zip(row, answer, strict=True))
+    assert main(["predict", "model", "known.conll", "--known", "same", "--spans", "--out", "found.jsonl"]) == 0
+    assert len((files / "found.jsonl").read_text().splitlines()) == len(words)
+    assert main(["evaluate", "model", "test.conll"]) == 0
+    assert "map (in force)" in capsys.readouterr().out
+    (files / "other.conll").write_text(write_conll([*words[:-1], ["x"] * len(words[-1])], known))
+    for others, message in (
+        (["--known", "train.conll"], "Sentence 0 of --known train.conll has other words"),
+        (["--known", "other.conll"], f"Sentence {len(words) - 1} of --known other.conll has other words"),
+        (["--known", "same", "--decision", "greedy"], "leave --decision out"),
+        (["--known", "same", "--unlabelled"], "leave one out"),
+    ):
+        assert main(["predict", "model", "test.conll", *others]) == 2
+        assert message in capsys.readouterr().err
+    for line, message in (
+        ("at most one: PERSON", "Unknown type in a rule 'PERSON'"),
+        ("a b", "rules.txt, line 1"),
+        ("starts: B-PER", "break the rule"),
+    ):
+        (files / "rules.txt").write_text(f"{line}\n")
+        assert main([*train[:3], "other", *train[4:]]) == 2
+        assert message in capsys.readouterr().err

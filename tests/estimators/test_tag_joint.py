@@ -9,7 +9,7 @@ from tests.generated import make_sentences
 from enstruct import EnergySequenceTagger
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
-from enstruct.rules.tags import AtMostOnce, Gazetteer, NeverFollows
+from enstruct.rules.tags import AtMostOnce, Gazetteer
 
 SMALL = {"hidden": 12, "embedding_dim": 8, "dropout": 0.1, "learning_rate": 0.02, "random_state": 0, "max_epochs": 6}
 WORDS, TAGS = make_sentences(120)
@@ -106,26 +106,36 @@ def test_a_field_learns_from_partly_annotated_sentences():
     assert scores[0] > max(0.5, scores[1])
 
 
+def with_one_person():
+    """(sentences, tags) of training that have one at most."""
+    few = [i for i, row in enumerate(TAGS) if row.count("B-PER") <= 1]
+    return [WORDS[i] for i in few], [TAGS[i] for i in few]
+
+
 def test_no_answer_breaks_a_rule(tmp_path):
-    kind = find_spans(TAGS[0])[0].type if find_spans(TAGS[0]) else "PER"
-    word = WORDS[0][0]
-    rules = [AtMostOnce(kind), Gazetteer(kind, [word]), NeverFollows("O", f"B-{kind}")]
-    rules = rules[:2]
-    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules).fit(WORDS, TAGS)
+    word, rules = "Lovelace", [AtMostOnce("PER"), Gazetteer("PER", ["Lovelace"])]
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules).fit(*with_one_person())
     tagger.save(tmp_path / "m")
-    once = [row for row in NEW if sum(one == word for one in row) <= 1]
+    new = [[word if t == 1 else one for t, one in enumerate(row)] for row in NEW[::2]] + NEW[1::2]
     for one in (tagger, EnergySequenceTagger.load(tmp_path / "m")):
-        for row, tags in zip(once, one.predict(once), strict=True):
-            spans = [span for span in find_spans(tags) if span.type == kind]
+        for row, tags in zip(new, one.predict(new), strict=True):
+            spans = [span for span in find_spans(tags) if span.type == "PER"]
             assert len(spans) <= 1
             assert all(any(s.start == t and s.end == t + 1 for s in spans) for t, w in enumerate(row) if w == word)
-        for drawn in one.sample(once[:5], 20):
-            assert all(sum(span.type == kind for span in find_spans(tags)) <= 1 for tags in drawn)
+        for drawn in one.sample(new[:5], 20):
+            assert all(sum(span.type == "PER" for span in find_spans(tags)) <= 1 for tags in drawn)
+
+
+def test_a_rule_that_the_sentences_break_often_is_refused():
+    with pytest.raises(DataError, match="training sentences that it is about break the rule at most one 'PER'"):
+        EnergySequenceTagger("cross-entropy", **SMALL, rules=AtMostOnce("PER")).fit(WORDS, TAGS)
 
 
 def test_under_rules_the_best_sequence_is_the_only_decision():
     rules = AtMostOnce("PER")
-    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules).fit(WORDS, TAGS)
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, rules=rules)
+    tagger.fit(*with_one_person(), X_val=NEW, y_val=TRUTH)
+    assert tagger.decision_scores_ == {"map": tagger.score(NEW, TRUTH)}
     assert tagger.rules_ == ("map",)
     assert tagger.decision_ == "map"
     holes = half_told(TRUTH)

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
 
+from enstruct.cli.inputs import SAME
 from enstruct.cli.outputs import check_names
+from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import is_universal, write_conll
 from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, read_tagged
 from enstruct.energies.chain import ChainEnergy
-from enstruct.errors import ConfigError, ModelFileError, unknown_name
+from enstruct.errors import ConfigError, DataError, ModelFileError, shown, unknown_name
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tag_rules import counts, plain_words
 from enstruct.metrics import Metric
 from enstruct.plots.tags import probabilities_picture, transitions_picture
 from enstruct.records import fits
+from enstruct.rules.tag_text import read_tag_rules
 from enstruct.tasks import TAGS
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
+
+OPEN = "_"
+"""In a column of known tags: nothing is known."""
 
 
 class TagFiles(TaskFiles):
@@ -35,7 +44,8 @@ class TagFiles(TaskFiles):
         validating = {} if validation is None else {"X_val": validation.sentences, "y_val": validation.truth()}
         notes = {"source": options.data, "columns": options.columns, "inline": _holds_references(options.data)}
         fit = {"X": train.sentences, "y": train.truth(), **validating, **_weak_data(options)}
-        return Training(fit, self.counts(train), notes)
+        rules = {} if options.rules is None else {"rules": _counted_rules(options, train)}
+        return Training(fit, self.counts(train), notes, rules)
 
     def load(self, folder: Path) -> Any:
         tagger = super().load(folder)
@@ -50,6 +60,20 @@ class TagFiles(TaskFiles):
         if options.data in TAGGED:
             return load_tagged(options.data, _part(options), columns)
         return read_tagged(options.data, columns, labelled, inline=True if model.notes_["inline"] else None)
+
+    def read_unanswered(self, model: Any, options: Namespace) -> Tagged:
+        """To be answered: of what is known, its tags alone, None where nothing is."""
+        if options.known is None:
+            return super().read_unanswered(model, options)
+        if model.notes_["inline"]:
+            raise ConfigError("--known is for columns of words and tags: in references tagged inline no token can be left open.")
+        if options.decision not in (None, "map"):
+            raise ConfigError("With --known the answer is the most probable sequence: leave --decision out.")
+        if options.known == SAME and options.unlabelled:
+            raise ConfigError("--known same takes the tags of DATA, and --unlabelled says that it has none: leave one out.")
+        data = self.read(model, options, labelled=not options.unlabelled)
+        told = data if options.known == SAME else read_tagged(options.known)
+        return replace(data, tags=None, known=_known(data, told))
 
     def counts(self, data: Tagged) -> dict[str, int]:
         return {"sentences": len(data), "tokens": data.n_tokens}
@@ -66,9 +90,8 @@ class TagFiles(TaskFiles):
 
     def lines(self, model: Any, data: Tagged, options: Namespace) -> Iterator[str]:
         if options.spans:
-            for sentence, spans in zip(
-                data.sentences, model.predict_spans(data.sentences, decision=options.decision), strict=True
-            ):
+            found = model.predict_spans(data.sentences, decision=options.decision, known=data.known)
+            for sentence, spans in zip(data.sentences, found, strict=True):
                 record = {"tokens": sentence, "spans": [span._asdict() for span in spans]}
                 yield json.dumps(record, ensure_ascii=False) + "\n"
             return
@@ -76,7 +99,7 @@ class TagFiles(TaskFiles):
         apart = " <>" if inline else "\t"
         check_names("tag", map(str, model.classes_), options.out, apart, "Spans in JSON hold any: --spans.")
         write = write_citations if inline else write_conll
-        yield write(data.sentences, model.predict(data.sentences, decision=options.decision))
+        yield write(data.sentences, model.predict(data.sentences, decision=options.decision, known=data.known))
 
     def truth(self, model: Any, data: Tagged) -> Any:
         return model.tags_.as_given(data.truth())
@@ -111,6 +134,28 @@ def _training_parts(options: Namespace) -> tuple[Tagged, Tagged | None]:
     if options.data in TAGGED and "validation" in TAGGED[options.data]:
         return load_tagged(options.data, "train", options.columns), load_tagged(options.data, "validation", options.columns)
     return load_tagged(options.data, "full", options.columns), None
+
+
+def _counted_rules(options: Namespace, train: Tagged) -> list[Any]:
+    """Of a file, each printed with how many training sentences break it."""
+    rules = read_tag_rules(options.rules)
+    tags = TagFormat.fit(train.truth(), options.model.scheme, options.model.classes)
+    for words, broken, about in counts(rules, tags, train.sentences, train.truth()):
+        say(f"rule: {words} (broken in {broken} of the {about} sentences that it is about)")
+    return rules
+
+
+def _known(data: Tagged, told: Tagged) -> list[list[str | None]]:
+    """The told tags, _ being none. DataError for those of other words."""
+    if len(data) != len(told):
+        raise DataError(f"--known {told.name} has {len(told)} sentences, and {data.name} {len(data)}: give the same ones.")
+    for i, pair in enumerate(zip(plain_words(data.sentences), plain_words(told.sentences), strict=True)):
+        if pair[0] != pair[1]:
+            raise DataError(
+                f"Sentence {i} of --known {told.name} has other words than that of {data.name}: {shown(' '.join(pair[1]), 60)} "
+                f"for {shown(' '.join(pair[0]), 60)}."
+            )
+    return [[None if tag == OPEN else tag for tag in row] for row in told.truth()]
 
 
 def _holds_references(source: str) -> bool:

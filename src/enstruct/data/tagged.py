@@ -23,11 +23,12 @@ Token = str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Tagged:
-    """``tags`` is None for a file without them."""
+    """``tags`` is None for a file without them; ``known``: tags that a model is told, None in their places where it is not."""
 
     sentences: list[list[Token]]
     tags: list[list[str]] | None
     name: str = ""
+    known: list[list[str | None]] | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)

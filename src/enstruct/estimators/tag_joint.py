@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from enstruct.data.sentences import Sentences, TagSequences
-from enstruct.data.tag_schemes import legal_transitions
 from enstruct.errors import DataError, shown
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
-from enstruct.estimators.token_format import as_tuple
+from enstruct.estimators.tag_rules import plain_words
 from enstruct.inference import Chain
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
 from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
@@ -24,12 +23,6 @@ from enstruct.rules.tags import TagSystem, tag_may_be
 from enstruct.training.batches import in_order
 
 Known = Sequence[Sequence[str | None]]
-
-
-def tag_system(rules: Any, tags: TagFormat) -> TagSystem:
-    """What the scheme and the rules allow. ConfigError."""
-    legal = legal_transitions(tags.tags, tags.scheme)
-    return TagSystem.of(rules, tags.tags, tags.user_tags, tags.user_scheme, legal)
 
 
 @dataclass(frozen=True)
@@ -61,8 +54,7 @@ class TagJoint:
             log_q = log_softmax(answers.logits(X), axis=1)
             for some, values, there in padded(log_q, X.offsets):
                 blocks.append((some, legal.within(_expanded(linked(values, there, links), tag))))
-        plain = [[as_tuple(token)[0] for token in sentence] for sentence in words]
-        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(tag)), plain)
+        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(tag)), plain_words(words))
 
     # -- answers, over the trained tags -------------------------------------------------------------------
 

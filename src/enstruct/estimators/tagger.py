@@ -42,7 +42,8 @@ from enstruct.estimators.tag_format import (
     tagged_rows,
     without_holes,
 )
-from enstruct.estimators.tag_joint import Known, TagJoint, learnt_links, tag_system
+from enstruct.estimators.tag_joint import Known, TagJoint, learnt_links
+from enstruct.estimators.tag_rules import check_sentences, several, tag_system
 from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
@@ -234,6 +235,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
         self.metric_ = self.tags_.metric(self.metric)
         self.system_ = tag_system(self.rules, self.tags_)
+        check_sentences(self.rules, self.tags_, [pair.tokens for pair in pairs], [pair.tags for pair in pairs])
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
@@ -251,7 +253,7 @@ class EnergySequenceTagger(EnergyEstimator):
         build = partial(self._build_for, method, rows)
         self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
         self.links_ = None if validation is None else learnt_links(self._answers(), validation.X, validation.Y, self.system_)
-        self._choose_decision(validation)
+        self._choose_decision(validation, held_out)
         return self
 
     @available_if(has_passes)
@@ -272,7 +274,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self.metric_ = self.tags_.metric(self.metric)
             self.history_, self.links_ = [], None
             self.system_ = tag_system(self.rules, self.tags_)
-            self._choose_decision(None)
+            self._choose_decision(None, [])
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=isinstance(method.inference, Chain))
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
@@ -330,9 +332,12 @@ class EnergySequenceTagger(EnergyEstimator):
             raise ConfigError(f"Method {method.name!r} has the one stage that initial= stands for: nothing would be trained.")
         return 1
 
-    def _choose_decision(self, validation: Rows | None) -> None:
+    def _choose_decision(self, validation: Rows | None, pairs: list[Tagged]) -> None:
+        """On validation rows, which are these pairs."""
         if self._ruled:
-            self.decision_, self.decision_scores_ = "map", {}
+            self.decision_ = "map"
+            scores = {"map": self.score([pair.tokens for pair in pairs], [pair.tags for pair in pairs])} if pairs else {}
+            self.decision_scores_ = scores
             return
         if validation is None:
             self.decision_, self.decision_scores_ = "greedy" if self.decision == "auto" else self.decision, {}
@@ -360,7 +365,7 @@ class EnergySequenceTagger(EnergyEstimator):
 
     @property
     def _ruled(self) -> bool:
-        return self.rules is not None and len(self.rules if isinstance(self.rules, (list, tuple)) else [self.rules]) > 0
+        return len(several(self.rules)) > 0
 
     def predict_proba(
         self, X: Sequence[Sentence], *, refine: int | None = None, known: Known | None = None

@@ -27,7 +27,7 @@ TAUGHT = 1000
 DECAY = 1.0
 """Of W, start, end and how far a lies from 1, in nats over all sentences for a square of 1: pairs of tags of which little was
 seen stay near 0."""
-STEPS = 60
+STEPS = 30
 """Of L-BFGS at most."""
 
 PREFIX = "links/"

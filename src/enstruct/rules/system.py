@@ -23,12 +23,11 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import ConfigError, DataError, shortened, shown, unknown_name
 from enstruct.rules.inequality import Inequality
 from enstruct.rules.labels import LabelRule, Soft, inequalities_of, words_of
+from enstruct.rules.often import Count, check_seldom
 from enstruct.rules.states import legal_states
 
 CELLS = 2**22
 """Numbers (rows, inequalities) at a time."""
-OFTEN = 0.05
-"""Of the rows that a rule is about: one that more of them break does not bind."""
 
 
 @dataclass(frozen=True)
@@ -194,9 +193,8 @@ class RuleSystem:
         parts = [~self.broken(Y[block])[:, self.binds].any(1) for block in self.blocks(Y.shape[0])]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
 
-    def counts(self, Y: Any) -> list[tuple[str, int, int]]:
-        """Of every rule: its words, how many rows break it, and how many it is about: those with one of its labels, or that break
-        it."""
+    def counts(self, Y: Any) -> list[Count]:
+        """Of every rule; it is about the rows with one of its labels, and those that break it."""
         own = [np.flatnonzero(self.owner == k) for k in range(len(self.rules))]
         labels = [sorted({i for j in some for i in self.inequalities[j].labels}) for some in own]
         counts = np.zeros((len(own), 2), dtype=np.int64)
@@ -206,16 +204,12 @@ class RuleSystem:
             for k in range(len(own)):
                 breaks = broken[:, own[k]].any(1)
                 counts[k] += breaks.sum(), (breaks | has[:, labels[k]].any(1)).sum()
-        return [(words_of(rule), int(broken), int(about)) for rule, (broken, about) in zip(self.rules, counts, strict=True)]
+        return [Count(words_of(rule), int(broken), int(about)) for rule, (broken, about) in zip(self.rules, counts, strict=True)]
 
     def check_rows(self, Y: Any) -> None:
         """DataError for a rule that binds and that rows Y (rows, labels), which may have holes, break often."""
-        for rule, (words, broken, about) in zip(self.rules, self.counts(Y), strict=True):
-            if not isinstance(rule, Soft) and broken > max(1, OFTEN * about):
-                raise DataError(
-                    f"{broken} of the {about} training rows that it is about break the rule {shortened(words, 120)}: mend them, "
-                    "or give it as a preference, Soft(rule, weight)."
-                )
+        binding = (each for rule, each in zip(self.rules, self.counts(Y), strict=True) if not isinstance(rule, Soft))
+        check_seldom(binding, "training rows", "mend them, or give it as a preference, Soft(rule, weight)")
 
     def words(self, k: int) -> str:
         """Of inequality k: its rule's, of a hierarchy those of the edge."""

@@ -165,6 +165,17 @@ class TagSystem:
                         may[here] &= np.array([one[2:] != rule.type and one != rule.type for one in self.tags])
         return may
 
+    # -- what tagged sentences break -----------------------------------------------------------------------
+
+    def breaks(self, words: Sequence[str], tags: NDArray[np.int64]) -> bool:
+        """Whether a sentence's trained tags (tokens,), -1 being open, break something."""
+        told = tags >= 0
+        if not self.phrases_in(words)[told, tags[told]].all() or any(begins[tags[told]].sum() > 1 for begins in self.once):
+            return True
+        pairs = told[:-1] & told[1:]
+        ends = [may[tags[at]] for may, at in ((self.start, 0), (self.end, -1)) if told[at]]
+        return not (all(ends) and self.follow[tags[:-1][pairs], tags[1:][pairs]].all())
+
     # -- the memory that AtMostOnce takes ----------------------------------------------------------------
 
     @property

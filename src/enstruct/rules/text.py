@@ -29,19 +29,23 @@ FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a,
 def read_rules(path: Path | str) -> list[Any]:
     """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
     path = Path(path)
+    return _of_yaml(read_text(path), path) if path.suffix.lower() in (".yaml", ".yml") else read_lines_of_rules(path, parse_rule)
+
+
+def read_lines_of_rules(path: Path, parse: Callable[[str], Any]) -> list[Any]:
+    """A rule a line, empty ones and those that begin with # aside. ParseError, with the line; DataError for no file."""
+    lines = enumerate(read_text(path).splitlines(), 1)
+    return [_at(path, number, parse, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def read_text(path: Path) -> str:
+    """DataError for no file, ParseError for one that is not text."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"The rules {path} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
         raise ParseError("this is no UTF-8 text.", path) from None
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return _of_yaml(text, path)
-    rules = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            rules.append(_at(path, number, parse_rule, line))
-    return rules
 
 
 def _of_yaml(text: str, path: Path) -> list[Any]:

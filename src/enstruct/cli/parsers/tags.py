@@ -36,11 +36,25 @@ def add_train(p: Parser) -> None:
     p.add_argument("--validation", type=str, default=None, help="a file for early stopping (default: a part is held out)")
     p.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     p.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
+    p.add_argument(
+        "--rules",
+        type=Path,
+        default=None,
+        help="a text file of rules that bind every answer, a line each: B-LOC never follows B-PER; I-X only follows: B-X, I-X; "
+        "starts: O, B-X; ends: O; at most one: X; always X: a phrase; another; never X in phrases.txt",
+    )
 
 
 def add_predict(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
     add_switch(p, "unlabelled", "the file has no tag column")
+    p.add_argument(
+        "--known",
+        type=str,
+        default=None,
+        help="tags that are known already: a file of the same words with a tag column, _ where nothing is known; or `same`: "
+        "DATA's own tag column. They come back as told",
+    )
     add_switch(p, "spans", "write spans instead of tags")
 
 

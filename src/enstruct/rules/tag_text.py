@@ -1,0 +1,71 @@
+"""Rules over tags as people write them: a text file with a rule a line.
+
+    # lines that begin with # say nothing
+    B-LOC never follows B-PER             tags as in training
+    I-X only follows: B-X, I-X
+    starts: O, B-PER                      the tags that sentences may begin with; ends: those that they may end with
+    at most one: PER                      a sentence
+    always PER: Ada Lovelace; Ada         where one of these phrases stands it is a span of the type
+    never PER: Lovelace Street            no token of it is part of one
+    always LOC in places.txt              the phrases of a file, a line each, found beside the rules; "never ... in" likewise
+
+Names with blanks, a comma, a colon or a semicolon in them are put in double quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from enstruct.errors import ConfigError, ParseError, shown
+from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
+from enstruct.rules.text import read_lines_of_rules, read_text
+
+FORMS = (
+    "a never follows b; a only follows: b, c; starts: a, b; ends: a, b; at most one: T; always T: phrase; phrase; never T in FILE"
+)
+NAME = r'("[^"]+"|[^\s",:;]+)'
+
+
+def read_tag_rules(path: Path | str) -> list[Any]:
+    """The rules of a text file. ParseError, with the line, for what is none; DataError for no file."""
+    path = Path(path)
+    return read_lines_of_rules(path, lambda line: parse_tag_rule(line, path.parent))
+
+
+def parse_tag_rule(line: str, folder: Path | str = ".") -> Any:
+    """The rule that a line says, files of phrases being below ``folder``. ConfigError for a line that says none."""
+    line = line.strip()
+    if found := re.fullmatch(rf"{NAME}\s+never\s+follows\s*:?\s*{NAME}", line, re.IGNORECASE):
+        return NeverFollows(_bare(found[2]), _bare(found[1]))
+    if found := re.fullmatch(rf"{NAME}\s+only\s+follows\s*:?\s*(.+)", line, re.IGNORECASE):
+        return OnlyFollows(_bare(found[1]), _names(found[2]))
+    if found := re.fullmatch(r"(starts|ends)\s*:\s*(.+)", line, re.IGNORECASE):
+        return (Starts if found[1].lower() == "starts" else Ends)(_names(found[2]))
+    if found := re.fullmatch(rf"at\s+most\s+one\s*:\s*{NAME}", line, re.IGNORECASE):
+        return AtMostOnce(_bare(found[1]))
+    if found := re.fullmatch(rf"(always|never)\s+{NAME}\s*(:|\sin\s)\s*(.+)", line, re.IGNORECASE):
+        phrases = found[4].split(";") if found[3] == ":" else _of_file(Path(folder) / found[4].strip())
+        phrases = [" ".join(phrase.split()) for phrase in phrases if phrase.strip()]
+        if phrases:
+            return Gazetteer(_bare(found[2]), phrases, must=found[1].lower() == "always")
+    raise ConfigError(f"{shown(line)} is no rule over tags; these are: {FORMS}.")
+
+
+def _of_file(path: Path) -> list[str]:
+    try:
+        return read_text(path).splitlines()
+    except ParseError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _names(text: str) -> list[str]:
+    names = [part.strip() for part in text.split(",")]
+    if not all(re.fullmatch(NAME, name) for name in names):
+        raise ConfigError(f"{shown(text)} are no names with commas between them. Rules over tags: {FORMS}.")
+    return [_bare(name) for name in names]
+
+
+def _bare(name: str) -> str:
+    return name.strip('"')

@@ -1,0 +1,40 @@
+"""Rules over tags, counted on sentences."""
+
+import pytest
+
+from enstruct.errors import DataError
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tag_rules import check_sentences, counts
+from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
+
+X = [["a", ("b", "NN"), "c"], ["b", "b"], [], ["c"], ["a", "b"]]
+Y = [["B-P", "I-P", "O"], ["B-P", "B-P"], [], ["O"], [None, "B-Q"]]
+FORMAT = TagFormat.fit(Y, "IOB2", None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken", "about"),
+    [
+        (AtMostOnce("P"), 1, 2),
+        (AtMostOnce("Q"), 0, 1),
+        (NeverFollows("B-P", "B-P"), 1, 2),
+        (NeverFollows("I-P", "O"), 1, 2),
+        (OnlyFollows("B-P", ["O"]), 2, 2),  # both begin with it
+        (OnlyFollows("I-P", ["B-P"]), 0, 1),
+        (Starts(["O"]), 2, 4),  # open tags break nothing
+        (Ends(["O"]), 2, 4),
+        (Gazetteer("P", ["a b"]), 1, 2),
+        (Gazetteer("P", ["a b c"]), 1, 1),
+        (Gazetteer("P", ["b"], must=False), 2, 3),
+    ],
+)
+def test_counts(rule, broken, about):
+    (found,) = counts(rule, FORMAT, X, Y)
+    assert (found.words, found.broken, found.about) == (str(rule), broken, about)
+
+
+def test_rules_that_sentences_break_often_are_refused():
+    check_sentences([AtMostOnce("P")], FORMAT, X, Y)
+    with pytest.raises(DataError, match="of the 40 training sentences"):
+        check_sentences([AtMostOnce("P")], FORMAT, X * 20, Y * 20)
+    assert counts(None, FORMAT, X, Y) == []

@@ -1,0 +1,51 @@
+"""Rules over tags, as lines of a file."""
+
+import pytest
+
+from enstruct.errors import ConfigError, DataError, ParseError
+from enstruct.rules.tag_text import parse_tag_rule, read_tag_rules
+from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
+
+LINES = {
+    "B-LOC never follows B-PER": NeverFollows("B-PER", "B-LOC"),
+    '"a b" never follows: ":"': NeverFollows(":", "a b"),
+    "I-X only follows: B-X, I-X": OnlyFollows("I-X", ["B-X", "I-X"]),
+    "I-X Only follows B-X": OnlyFollows("I-X", ["B-X"]),
+    "starts: O, B-PER": Starts(["O", "B-PER"]),
+    "ENDS : O": Ends(["O"]),
+    "at most one: PER": AtMostOnce("PER"),
+    "always PER: Ada  Lovelace; Ada": Gazetteer("PER", ["Ada Lovelace", "Ada"]),
+    "never PER: Lovelace Street ;": Gazetteer("PER", ["Lovelace Street"], must=False),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_lines(line):
+    assert parse_tag_rule(line) == LINES[line]
+
+
+def test_files(tmp_path):
+    (tmp_path / "places.txt").write_text("New  York\n\nLondon\n")
+    (tmp_path / "rules.txt").write_text("# what is known\n\nalways LOC in places.txt\nat most one: LOC\n")
+    assert read_tag_rules(tmp_path / "rules.txt") == [Gazetteer("LOC", ["New York", "London"]), AtMostOnce("LOC")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["B-LOC after O", "starts: O B-PER", "at most one: a, b", "always PER: ;", "I-X only follows: a,, b", "never follows O"],
+)
+def test_other_lines_are_refused_with_their_number(line, tmp_path):
+    with pytest.raises(ConfigError):
+        parse_tag_rule(line)
+    (tmp_path / "rules.txt").write_text(f"starts: O\n{line}\n")
+    with pytest.raises(ParseError, match="line 2") as found:
+        read_tag_rules(tmp_path / "rules.txt")
+    assert len(str(found.value)) <= 300 + len(str(tmp_path))
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(DataError, match=r"none\.txt"):
+        read_tag_rules(tmp_path / "none.txt")
+    (tmp_path / "rules.txt").write_text("always PER in names.txt\n")
+    with pytest.raises(DataError, match=r"names\.txt"):
+        read_tag_rules(tmp_path / "rules.txt")
