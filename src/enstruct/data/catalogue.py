@@ -74,6 +74,8 @@ CATALOGUE: dict[str, Entry] = {
         *(_mulan(*line.split()) for line in MULAN.strip().splitlines()),
         _fun("spo_FUN"),
         _fun("expr_FUN"),
+        _fun("cellcycle_FUN"),
+        _fun("cellcycle_GO"),
         _fun("spo_GO"),
         Entry("rcv1", {"full": "multilabel/rcv1/rcv1sub1.svm.xz"}),
         Entry("imdb", {"full": "multilabel/imdb/Imdb.arff.bz2"}),
