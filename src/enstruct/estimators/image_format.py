@@ -83,8 +83,7 @@ class ImageFormat:
                     f"Image {i} holds {image.dtype} values, as numbers up to {largest:g}, the training images numbers up to "
                     f"{self.most:g}: give both in one type and scale."
                 )
-        mean, std = np.array(self.mean, dtype=np.float32), np.array(self.std, dtype=np.float32)
-        ready = [(self._resized(image) - mean) / std for image in images]
+        ready = [self._standardised(self._resized(image)) for image in images]
         sizes = {image.shape[:2] for image in ready}
         if len(sizes) > 1:
             examples = ", ".join(f"{h}x{w}" for h, w in sorted(sizes)[:3])
@@ -93,6 +92,14 @@ class ImageFormat:
                 "EnergySegmenter(size=(height, width)) resizes them."
             )
         return np.stack(ready)
+
+    def channels_of(self, image: Grid) -> NDArray[np.float32]:
+        """(height, width, channels) in the image's own size."""
+        return self._standardised(_shares(image))
+
+    def _standardised(self, image: NDArray[np.float32]) -> NDArray[np.float32]:
+        mean, std = (np.array(values, dtype=np.float32) for values in (self.mean, self.std))
+        return np.asarray((image - mean) / std, dtype=np.float32)
 
     def _resized(self, image: Grid) -> NDArray[np.float32]:
         height, width = image.shape[:2]
@@ -147,6 +154,31 @@ class MaskFormat:
         if len(values) < 2:
             raise DataError(f"Every mask is {values[0] if values else 'unknown'} everywhere: there is nothing to learn.")
         return cls(tuple(values), ignore)
+
+    def told(self, known: Any, images: Sequence[Grid]) -> list[NDArray[np.int64]]:
+        """Class numbers of the pixels that are told of each image, -1 elsewhere; ``known``: for each a mask with NaN where
+        nothing is told. DataError for other sizes, and for values that are no classes."""
+        check_series("known", known, sized=False)
+        if len(known) != len(images):
+            raise DataError(f"There are {len(images)} images and {len(known)} in known: one for each, NaN where nothing is told.")
+        out = []
+        for i, (grid, image) in enumerate(zip(known, images, strict=True)):
+            values = np.ma.filled(np.ma.asarray(grid, dtype=np.float64), np.nan)
+            if values.shape != image.shape[:2]:
+                raise DataError(
+                    f"known {i} is {values.shape}, its image {image.shape[:2]}: both must have the same rows and columns."
+                )
+            numbers = np.full(values.shape, -1, dtype=np.int64)
+            for k, value in enumerate(self.classes):
+                numbers[values == value] = k
+            if (odd := ~np.isnan(values) & (numbers < 0)).any():
+                row, column = np.argwhere(odd)[0]
+                raise DataError(
+                    f"known {i} has {values[row, column]:g} at row {row}, column {column}, which is no class "
+                    f"({', '.join(map(str, self.classes[:8]))}): give NaN where nothing is told."
+                )
+            out.append(numbers)
+        return out
 
     def check_training(self, masks: Sequence[Grid]) -> None:
         """DataError unless two classes occur in these masks; a word about every class of several that does not."""

@@ -42,6 +42,7 @@ from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfSegmenter
+from enstruct.joint.pixels import Field, Picture, fit_field, marginals
 from enstruct.methods import Method
 from enstruct.metrics import Counts, ratio
 from enstruct.metrics.masks import get_mask_metric
@@ -109,6 +110,8 @@ class EnergySegmenter(EnergyEstimator):
         The networks; ``energy_`` is None where the method has none.
     threshold_ : float or None
         The best on validation images, for two classes.
+    field_ : enstruct.joint.pixels.Field
+        What told pixels say of others.
     history_, n_iter_, updates_, decision_, decision_scores_
         As in :class:`~enstruct.EnergyMultiLabelClassifier`.
     """
@@ -156,6 +159,7 @@ class EnergySegmenter(EnergyEstimator):
     images_: ImageFormat
     masks_: MaskFormat
     threshold_: float | None
+    field_: Field
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -201,6 +205,7 @@ class EnergySegmenter(EnergyEstimator):
         build = partial(self._build_for, method, rows)
         self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
         self._choose_decision(validation)
+        self._learn_field(held_out, start)
         return self
 
     @available_if(has_passes)
@@ -217,6 +222,7 @@ class EnergySegmenter(EnergyEstimator):
         if new:
             self._learn_formats(batch, batch.masks, self.classes if classes is None else classes)
             self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
+            self.field_ = Field.before()
         rows = self._rows(batch, None, self._weight_unit(batch.weight))
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         build = partial(self._build_for, method, rows)
@@ -269,25 +275,50 @@ class EnergySegmenter(EnergyEstimator):
         masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
         self._decide_best({rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()})
 
+    def _learn_field(self, held_out: Pictures, seed: int) -> None:
+        """What told pixels say of others, on validation images in their own sizes."""
+        p = self._by_image(held_out.images)
+        truth = [self.masks_.encode([mask])[0] for mask in held_out.masks]
+        self.field_ = fit_field(p, [self.images_.channels_of(image) for image in held_out.images], truth, seed)
+
     # -- answers ----------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any, *, refine: int | None = None) -> Any:
+    def predict_proba(self, X: Any, *, refine: int | None = None, known: Any = None) -> Any:
         """(images, height, width, classes), the classes as in ``classes_``; a list where the images differ in size.
 
-        ``refine`` first moves the network's answer by so many steps of inference on the learned energy. ConfigError where
-        there is none.
+        refine : first move the network's answer by so many steps of inference on the learned energy. ConfigError where there is
+            none.
+        known : for each image a mask with NaN where nothing is told (a masked array too), as scribbles, clicks, or the outside of
+            a box. Told pixels come back as told and speak for others (:mod:`enstruct.joint.pixels`); images of which nothing is
+            told are answered as without it. DataError for other sizes, and for values that are no classes.
         """
-        return _stacked(self._by_image(X, refine))
+        return _stacked([p for p, _ in self._given(X, refine, known)])
 
-    def predict(self, X: Any, *, decision: str | None = None, refine: int | None = None) -> Any:
+    def predict(self, X: Any, *, decision: str | None = None, refine: int | None = None, known: Any = None) -> Any:
         """Masks (images, height, width) in the values of training; a list where the images differ in size.
 
-        ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``: see :meth:`predict_proba`.
+        ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``, ``known``: see :meth:`predict_proba`. Where
+        something is told of an image each pixel gets its most probable class.
         """
         self._networks()  # first, as it asks whether the segmenter is fitted
         rule = self.decision_ if decision is None else decision
         one_of("decision rule", MASK_RULES)("decision", rule)
-        return _stacked([self.masks_.decode(self._decided(p[None], rule)[0]) for p in self._by_image(X, refine)])
+        if known is not None and decision not in (None, "greedy"):
+            raise ConfigError("With known= each pixel gets its most probable class: leave decision out.")
+        answers = self._given(X, refine, known)
+        return _stacked([self.masks_.decode(self._decided(p[None], "greedy" if told else rule)[0]) for p, told in answers])
+
+    def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], bool]]:
+        """Of each image its probabilities, and whether something was told of it."""
+        p = self._by_image(X, refine)
+        if known is None:
+            return [(each, False) for each in p]
+        images = as_images(X)
+        out = []
+        for each, image, told in zip(p, images, self.masks_.told(known, images), strict=True):
+            some = bool((told >= 0).any())
+            out.append((marginals(self.field_, Picture(each, self.images_.channels_of(image), told)) if some else each, some))
+        return out
 
     def _decided(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
         if rule == "greedy":
@@ -344,12 +375,13 @@ class EnergySegmenter(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        return {"images": asdict(self.images_), "masks": asdict(self.masks_), "threshold": self.threshold_}, {}
+        record = {"images": asdict(self.images_), "masks": asdict(self.masks_), "threshold": self.threshold_}
+        return record, self.field_.tensors()
 
     def _restore(self, header: OfSegmenter, weights: Weights) -> None:
         self.images_, self.masks_, self.threshold_ = header.images, header.masks, header.threshold
         self.classes_ = np.array(self.masks_.classes)
-        self._load_networks(weights, lambda: self._build(self._method()))
+        self.field_ = Field.parse(self._load_networks(weights, lambda: self._build(self._method())))
 
 
 def _stacked(grids: list[NDArray[Any]]) -> Any:

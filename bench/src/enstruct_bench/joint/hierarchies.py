@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.joint.hierarchies spo_FUN --seeds 5 --out results/hierarchies-spo_FUN.json
 
-C-HMCNN's protocol (Giunchiglia and Lukasiewicz 2020): the published training and validation parts together, missing cells at their
-means, standardised; the official test part; AU(PRC), the area under the precision-recall curve of all labels of all rows pooled.
+C-HMCNN's protocol (Giunchiglia and Lukasiewicz 2020): the published training and validation parts together, missing cells at
+their means, standardised; the official test part; AU(PRC), the area under the precision-recall curve of all cells.
 Every side has ``rules=`` of the data's hierarchy. What is chosen, numbers of epochs, leaves of trees, bases, is chosen within the
 training rows, by the side itself. "pishield" is PiShield's layer (1.0.0, extra ``hierarchies``) on the marginals of the same
 cross-entropy network without rules. Runs that the file has are not run again.
@@ -81,7 +81,7 @@ def shielded(X: Array, Y: Array, hierarchy: Hierarchy, seed: int) -> Fitted:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
         file.write_text("\n".join(f"y_{above} or not y_{below}" for above, below in hierarchy.edges if above != below))
-        layer = build_shield_layer(Y.shape[1], str(file), requirements_type="propositional")
+        layer = build_shield_layer(Y.shape[1], str(file), ordering_choice="degree", requirements_type="propositional")
 
     def marginals(new: Array) -> Array:
         p = torch.as_tensor(model.predict_proba(new), dtype=torch.float32)

@@ -1,0 +1,182 @@
+"""Masks as a distribution: a grid of pixels over what a segmenter says of each, given the pixels that are told.
+
+    E(x, y) = - a sum_p log q(y_p | x) + sum_{p ~ q} w_pq(x) [y_p != y_q] - sum_p s_p(y_p)             q: the segmenter's
+    w_pq(x) = smooth exp(-|x_p - x_q|^2 / 2 contrast^2) + least                                       neighbours that look alike
+    s_p(k)  = max over told pixels c of class k of   near exp(-|p - c|^2 / 2 near_width^2)
+                                                   + alike exp(-|p - c|^2 / 2 alike_width^2 - |x_p - x_c|^2 / 2 colour_width^2)
+
+x_p are the pixel's standardised channels; distances are shares of the image's longer side. The most alike told pixel of a class
+speaks for it, so that a scribble of a thousand pixels says no more than what it shows. Answers are mean field's: the pixels of a
+chessboard's two colours take turns, each colour at once, told pixels stay.
+
+The nine numbers are learnt on validation images by the conditional likelihood that is asked for (:func:`fit_field`),
+
+    mean over untold pixels of -log m_p(y_p | x, told),      told pixels drawn anew, half of them where the segmenter is wrong
+
+through the turns of mean field themselves: pseudo-likelihood would take a pixel's neighbours for known, of which all but a few
+are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+TURNS = 10
+"""Of both colours of the board."""
+TOLD = 512
+"""Told pixels a class and image that speak for others, evenly among them where there are more."""
+FITTED = 2**19
+"""Pixels of the images that the numbers are learnt on, at most."""
+STEPS, RATE = 60, 0.05
+CLICKS = (0, 1, 2, 5, 10)
+EPS = 1e-4
+"""The segmenter's probabilities are no nearer to 0."""
+PREFIX = "field/"
+"""Of the numbers' names in a model file."""
+
+
+class Field(NamedTuple):
+    """Logarithms of the numbers, each ()."""
+
+    scale: Tensor
+    smooth: Tensor
+    contrast: Tensor
+    least: Tensor
+    near: Tensor
+    near_width: Tensor
+    alike: Tensor
+    alike_width: Tensor
+    colour_width: Tensor
+
+    @classmethod
+    def before(cls) -> Self:
+        """Where learning begins, and what a segmenter has that validated nothing."""
+        return cls(*(torch.tensor(float(np.log(value))) for value in (1.0, 0.5, 0.5, 0.05, 3.0, 0.05, 3.0, 0.2, 0.5)))
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {PREFIX + name: part for name, part in self._asdict().items()}
+
+    @classmethod
+    def parse(cls, tensors: Mapping[str, Tensor]) -> Self:
+        """Those of a model file; where an older one has none, :meth:`before`. ValueError for others."""
+        parts = {name: tensors[PREFIX + name] for name in cls._fields if PREFIX + name in tensors}
+        if parts and (len(parts) < len(cls._fields) or not all(part.shape == () and part.isfinite() for part in parts.values())):
+            raise ValueError("its field of pixels is not whole")
+        return cls(**parts) if parts else cls.before()
+
+
+class Picture(NamedTuple):
+    """``p`` (height, width, classes) of the segmenter; ``x`` (height, width, channels); ``told`` (height, width): class numbers,
+    -1 where nothing is told."""
+
+    p: NDArray[np.float32]
+    x: NDArray[np.float32]
+    told: NDArray[np.int64]
+
+
+def marginals(field: Field, picture: Picture) -> NDArray[np.float32]:
+    """(height, width, classes) p(y_p | x, told) by mean field."""
+    with torch.no_grad():
+        m = mean_field(field, picture).exp().numpy()
+    told = picture.told >= 0
+    m[told] = np.eye(m.shape[2], dtype=np.float32)[picture.told[told]]
+    return m
+
+
+def mean_field(field: Field, picture: Picture) -> Tensor:
+    """(height, width, classes) log-marginals; told pixels have 0 and log EPS."""
+    told = torch.from_numpy(picture.told)
+    log_q = torch.from_numpy(picture.p).clamp(min=EPS).log()
+    scores = field.scale.exp() * log_q + _said(field, picture)
+    across, down = _links(field, torch.from_numpy(picture.x))
+    fixed = (told >= 0).unsqueeze(2)
+    clamped = F.one_hot(told.clamp(min=0), log_q.shape[2]).to(log_q.dtype).clamp(min=EPS).log()
+    height, width = told.shape
+    board = (torch.arange(height).unsqueeze(1) + torch.arange(width)).unsqueeze(2) % 2
+    log_m = torch.where(fixed, clamped, torch.log_softmax(scores, 2))
+    for _ in range(TURNS):
+        for colour in (0, 1):
+            m = log_m.exp()
+            pushed = F.pad(across * m[:, 1:], (0, 0, 0, 1)) + F.pad(across * m[:, :-1], (0, 0, 1, 0))
+            pushed = pushed + F.pad(down * m[1:], (0, 0, 0, 0, 0, 1)) + F.pad(down * m[:-1], (0, 0, 0, 0, 1, 0))
+            log_m = torch.where((board == colour) & ~fixed, torch.log_softmax(scores + pushed, 2), log_m)
+    return log_m
+
+
+def _links(field: Field, x: Tensor) -> tuple[Tensor, Tensor]:
+    """w of each pixel and the next in its row (height, width - 1, 1), and of the next in its column (height - 1, width, 1)."""
+
+    def alike(a: Tensor, b: Tensor) -> Tensor:
+        apart = (a - b).square().sum(2, keepdim=True)
+        return field.smooth.exp() * torch.exp(-0.5 * apart / field.contrast.exp().square()) + field.least.exp()
+
+    return alike(x[:, :-1], x[:, 1:]), alike(x[:-1], x[1:])
+
+
+def _said(field: Field, picture: Picture) -> Tensor:
+    """s (height, width, classes)."""
+    height, width, n_classes = picture.p.shape
+    x, longest = torch.from_numpy(picture.x), max(height, width)
+    said = []
+    for k in range(n_classes):
+        rows, columns = np.nonzero(picture.told == k)
+        if not len(rows):
+            said.append(torch.zeros(height, width))
+            continue
+        some = np.linspace(0, len(rows) - 1, min(len(rows), TOLD)).astype(int)
+        most = torch.zeros(height, width)
+        for row, column in zip(rows[some].tolist(), columns[some].tolist(), strict=True):
+            away = ((torch.arange(height) - row).square().unsqueeze(1) + (torch.arange(width) - column).square()) / longest**2
+            unlike = (x - x[row, column]).square().sum(2)
+            near = field.near.exp() * torch.exp(-0.5 * away / field.near_width.exp().square())
+            wide = away / field.alike_width.exp().square() + unlike / field.colour_width.exp().square()
+            most = torch.maximum(most, near + field.alike.exp() * torch.exp(-0.5 * wide))
+        said.append(most)
+    return torch.stack(said, dim=2)
+
+
+def fit_field(
+    p: Sequence[NDArray[np.float32]], x: Sequence[NDArray[np.float32]], truth: Sequence[NDArray[np.int64]], seed: int
+) -> Field:
+    """Of images that the segmenter has not learnt from: its probabilities, their pixels, and their class numbers, -1 where the
+    class is not known."""
+    parts = [part.clone().requires_grad_() for part in Field.before()]
+    optimizer, rng = torch.optim.Adam(parts, lr=RATE), np.random.default_rng(seed)
+    order = rng.permutation(len(p))
+    order = order[: max(1, int((np.cumsum([truth[i].size for i in order]) <= FITTED).sum()))]
+    for images in _batches(order, truth, rng):
+        optimizer.zero_grad()
+        losses = []
+        for i in images:
+            told = clicked(p[i], truth[i], int(rng.choice(CLICKS)), rng)
+            asked = torch.from_numpy((told < 0) & (truth[i] >= 0))
+            log_m = mean_field(Field(*parts), Picture(p[i], x[i], told))
+            right = log_m.gather(2, torch.from_numpy(truth[i]).clamp(min=0).unsqueeze(2)).squeeze(2)
+            losses.append(-right[asked].mean() if bool(asked.any()) else right.sum() * 0)
+        torch.stack(losses).mean().backward()
+        optimizer.step()
+    return Field(*(part.detach() for part in parts))
+
+
+def _batches(order: NDArray[np.intp], truth: Sequence[Any], rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
+    """A few images a step: as many as have a 16th of FITTED pixels, 2 at least where there are so many."""
+    each = max(2, FITTED // 16 // max(1, truth[order[0]].size))
+    for _ in range(STEPS):
+        yield rng.choice(order, min(each, len(order)), replace=False)
+
+
+def clicked(p: NDArray[np.float32], truth: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(height, width) n told pixels, half of them where the most probable class is wrong; -1 elsewhere."""
+    told = np.full(truth.shape, -1)
+    known = np.flatnonzero(truth.ravel() >= 0)
+    wrong = known[p.argmax(2).ravel()[known] != truth.ravel()[known]]
+    some = np.concatenate([rng.permutation(wrong)[: n // 2 + n % 2], rng.permutation(known)[: n // 2]])
+    told.ravel()[some] = truth.ravel()[some]
+    return told
