@@ -96,3 +96,43 @@ def test_errors(files, capsys):
     assert main(["train", "set", "--out", "m"]) == 2
     assert "no mask of their name: 0-03" in capsys.readouterr().err
     assert not (files / "m").exists()
+
+
+def test_marked_pixels(files, capsys):
+    assert main(["train", "set", "--out", "model", *FAST, "--model.binarise", "128"]) == 0
+    model, test = EnergySegmenter.load("model"), read_pictures("set/test")
+    (files / "marks").mkdir()
+    grey = np.full(test.masks[0].shape, 127, dtype=np.uint8)
+    grey[2, 3:6], grey[9, 9] = 255, 0
+    Image.fromarray(grey).save(files / "marks" / f"{test.names[0]}.png")
+    clear = np.zeros((*grey.shape, 4), dtype=np.uint8)
+    clear[4, 4] = 255
+    Image.fromarray(clear, "RGBA").save(files / "marks" / f"{test.names[3]}.png")
+    known = np.full((8, *grey.shape), np.nan)
+    known[0, 2, 3:6], known[0, 9, 9], known[3, 4, 4] = 1, 0, 1
+    predict = ["predict", "model", "set/test/images", "--known", "marks", "--out"]
+    assert main([*predict, "found", "--probabilities"]) == 0
+    p = model.predict_proba(test.images, known=known)
+    for name, mask, each in zip(test.names, model.predict(test.images, known=known), p, strict=True):
+        assert np.array_equal(read_mask(files / "found" / f"{name}.png"), mask)
+        assert np.allclose(np.load(files / "found" / f"{name}.npy"), each)
+    assert read_mask(files / "found" / f"{test.names[0]}.png")[2, 3:6].tolist() == [1, 1, 1]
+    for folder, write, message in (
+        ("none", None, "no folder none"),
+        ("empty", lambda folder: None, "there is no file"),
+        ("other", lambda folder: Image.fromarray(grey).save(folder / "other.png"), "other.png goes with no image"),
+        (
+            "small",
+            lambda folder: Image.fromarray(grey[:4]).save(folder / f"{test.names[1]}.png"),
+            "is 4x16, but its image is 16x16",
+        ),
+        ("colours", lambda folder: Image.new("RGB", (16, 16), "red").save(folder / f"{test.names[1]}.png"), "in colours"),
+    ):
+        if write is not None:
+            (files / folder).mkdir()
+            write(files / folder)
+        assert main([*predict[:4], folder, "--out", "again"]) == 2
+        assert message in capsys.readouterr().err
+        assert not (files / "again").exists()
+    assert main([*predict, "again", "--decision", "threshold"]) == 2
+    assert "leave --decision out" in capsys.readouterr().err

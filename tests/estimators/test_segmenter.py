@@ -312,3 +312,52 @@ def test_few_images_take_fewer_updates_and_others_as_many_as_ever():
         assert (found.max_epochs, found.patience) == (max(100, -(-2000 // steps)), max(20, -(-400 // steps)))
     assert model._settings(3).max_epochs == 100
     assert model._settings(1).max_epochs == 42
+
+
+def test_told_pixels_come_back_as_told_and_speak_for_others(tmp_path):
+    train, (images, masks) = ellipses(40, 16, noise=0.3, seed=1), ellipses(12, 16, noise=0.3, seed=2)
+    model = EnergySegmenter("cross-entropy", max_epochs=6, **FAST).fit(*train)
+    known = np.full(masks.shape, np.nan)
+    rng = np.random.default_rng(0)
+    some = rng.random(masks.shape) < 0.05
+    some[3] = False
+    known[some] = masks[some]
+    given, alone = model.predict(images, known=known), model.predict(images)
+    assert (given[some] == masks[some]).all()
+    assert np.array_equal(given[3], alone[3])  # of which nothing is told
+    others = ~some
+    others[3] = False
+    assert (given == masks)[others].mean() > (model.predict(images, decision="greedy") == masks)[others].mean()
+    p = model.predict_proba(images, known=known)
+    assert set(np.unique(p[some])) == {0, 1}
+    np.testing.assert_allclose(p.sum(-1), 1, atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(images[2:3], known=known[2:3])[0], p[2], atol=1e-5)
+    masked = np.ma.masked_array(masks, ~some)
+    assert np.array_equal(model.predict(images, known=masked), given)
+    model.save(tmp_path / "m")
+    assert np.array_equal(EnergySegmenter.load(tmp_path / "m").predict_proba(images, known=known), p)
+
+
+def test_what_cannot_be_told_of_pixels_is_refused(pictures, fitted):
+    images, masks = pictures
+    nothing = np.full(masks.shape, np.nan)
+    with pytest.raises(DataError, match="24 images and 3 in known"):
+        fitted.predict(images, known=nothing[:3])
+    with pytest.raises(DataError, match=r"known 0 is \(8, 16\), its image \(16, 16\)"):
+        fitted.predict(images, known=nothing[:, :8])
+    nothing[5, 2, 7] = 3
+    with pytest.raises(DataError, match="known 5 has 3 at row 2, column 7, which is no class"):
+        fitted.predict_proba(images, known=nothing)
+    with pytest.raises(ConfigError, match="most probable class"):
+        fitted.predict(images, known=masks.astype(float), decision="threshold")
+
+
+def test_told_pixels_in_images_of_many_sizes_and_classes(pictures):
+    images, masks = pictures
+    three = masks + (np.arange(16) > 11)[None, :, None] * (1 - masks) * 2
+    model = EnergySegmenter("cross-entropy", max_epochs=2, size=(12, 12), **FAST).fit(list(images), list(three))
+    known = [np.full(mask.shape, np.nan) for mask in (three[0], three[1][:10])]
+    known[0][4, 4], known[1][0, 0] = 2, 1
+    answers = model.predict([images[0], images[1][:10]], known=known)
+    assert [answer.shape for answer in answers] == [(16, 16), (10, 16)]
+    assert (answers[0][4, 4], answers[1][0, 0]) == (2, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from enstruct.cli.outputs import check_free
 from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.catalogue import PICTURES
-from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures
+from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures, read_scribbles
 from enstruct.errors import ConfigError, DataError
 from enstruct.files import replace_file
 from enstruct.metrics import Counts, Metric, ratio
@@ -51,7 +52,15 @@ class MaskFiles(TaskFiles):
         return super().was_trained_on(model, options) and (options.part in TRAINED_ON or not has_parts(options.data))
 
     def read_unanswered(self, model: Any, options: Namespace) -> Pictures:
-        """A folder of images alone too."""
+        """A folder of images alone too; with what is known of them."""
+        data = self._unanswered(model, options)
+        if options.known is None:
+            return data
+        if options.decision not in (None, "greedy"):
+            raise ConfigError("With --known each pixel gets its most probable class: leave --decision out.")
+        return replace(data, known=read_scribbles(options.known, data))
+
+    def _unanswered(self, model: Any, options: Namespace) -> Pictures:
         if options.data in PICTURES or any((Path(options.data) / part / "images").is_dir() for part in ("train", "test")):
             return self.read(model, options)
         return read_pictures(options.data, labelled=False)
@@ -68,11 +77,12 @@ class MaskFiles(TaskFiles):
             )
         endings = (".png", ".npy") if options.probabilities else (".png",)
         check_free((options.out / f"{name}{ending}" for name in data.names for ending in endings), options.overwrite)
-        for name, mask in zip(data.names, model.predict(data.images, decision=options.decision), strict=True):
+        known = None if data.known is None else [model.masks_.as_classes(grid) for grid in data.known]
+        for name, mask in zip(data.names, model.predict(data.images, decision=options.decision, known=known), strict=True):
             picture = Image.fromarray(mask.astype(np.uint8))
             replace_file(options.out / f"{name}.png", partial(picture.save, format="PNG"))
         if options.probabilities:
-            for name, p in zip(data.names, model.predict_proba(data.images), strict=True):
+            for name, p in zip(data.names, model.predict_proba(data.images, known=known), strict=True):
                 replace_file(options.out / f"{name}.npy", partial(np.save, arr=p))
         say(f"{len(data)} masks in {options.out}")
 

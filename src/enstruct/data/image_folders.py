@@ -35,11 +35,16 @@ MOST_PIXELS = 2**26
 VALIDATION = ("validation", "val", "valid")
 
 
+UNMARKED = 127
+"""The grey of scribbles that marks nothing."""
+
+
 @dataclass(frozen=True)
 class Pictures:
     """``images`` (height, width, 3) uint8; ``masks`` (height, width) of whole numbers, or None where there are none.
 
-    ``files``: what they were read from, of images and masks, whichever are taken of them.
+    ``files``: what they were read from, of images and masks, whichever are taken of them. ``known``: for each (height, width)
+    what a model is told, NaN where nothing.
     """
 
     names: list[str]
@@ -47,6 +52,7 @@ class Pictures:
     masks: list[NDArray[np.int64]] | None
     name: str = ""
     files: tuple[Path, ...] = ()
+    known: list[NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
         return len(self.images)
@@ -175,6 +181,37 @@ def read_mask(path: Path) -> NDArray[np.int64]:
                 )
             return grid[..., 0].astype(np.int64)
         return np.asarray(file, dtype=np.int64)
+
+
+def read_scribbles(folder: Path | str, data: Pictures) -> list[NDArray[np.float64]]:
+    """For each image the grey values of FOLDER's file of its name where something is marked, NaN elsewhere: where the file is
+    transparent, or of the grey UNMARKED, and everywhere where there is no file. ParseError for files in colours or of another
+    size, DataError for those of no image, and where there is none at all.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DatasetNotFoundError(f"There is no folder {folder} of marked pixels.")
+    files = _files(folder)
+    lonely = sorted(set(files) - set(data.names))
+    if lonely or not files:
+        what = f"{files[lonely[0]].name} goes with no image" if lonely else "there is no file"
+        raise DataError(f"{folder}: {what}: marks of an image have its name, as {data.names[0]}.png.")
+    out = [np.full(image.shape[:2], np.nan) for image in data.images]
+    for name, grid in zip(data.names, out, strict=True):
+        if name not in files:
+            continue
+        with _opened(files[name]) as (file, _):
+            shades = np.asarray(file.convert("RGBA"), dtype=np.float64)
+            one_band = len(file.getbands()) == 1  # of a palette the numbers count, not its colours
+            indexed = np.asarray(file, dtype=np.float64) if one_band else shades[..., 0]
+        if not one_band and (shades[..., :3] != shades[..., :1]).any():
+            raise ParseError("marks pixels in colours: use the greys of the training masks.", files[name])
+        if indexed.shape != grid.shape:
+            sizes = f"is {len(indexed)}x{indexed.shape[-1]}, but its image is {len(grid)}x{grid.shape[-1]}."
+            raise ParseError(sizes, files[name])
+        marked = (shades[..., 3] > 0) & (indexed != UNMARKED)
+        grid[marked] = indexed[marked]
+    return out
 
 
 @contextmanager

@@ -155,6 +155,10 @@ class MaskFormat:
             raise DataError(f"Every mask is {values[0] if values else 'unknown'} everywhere: there is nothing to learn.")
         return cls(tuple(values), ignore)
 
+    def as_classes(self, greys: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of marks in the greys of training masks, NaN elsewhere: the classes that training took them for."""
+        return greys if self.binarise is None else np.where(np.isnan(greys), np.nan, greys >= self.binarise)
+
     def told(self, known: Any, images: Sequence[Grid]) -> list[NDArray[np.int64]]:
         """Class numbers of the pixels that are told of each image, -1 elsewhere; ``known``: for each a mask with NaN where
         nothing is told. DataError for other sizes, and for values that are no classes."""

@@ -42,7 +42,7 @@ from enstruct.estimators.persistence import Weights
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfSegmenter
-from enstruct.joint.pixels import Field, Picture, fit_field, marginals
+from enstruct.joint.pixels import Field, fit_field, marginals
 from enstruct.methods import Method
 from enstruct.metrics import Counts, ratio
 from enstruct.metrics.masks import get_mask_metric
@@ -317,7 +317,7 @@ class EnergySegmenter(EnergyEstimator):
         out = []
         for each, image, told in zip(p, images, self.masks_.told(known, images), strict=True):
             some = bool((told >= 0).any())
-            out.append((marginals(self.field_, Picture(each, self.images_.channels_of(image), told)) if some else each, some))
+            out.append((marginals(self.field_, each, self.images_.channels_of(image), told) if some else each, some))
         return out
 
     def _decided(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:

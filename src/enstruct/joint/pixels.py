@@ -19,7 +19,7 @@ are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,9 +32,9 @@ TURNS = 10
 """Of both colours of the board."""
 TOLD = 512
 """Told pixels a class and image that speak for others, evenly among them where there are more."""
-FITTED = 2**19
-"""Pixels of the images that the numbers are learnt on, at most."""
-STEPS, RATE = 60, 0.05
+FITTED, BATCH = 2**19, 2**14
+"""Pixels of the images that the numbers are learnt on, and of those of a step, at most."""
+STEPS, RATE = 60, 0.08
 CLICKS = (0, 1, 2, 5, 10)
 EPS = 1e-4
 """The segmenter's probabilities are no nearer to 0."""
@@ -72,69 +72,66 @@ class Field(NamedTuple):
         return cls(**parts) if parts else cls.before()
 
 
-class Picture(NamedTuple):
-    """``p`` (height, width, classes) of the segmenter; ``x`` (height, width, channels); ``told`` (height, width): class numbers,
-    -1 where nothing is told."""
+class Pictures(NamedTuple):
+    """Of one size. ``p`` (images, height, width, classes) of the segmenter; ``x`` (images, height, width, channels); ``told``
+    (images, height, width): class numbers, -1 where nothing is told."""
 
     p: NDArray[np.float32]
     x: NDArray[np.float32]
     told: NDArray[np.int64]
 
 
-def marginals(field: Field, picture: Picture) -> NDArray[np.float32]:
-    """(height, width, classes) p(y_p | x, told) by mean field."""
+def marginals(field: Field, p: NDArray[np.float32], x: NDArray[np.float32], told: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(height, width, classes) p(y_p | x, told) of one image, by mean field; told pixels as they were told."""
     with torch.no_grad():
-        m = mean_field(field, picture).exp().numpy()
-    told = picture.told >= 0
-    m[told] = np.eye(m.shape[2], dtype=np.float32)[picture.told[told]]
+        m = mean_field(field, Pictures(p[None], x[None], told[None]))[0].exp().numpy()
+    m[told >= 0] = np.eye(m.shape[2], dtype=np.float32)[told[told >= 0]]
     return m
 
 
-def mean_field(field: Field, picture: Picture) -> Tensor:
-    """(height, width, classes) log-marginals; told pixels have 0 and log EPS."""
-    told = torch.from_numpy(picture.told)
-    log_q = torch.from_numpy(picture.p).clamp(min=EPS).log()
-    scores = field.scale.exp() * log_q + _said(field, picture)
-    across, down = _links(field, torch.from_numpy(picture.x))
-    fixed = (told >= 0).unsqueeze(2)
-    clamped = F.one_hot(told.clamp(min=0), log_q.shape[2]).to(log_q.dtype).clamp(min=EPS).log()
-    height, width = told.shape
+def mean_field(field: Field, pictures: Pictures) -> Tensor:
+    """(images, height, width, classes) log-marginals; of told pixels 0 and log EPS."""
+    told = torch.from_numpy(pictures.told)
+    log_q = torch.from_numpy(pictures.p).clamp(min=EPS).log()
+    scores = field.scale.exp() * log_q + torch.stack([_said(field, *one) for one in zip(*pictures, strict=True)])
+    across, down = _links(field, torch.from_numpy(pictures.x))
+    fixed = (told >= 0).unsqueeze(3)
+    clamped = F.one_hot(told.clamp(min=0), log_q.shape[3]).to(log_q.dtype).clamp(min=EPS).log()
+    height, width = told.shape[1:]
     board = (torch.arange(height).unsqueeze(1) + torch.arange(width)).unsqueeze(2) % 2
-    log_m = torch.where(fixed, clamped, torch.log_softmax(scores, 2))
+    log_m = torch.where(fixed, clamped, torch.log_softmax(scores, 3))
     for _ in range(TURNS):
         for colour in (0, 1):
             m = log_m.exp()
-            pushed = F.pad(across * m[:, 1:], (0, 0, 0, 1)) + F.pad(across * m[:, :-1], (0, 0, 1, 0))
-            pushed = pushed + F.pad(down * m[1:], (0, 0, 0, 0, 0, 1)) + F.pad(down * m[:-1], (0, 0, 0, 0, 1, 0))
-            log_m = torch.where((board == colour) & ~fixed, torch.log_softmax(scores + pushed, 2), log_m)
+            pushed = F.pad(across * m[:, :, 1:], (0, 0, 0, 1)) + F.pad(across * m[:, :, :-1], (0, 0, 1, 0))
+            pushed = pushed + F.pad(down * m[:, 1:], (0, 0, 0, 0, 0, 1)) + F.pad(down * m[:, :-1], (0, 0, 0, 0, 1, 0))
+            log_m = torch.where((board == colour) & ~fixed, torch.log_softmax(scores + pushed, 3), log_m)
     return log_m
 
 
 def _links(field: Field, x: Tensor) -> tuple[Tensor, Tensor]:
-    """w of each pixel and the next in its row (height, width - 1, 1), and of the next in its column (height - 1, width, 1)."""
+    """w of each pixel and the next in its row (images, height, width - 1, 1), and of the next in its column (images, height - 1,
+    width, 1)."""
 
     def alike(a: Tensor, b: Tensor) -> Tensor:
-        apart = (a - b).square().sum(2, keepdim=True)
+        apart = (a - b).square().sum(3, keepdim=True)
         return field.smooth.exp() * torch.exp(-0.5 * apart / field.contrast.exp().square()) + field.least.exp()
 
-    return alike(x[:, :-1], x[:, 1:]), alike(x[:-1], x[1:])
+    return alike(x[:, :, :-1], x[:, :, 1:]), alike(x[:, :-1], x[:, 1:])
 
 
-def _said(field: Field, picture: Picture) -> Tensor:
-    """s (height, width, classes)."""
-    height, width, n_classes = picture.p.shape
-    x, longest = torch.from_numpy(picture.x), max(height, width)
+def _said(field: Field, p: NDArray[np.float32], x: NDArray[np.float32], told: NDArray[np.int64]) -> Tensor:
+    """s (height, width, classes) of one image."""
+    (height, width, n_classes), pixels = p.shape, torch.from_numpy(x)
     said = []
     for k in range(n_classes):
-        rows, columns = np.nonzero(picture.told == k)
-        if not len(rows):
-            said.append(torch.zeros(height, width))
-            continue
+        rows, columns = np.nonzero(told == k)
         some = np.linspace(0, len(rows) - 1, min(len(rows), TOLD)).astype(int)
         most = torch.zeros(height, width)
         for row, column in zip(rows[some].tolist(), columns[some].tolist(), strict=True):
-            away = ((torch.arange(height) - row).square().unsqueeze(1) + (torch.arange(width) - column).square()) / longest**2
-            unlike = (x - x[row, column]).square().sum(2)
+            away = (torch.arange(height) - row).square().unsqueeze(1) + (torch.arange(width) - column).square()
+            away = away / max(height, width) ** 2
+            unlike = (pixels - pixels[row, column]).square().sum(2)
             near = field.near.exp() * torch.exp(-0.5 * away / field.near_width.exp().square())
             wide = away / field.alike_width.exp().square() + unlike / field.colour_width.exp().square()
             most = torch.maximum(most, near + field.alike.exp() * torch.exp(-0.5 * wide))
@@ -151,25 +148,25 @@ def fit_field(
     optimizer, rng = torch.optim.Adam(parts, lr=RATE), np.random.default_rng(seed)
     order = rng.permutation(len(p))
     order = order[: max(1, int((np.cumsum([truth[i].size for i in order]) <= FITTED).sum()))]
-    for images in _batches(order, truth, rng):
-        optimizer.zero_grad()
-        losses = []
-        for i in images:
-            told = clicked(p[i], truth[i], int(rng.choice(CLICKS)), rng)
-            asked = torch.from_numpy((told < 0) & (truth[i] >= 0))
-            log_m = mean_field(Field(*parts), Picture(p[i], x[i], told))
-            right = log_m.gather(2, torch.from_numpy(truth[i]).clamp(min=0).unsqueeze(2)).squeeze(2)
-            losses.append(-right[asked].mean() if bool(asked.any()) else right.sum() * 0)
-        torch.stack(losses).mean().backward()
-        optimizer.step()
+    for _ in range(STEPS):
+        some = _of_one_size(order, truth, rng)
+        told = np.stack([clicked(p[i], truth[i], int(rng.choice(CLICKS)), rng) for i in some])
+        right = np.stack([truth[i] for i in some])
+        log_m = mean_field(Field(*parts), Pictures(np.stack([p[i] for i in some]), np.stack([x[i] for i in some]), told))
+        asked = torch.from_numpy((told < 0) & (right >= 0))
+        loss = -log_m.gather(3, torch.from_numpy(right).clamp(min=0).unsqueeze(3)).squeeze(3)[asked]
+        if len(loss):
+            optimizer.zero_grad()
+            loss.mean().backward()
+            optimizer.step()
     return Field(*(part.detach() for part in parts))
 
 
-def _batches(order: NDArray[np.intp], truth: Sequence[Any], rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """A few images a step: as many as have a 16th of FITTED pixels, 2 at least where there are so many."""
-    each = max(2, FITTED // 16 // max(1, truth[order[0]].size))
-    for _ in range(STEPS):
-        yield rng.choice(order, min(each, len(order)), replace=False)
+def _of_one_size(order: NDArray[np.intp], truth: Sequence[Any], rng: np.random.Generator) -> list[int]:
+    """A few images for a step: as many of the size of one of them as have BATCH pixels, two where there are so many."""
+    first = int(rng.choice(order))
+    alike = [int(i) for i in rng.permutation(order) if truth[i].shape == truth[first].shape]
+    return alike[: max(2, BATCH // truth[first].size)]
 
 
 def clicked(p: NDArray[np.float32], truth: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:

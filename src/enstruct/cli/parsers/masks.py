@@ -34,6 +34,13 @@ def add_train(p: Parser) -> None:
 def add_predict(p: Parser) -> None:
     p.add_argument("--out", type=Path, required=True, help="folder to write the masks to")
     add_switch(p, "probabilities", "also NAME.npy, every class")
+    p.add_argument(
+        "--known",
+        type=Path,
+        default=None,
+        help="folder of pixels that are known already: for any of the images a PNG of its name and size, in the greys of the "
+        "training masks where something is marked, transparent or of the grey 127 elsewhere. They come back as marked",
+    )
 
 
 def add_evaluate(p: Parser) -> None:
