@@ -136,3 +136,25 @@ def test_marked_pixels(files, capsys):
         assert not (files / "again").exists()
     assert main([*predict, "again", "--decision", "threshold"]) == 2
     assert "leave --decision out" in capsys.readouterr().err
+
+
+def test_rules(files, capsys):
+    train = ["train", "set", "--out", "model", *FAST, "--model.binarise", "128", "--rules", "rules.txt"]
+    (files / "rules.txt").write_text("connected 1\nsize 1: 1% to 60%\n")
+    assert main(train) == 0
+    assert "rule: 1 is in 1 piece at most (broken in 0 of the 20 masks that it is about)" in capsys.readouterr().out
+    assert main(["predict", "model", "set/test/images", "--out", "found"]) == 0
+    for path in (files / "found").iterdir():
+        assert 0.01 <= (read_mask(path) == 1).mean() <= 0.6
+    for line, message in (
+        ("connected 255", "Unknown class in a rule '255'"),
+        (
+            "within 1: rows 0% to 10%",
+            "20 of the 20 training masks that it is about break the rule 1 lies in 0 to 10% of the rows",
+        ),
+        ("small", "rules.txt, line 1: 'small' is no rule over masks"),
+    ):
+        (files / "rules.txt").write_text(f"{line}\n")
+        assert main([*train[:3], "other", *train[4:]]) == 2
+        assert message in capsys.readouterr().err
+        assert not (files / "other").exists()

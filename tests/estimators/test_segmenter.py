@@ -12,6 +12,7 @@ from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.image_format import SHARES
 from enstruct.estimators.image_format import pictures as pictures_of
 from enstruct.methods.masks import MASK_METHODS
+from enstruct.rules.masks import Connected, MaskRules, Size
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
 
@@ -361,3 +362,19 @@ def test_told_pixels_in_images_of_many_sizes_and_classes(pictures):
     answers = model.predict([images[0], images[1][:10]], known=known)
     assert [answer.shape for answer in answers] == [(16, 16), (10, 16)]
     assert (answers[0][4, 4], answers[1][0, 0]) == (2, 1)
+
+
+def test_no_mask_breaks_a_rule(tmp_path, pictures):
+    images, masks = pictures
+    rules = [Connected(1), Size(1, 0.05, 0.3)]
+    model = EnergySegmenter("cross-entropy", max_epochs=2, rules=rules, **FAST).fit(images, masks)
+    model.save(tmp_path / "m")
+    known = np.full(masks.shape, np.nan)
+    known[:, 8, 8] = masks[:, 8, 8]
+    for one in (model, EnergySegmenter.load(tmp_path / "m")):
+        for answer in (one.predict(images), one.predict(images, known=known), one.predict(images, decision="greedy")):
+            assert all(MaskRules.of(rules, (0, 1)).are_kept(mask) for mask in answer)
+    with pytest.raises(ConfigError, match="class in a rule '7'"):
+        EnergySegmenter("cross-entropy", max_epochs=1, rules=Connected(7), **FAST).fit(images, masks)
+    with pytest.raises(ConfigError, match="rules"):
+        EnergySegmenter("cross-entropy", rules="connected", **FAST).fit(images, masks)

@@ -18,10 +18,13 @@ from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.catalogue import PICTURES
 from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures, read_scribbles
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.image_format import MaskFormat
 from enstruct.files import replace_file
 from enstruct.metrics import Counts, Metric, ratio
 from enstruct.metrics.masks import class_iou
 from enstruct.plots.masks import segmentation_picture
+from enstruct.rules.mask_text import read_mask_rules
+from enstruct.rules.masks import MaskRules
 from enstruct.tasks import MASKS
 
 TRAINED_ON = ("train", *VALIDATION)
@@ -40,7 +43,8 @@ class MaskFiles(TaskFiles):
         if has_parts(options.data):
             validation = load_pictures(options.data, "validation")
             fit |= {"X_val": validation.images, "y_val": validation.truth()}
-        return Training(fit, self.counts(train), {"source": options.data})
+        rules = {} if options.rules is None else {"rules": _counted_rules(options, train)}
+        return Training(fit, self.counts(train), {"source": options.data}, rules)
 
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Pictures:
         return load_pictures(options.data, options.part)
@@ -105,6 +109,17 @@ class MaskFiles(TaskFiles):
     def draw(self, model: Any, data: Pictures, options: Namespace) -> dict[str, Draw]:
         chosen = options.images or list(range(min(4, len(data))))
         return {self.pictures[0]: partial(segmentation_picture, model, data, chosen)}
+
+
+def _counted_rules(options: Namespace, train: Pictures) -> list[Any]:
+    """Of a file, each printed with how many training masks break it."""
+    rules, model = read_mask_rules(options.rules), options.model
+    masks = MaskFormat.fit(train.truth(), model.classes, model.ignore, model.binarise)
+    compiled = MaskRules.of(rules, masks.classes)
+    if compiled is not None:
+        for words, broken, about in compiled.counts([masks.encode([mask])[0] for mask in train.truth()]):
+            say(f"rule: {words} (broken in {broken} of the {about} masks that it is about)")
+    return rules
 
 
 FILES = MaskFiles()

@@ -207,8 +207,7 @@ def read_scribbles(folder: Path | str, data: Pictures) -> list[NDArray[np.float6
         if not one_band and (shades[..., :3] != shades[..., :1]).any():
             raise ParseError("marks pixels in colours: use the greys of the training masks.", files[name])
         if indexed.shape != grid.shape:
-            sizes = f"is {len(indexed)}x{indexed.shape[-1]}, but its image is {len(grid)}x{grid.shape[-1]}."
-            raise ParseError(sizes, files[name])
+            raise ParseError("is {}x{}, but its image is {}x{}.".format(*indexed.shape, *grid.shape), files[name])
         marked = (shades[..., 3] > 0) & (indexed != UNMARKED)
         grid[marked] = indexed[marked]
     return out

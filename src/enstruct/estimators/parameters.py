@@ -20,6 +20,7 @@ from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
 from enstruct.rules.labels import LabelRule
+from enstruct.rules.masks import MASK_RULES
 from enstruct.rules.tags import TAG_RULES
 from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
@@ -113,6 +114,10 @@ def _are_tag_rules(value: Any) -> bool:
     return all(isinstance(one, TAG_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
 
 
+def _are_mask_rules(value: Any) -> bool:
+    return all(isinstance(one, MASK_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
+
+
 def _are_rules(value: Any) -> bool:
     several = value if isinstance(value, (list, tuple)) else [value]
     return all(isinstance(one, (LabelRule, Hierarchy)) for one in several)
@@ -163,6 +168,7 @@ PIXELS: Table = {
     ),
     "ignore": optional(whole(-(2**31), 2**31)),
     "binarise": optional(whole(-(2**31), 2**31)),
+    "rules": optional(satisfying(_are_mask_rules, "a rule of enstruct.rules.masks, or a list of them")),
     "size": optional(satisfying(_is_size, "(height, width), whole numbers from 1 on")),
     "crop": optional(whole(1, 2**31)),
     "network": one_of("network", NETWORKS),

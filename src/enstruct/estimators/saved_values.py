@@ -18,7 +18,7 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, EnstructError, ModelFileError
 from enstruct.methods import Method, PredictorLoss, Stage
-from enstruct.rules import tags
+from enstruct.rules import masks, tags
 
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
@@ -32,6 +32,7 @@ VALUES: dict[str, Any] = {
     **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage)},
     **{f"rules.{name}": getattr(rules, name) for name in OF_RULES},
     **{f"rules.tags.{name}": getattr(tags, name) for name in OF_TAG_RULES},
+    **{f"rules.masks.{cls.__name__}": cls for cls in masks.MASK_RULES},
     **{name: getattr(negatives, name) for name in OF_NEGATIVES},
     **{name: getattr(inference, name) for name in OF_INFERENCE},
     **{f"hypergradients.{name}": getattr(hypergradients, name) for name in OF_COUPLINGS},

@@ -46,6 +46,8 @@ from enstruct.joint.pixels import Field, fit_field, marginals
 from enstruct.methods import Method
 from enstruct.metrics import Counts, ratio
 from enstruct.metrics.masks import get_mask_metric
+from enstruct.rules.masks import MaskRules
+from enstruct.rules.often import check_seldom
 from enstruct.tasks import MASKS
 from enstruct.training.batches import to_inputs
 from enstruct.validation import both_or_neither, one_of
@@ -78,6 +80,8 @@ class EnergySegmenter(EnergyEstimator):
         The value of pixels whose class is not known: they count nowhere.
     binarise : int, default=None
         Mask values from it on are the object (1), those below not (0): for grey edges and JPEG masks.
+    rules : a rule of :mod:`enstruct.rules.masks`, or a list of them, default=None
+        Boxes, sizes and connectedness of classes, that no predicted mask breaks; probabilities do not heed them.
     size : (int, int), default=None
         (height, width) that images are resized to for the network; answers come back in the images' own size. None needs
         training images of one size, and takes images of any size afterwards.
@@ -126,6 +130,7 @@ class EnergySegmenter(EnergyEstimator):
         classes: list[int] | None = None,
         ignore: int | None = None,
         binarise: int | None = None,
+        rules: Any = None,
         size: tuple[int, int] | None = None,
         crop: int | None = None,
         network: str = "unet",
@@ -192,6 +197,10 @@ class EnergySegmenter(EnergyEstimator):
         if not goes_on:
             self._learn_formats(train, [*train.masks, *held_out.masks], self.classes)
         self.masks_.check_training(train.masks)
+        rules = MaskRules.of(self.rules, self.masks_.classes)
+        if rules is not None:
+            encoded = [self.masks_.encode([mask])[0] for mask in train.masks]
+            check_seldom(rules.counts(encoded), "training masks", "mend them, or leave it out")
         if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
@@ -306,26 +315,29 @@ class EnergySegmenter(EnergyEstimator):
         if known is not None and decision not in (None, "greedy"):
             raise ConfigError("With known= each pixel gets its most probable class: leave decision out.")
         answers = self._given(X, refine, known)
-        return _stacked([self.masks_.decode(self._decided(p[None], "greedy" if told else rule)[0]) for p, told in answers])
+        return _stacked([self.masks_.decode(self._decided(p, rule if told is None else "greedy", told)) for p, told in answers])
 
-    def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], bool]]:
-        """Of each image its probabilities, and whether something was told of it."""
+    def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], NDArray[np.int64] | None]]:
+        """Of each image its probabilities, and what was told of it, None where nothing was."""
         p = self._by_image(X, refine)
         if known is None:
-            return [(each, False) for each in p]
+            return [(each, None) for each in p]
         images = as_images(X)
-        out = []
+        out: list[tuple[NDArray[np.float32], NDArray[np.int64] | None]] = []
         for each, image, told in zip(p, images, self.masks_.told(known, images), strict=True):
-            some = bool((told >= 0).any())
-            out.append((marginals(self.field_, each, self.images_.channels_of(image), told) if some else each, some))
+            if (told >= 0).any():
+                out.append((marginals(self.field_, each, self.images_.channels_of(image), told), told))
+            else:
+                out.append((each, None))
         return out
 
-    def _decided(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
-        if rule == "greedy":
-            return greedy(p)
-        if self.threshold_ is None:
+    def _decided(self, p: NDArray[Any], rule: str, told: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """(height, width) of one image, under the rules."""
+        if rule == "threshold" and self.threshold_ is None:
             raise ConfigError("decision='threshold' needs two classes.")
-        return at_threshold(p, self.threshold_)
+        numbers = greedy(p) if rule == "greedy" else at_threshold(p, cast(float, self.threshold_))
+        rules = MaskRules.of(self.rules, self.masks_.classes)
+        return numbers if rules is None else rules.kept(numbers, p, told)
 
     @property
     def rules_(self) -> tuple[str, ...]:
@@ -367,7 +379,7 @@ class EnergySegmenter(EnergyEstimator):
         self._networks()
         labelled, metric, n_classes = pictures(X, y), get_mask_metric(self.metric), len(self.masks_.classes)
         weight = None if sample_weight is None else row_weights(sample_weight, labelled.images)
-        decided = (self._decided(p[None], self.decision_) for p in self._by_image(labelled.images))
+        decided = (self._decided(p, self.decision_)[None] for p in self._by_image(labelled.images))
         pairs = zip(labelled.masks, decided, strict=True)
         counts = [metric.counts(self.masks_.encode([mask]), numbers, n_classes=n_classes) for mask, numbers in pairs]
         return ratio(Counts.joined(counts), weight)

@@ -87,7 +87,7 @@ def shielded(X: Array, Y: Array, hierarchy: Hierarchy, seed: int) -> Fitted:
         p = torch.as_tensor(model.predict_proba(new), dtype=torch.float32)
         return np.concatenate([layer(block).numpy() for block in p.split(64)])
 
-    return marginals, lambda new: marginals(new) > model.rules_["threshold"].value
+    return marginals, lambda new: marginals(new) > model.rules_["threshold"].threshold
 
 
 SIDES: dict[str, Callable[[Array, Array, Hierarchy, int], Fitted]] = {

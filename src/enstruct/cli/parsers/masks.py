@@ -29,6 +29,12 @@ def add_data(p: Parser) -> None:
 
 def add_train(p: Parser) -> None:
     add_pictures(p)
+    p.add_argument(
+        "--rules",
+        type=Path,
+        default=None,
+        help="a text file of rules that bind every mask, a line each: connected 1; size 1: 5% to 40%; within 1: rows 10% to 90%",
+    )
 
 
 def add_predict(p: Parser) -> None:
