@@ -8,7 +8,8 @@ import pytest
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.rules import AtMost, Exactly, Excludes, Implies, Requires, RuleSystem, Soft
+from enstruct.estimators.legality import Legality
+from enstruct.rules import AtMost, Exactly, Excludes, Hierarchy, Implies, Requires, RuleSystem, Soft
 
 NAMES = ["a", "b", "c", "d", "e"]
 RULES = [Exactly(1, ["a", "b", "c"]), Implies("a", "d"), Requires("e", ["b", "d"])]
@@ -135,3 +136,14 @@ def test_what_cannot_be_is_said_before_training(name, rules, error, message):
     with pytest.raises(error, match=message):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")
+
+
+def test_sets_under_a_hierarchy_alone_are_closed_as_others_are():
+    rng = np.random.default_rng(0)
+    tree = Hierarchy(30, tuple((int(rng.integers(0, i)), i) for i in range(1, 30)))
+    legality = Legality.of(RuleSystem.of(tree, range(30)), np.full(30, np.nan))
+    chosen = (rng.random((20, 30)) < 0.1).astype(np.uint8)
+    closed = legality.closed(chosen)
+    np.testing.assert_array_equal(closed.toarray(), legality.sets(chosen, rng.random((20, 30))).toarray())
+    assert closed.dtype == np.uint8
+    assert Legality.of(RuleSystem.of([tree, Excludes(1, 2)], range(30)), np.full(30, np.nan)).closed(chosen) is None

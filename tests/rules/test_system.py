@@ -60,3 +60,12 @@ def test_implied_holds_groups_of_implications_alone():
 def test_a_cycle_of_a_hierarchy_is_refused():
     with pytest.raises(DataError, match="cycle"):
         RuleSystem.of(Hierarchy(2, ((0, 1), (1, 0))), NAMES[:2])
+
+
+def test_closure_has_all_that_labels_imply():
+    system = RuleSystem.of([Hierarchy(5, ((0, 1), (1, 2), (2, 3), (0, 4))), Soft(Excludes("a", "b"), 1.0)], NAMES)
+    assert system.only_hierarchies
+    expected = np.eye(5)
+    expected[1, 0] = expected[2, :2] = expected[3, :3] = expected[4, 0] = 1
+    np.testing.assert_array_equal(system.closure.toarray(), expected)
+    assert not RuleSystem.of([Hierarchy(5, ((0, 1),)), Excludes("c", "d")], NAMES).only_hierarchies

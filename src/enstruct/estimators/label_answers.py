@@ -134,7 +134,8 @@ class LabelAnswers:
         """(rows, labels) that keep the rules, by marginals p of labels that vary."""
         if self.legality is None:
             return label_sets
-        return self.legality.sets(label_sets, self.data.constants.expand_numbers(p))
+        closed = self.legality.closed(label_sets)
+        return self.legality.sets(label_sets, self.data.constants.expand_numbers(p)) if closed is None else closed
 
     def _stacked(self, X: Any, decide: Callable[[Any], sparse.csr_matrix]) -> sparse.csr_matrix:
         """Of a block of rows at a time: their marginals take the memory."""

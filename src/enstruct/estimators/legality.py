@@ -60,6 +60,12 @@ class Legality:
         dense = chosen.toarray() if sparse.issparse(chosen) else np.asarray(chosen)
         return as_indicator(nearest(self.whole, dense, p, known))
 
+    def closed(self, chosen: Any) -> sparse.csr_matrix | None:
+        """(rows, labels) with what is implied; None where more binds than that, and :meth:`sets` is asked."""
+        if not self.whole.only_hierarchies:
+            return None
+        return as_indicator((sparse.csr_matrix(chosen, dtype=np.int32) @ self.whole.closure).sign())
+
     def told(self, known: NDArray[Any]) -> NDArray[Any]:
         """(rows, labels), NaN where nothing is told, with what follows."""
         return follow(self.whole, known)

@@ -24,12 +24,12 @@ CELLS = 2**22
 
 def legal_marginals(system: RuleSystem, p: NDArray[Any]) -> NDArray[np.float64]:
     """(rows, labels) of marginals p (rows, labels)."""
-    out = np.array(p, dtype=np.float64)
-    for group in system.groups:
-        if group.listed and not (group.is_hierarchy and not group.penalty.any()):
-            few = out[:, group.labels]
-            step = max(1, CELLS // len(group.states))
-            out[:, group.labels] = np.concatenate([_listed(group, few[k : k + step]) for k in range(0, max(len(few), 1), step)])
+    listed = [group for group in system.groups if group.listed and not (group.is_hierarchy and not group.penalty.any())]
+    out = np.array(p, dtype=np.float64) if listed else np.asarray(p, dtype=np.float64)  # which raised copies
+    for group in listed:
+        few = out[:, group.labels]
+        step = max(1, CELLS // len(group.states))
+        out[:, group.labels] = np.concatenate([_listed(group, few[k : k + step]) for k in range(0, max(len(few), 1), step)])
     return raised(system, out)
 
 

@@ -167,6 +167,20 @@ class RuleSystem:
         below, above = zip(*pairs, strict=True) if pairs else ((), ())
         return sparse.csr_matrix((np.ones(len(pairs), dtype=np.int32), (below, above)), shape=(self.n_labels, self.n_labels))
 
+    @cached_property
+    def closure(self) -> sparse.csr_matrix:
+        """(labels, labels) 1 where the first implies the second, at once or through others, or is it; of groups that are
+        hierarchies."""
+        out = sparse.identity(self.n_labels, dtype=np.int32, format="csr") + self.implied
+        while (further := (out @ out).sign()).nnz > out.nnz:
+            out = further
+        return out.sign().tocsr()
+
+    @cached_property
+    def only_hierarchies(self) -> bool:
+        """Whether nothing binds but that labels imply others, never one another."""
+        return all(group.is_hierarchy or not self.binds[group.rows].any() for group in self.groups)
+
     # -- what label sets break ------------------------------------------------------------------------
 
     def blocks(self, n_rows: int) -> Iterator[slice]:

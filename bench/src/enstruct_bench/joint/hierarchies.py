@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 Array = NDArray[Any]
 
 
-def parts_of(name: str) -> tuple[Array, Array, Array, Array, Hierarchy]:
-    """(X, Y, test X, test Y, hierarchy) of a catalogue's name, all rows."""
+def parts_of(name: str) -> tuple[Array, Array, Array, Array, Hierarchy, tuple[str, ...]]:
+    """(X, Y, test X, test Y, hierarchy, names of the labels) of a catalogue's name, all rows."""
     entry = CATALOGUE[name]
     train, valid, test = (read_part(entry, part) for part in ("train", "valid", "test"))
     valid, test = same_columns(train, valid), same_columns(train, test)
@@ -54,7 +54,8 @@ def parts_of(name: str) -> tuple[Array, Array, Array, Array, Hierarchy]:
     means = training_means(X)
     scaler = StandardScaler().fit(fill_missing(X, means))
     inside, outside = (scaler.transform(fill_missing(part, means)).astype(np.float32) for part in (X, _dense(test)))
-    return inside, sparse.vstack([train.Y, valid.Y]).toarray(), outside, test.Y.toarray(), train.hierarchy
+    Y = sparse.vstack([train.Y, valid.Y]).toarray()
+    return inside, Y, outside, test.Y.toarray(), train.hierarchy, tuple(train.label_names)
 
 
 def _dense(data: Dataset) -> Array:
@@ -96,12 +97,15 @@ SIDES: dict[str, Callable[[Array, Array, Hierarchy, int], Fitted]] = {
     "cross-entropy": of_method("cross-entropy"),
     "pishield": shielded,
 }
+SKIPPED = ("GO0003674", "GO0005575", "GO0008150")
+"""The three parts of the gene ontology, which that code leaves out of the area: nearly every gene is in each of them."""
 PUBLISHED = {"spo_FUN": 0.215, "spo_GO": 0.382, "cellcycle_FUN": 0.255}
 """AU(PRC) of C-HMCNN, from the paper's table."""
 
 
 def measured(side: str, name: str, seed: int) -> dict[str, Any]:
-    X, Y, new, truth, hierarchy = parts_of(name)
+    X, Y, new, truth, hierarchy, names = parts_of(name)
+    counted = np.array([label.replace(":", "") not in SKIPPED for label in names])
     system = RuleSystem.of(hierarchy, range(Y.shape[1]))
     begin = time.perf_counter()
     marginals, sets = SIDES[side](X, Y, hierarchy, seed)
@@ -111,7 +115,7 @@ def measured(side: str, name: str, seed: int) -> dict[str, Any]:
     return {
         "side": side,
         "seed": seed,
-        "auprc": float(average_precision_score(truth.ravel(), p.ravel())),
+        "auprc": float(average_precision_score(truth[:, counted].ravel(), p[:, counted].ravel())),
         "exact": float((chosen == truth).all(1).mean()),
         "rows_broken": int((~system.are_kept(chosen)).sum()),
         "marginals_broken": int((p[:, below] > p[:, above] + 1e-6).sum()),

@@ -12,14 +12,17 @@ from pathlib import Path
 
 from enstruct.records import read_record
 from enstruct_bench.reports.automatic import automatic_section
+from enstruct_bench.reports.clicks import clicks_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import costs_section
+from enstruct_bench.reports.hierarchies import hierarchies_section
 from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
+from enstruct_bench.reports.rules_cost import rules_cost_section
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
 from enstruct_bench.reports.tags_told import tags_told_section
@@ -31,7 +34,8 @@ HEAD = """# Results
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
 `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
-`python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`,
+`python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `joint.hierarchies`, `joint.clicks`, `costs.rules`,
+`enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`,
 `ablation-*`). The papers' own tables have a page a
 paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -46,6 +50,8 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "compare-": compared_section,
     "tags-": compared_section,
     "told-tags-": tags_told_section,
+    "hierarchies-": hierarchies_section,
+    "clicks-": clicks_section,
     "masks-": compared_section,
     "light-": light_section,
     "tune-": trials_section,
@@ -54,6 +60,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-peers": peers_section,
     "benchmark-bilevel": cost_section,
     "benchmark-conditionals": conditionals_section,
+    "benchmark-rules": rules_cost_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")

@@ -1,0 +1,20 @@
+"""What rules cost is measured on what it says, and printed."""
+
+from enstruct.files import write_json
+from enstruct_bench.costs.rules import of_labels, of_tags, sentences
+from enstruct_bench.reports.rules_cost import rules_cost_section
+
+
+def test_times_of_small_tasks():
+    assert of_tags(230, 6).keys() == {"greedy", "legal", "rules"}
+    assert of_labels(40, 310, 5).keys() == {"without", "hierarchy"}
+    words, tags = sentences(3, 7, 0)
+    assert [len(row) for row in (*words, *tags)] == [7] * 6
+
+
+def test_the_section(tmp_path):
+    env = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "cores": 2, "threads": 1}
+    times = {"tags": {"greedy": 0.5, "legal": 0.6, "rules": 1.0}, "labels": {"without": 0.1, "hierarchy": 0.14}}
+    write_json(tmp_path / "benchmark-rules.json", times | {"commit": "c", "environment": env})
+    section = rules_cost_section(tmp_path / "benchmark-rules.json")
+    assert "| 1,000 rows of 4,000 labels, a hierarchy | 0.100 | 0.140 | 1.40 |" in section
