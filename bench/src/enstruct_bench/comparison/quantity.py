@@ -10,7 +10,7 @@ import numpy as np
 
 KEPT = 8
 """Significant digits in files, several more than are printed."""
-FORMS = frozenset({".0f", ".1f", ".2f", ",.0f", ".3g", ".4g"})
+FORMS = frozenset({".0f", ".1f", ".2f", ",.0f", ".3f", ".4f", ".3g", ".4g"})
 """How a number may be printed, as Python's format specifications."""
 
 
@@ -28,6 +28,10 @@ class Quantity:
     form: str = ".2f"
     name: str = ""
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:  # a summary with it could be written and never be read
+            raise ValueError(f"form is one of {', '.join(sorted(FORMS))}, not {self.form!r}.")
 
     def __str__(self) -> str:
         text = format(self.mean, self.form)
