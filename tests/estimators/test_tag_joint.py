@@ -214,3 +214,14 @@ def test_what_cannot_be_told_is_refused(tagger):
         tagger.predict(NEW, known=[[None] * len(row) for row in NEW], decision="greedy")
     with pytest.raises(ConfigError, match="type in a rule"):
         EnergySequenceTagger("cross-entropy", **SMALL, rules=AtMostOnce("none")).fit(WORDS, TAGS)
+
+
+def test_a_begin_beside_an_open_tag_teaches_no_end():
+    """In IOB2 what follows B-PER may go on: of spans of two tokens with the second open, no single-token ones are learnt."""
+    words, tags = [["Ann", "Lee", "ran"], ["Bo", "Ray", "sat"]] * 60, [["B-PER", None, "O"]] * 120
+    whole = [["Cy", "Day", "ran"]] * 40
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 20})
+    tagger.fit([*words, *whole], [*tags, *[["B-PER", "I-PER", "O"]] * 40])
+    p = dict(zip(tagger.classes_.tolist(), tagger.predict_proba([["Ann", "Lee", "ran"]])[0][0], strict=True))
+    assert p["B-PER"] + p["S-PER"] > 0.9
+    assert p["S-PER"] < 0.6

@@ -116,3 +116,25 @@ def test_partly_annotated_sentences_have_the_marginal_likelihood(problem):
         assert loss[b].item() == pytest.approx(expected.item(), abs=1e-8)
     loss.sum().backward()
     assert all(torch.isfinite(p.grad).all() for p in energy.parameters())
+
+
+def test_a_predictor_taught_by_marginals_descends_on_the_divergence_from_the_chain(problem):
+    """KL(exp(-E)/Z || F) by enumeration of all sequences: its gradient, and no gradient on the energy."""
+    from enstruct.methods.tags import TAG_METHODS
+    from enstruct.training.batches import Batch
+    from enstruct.training.learned_loss import LearnedLoss
+    from enstruct.training.settings import Settings
+
+    energy, state, mask = problem
+    method = TAG_METHODS["crf-taught"].with_(energy_weight=0.5)
+    loss = LearnedLoss(method, TagSpace(K), energy, K, Settings())
+    logits = torch.randn(len(MASKS), T, K, dtype=torch.float64, requires_grad=True)
+    batch = Batch(None, torch.zeros_like(logits), mask)
+    (found,) = torch.autograd.grad(loss.auxiliary_loss(batch, logits, 0.5, state).sum(), logits)
+    for b in range(len(MASKS)):
+        y, energies = enumerated(energy, state, b)
+        log_q = TagSpace(K).log_prob(y.unsqueeze(0), logits[b : b + 1], mask[b : b + 1])[0]
+        p = torch.softmax(-energies.detach(), 0)
+        (expected,) = torch.autograd.grad(-0.5 * (p * log_q).sum(), logits)
+        torch.testing.assert_close(found[b], expected[b])
+    assert all(p.grad is None for p in energy.parameters())

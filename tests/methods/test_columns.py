@@ -69,7 +69,7 @@ OTHER = {
     **{"energy_weight": 0.7, "warmup": 3, "anchor_weight": 0.5, "energy_rate": 0.3, "energy_clip": 0.01, "n_samples": 3},
     **{"energy_steps": 2, "update_first": "predictor", "negatives": "samples", "cost": "squared", "coupling": "unrolled"},
     **{"sample_gradient": "concrete", "supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1},
-    **{"predictor_steps": 2, "rounds_per_batch": 2},
+    **{"predictor_steps": 2, "rounds_per_batch": 2, "energy_as": "marginals"},
 }
 USED = ("energy_weight", "warmup", "energy_rate", "energy_clip", "n_samples", "energy_steps", "update_first")
 

@@ -147,3 +147,19 @@ def test_a_class_that_is_ruled_out_costs_nothing_where_another_stands(logits, ma
         torch.testing.assert_close(TagSpace(K).log_prob(y, logits, there), torch.tensor(by_hand, dtype=torch.float64))
     y = torch.eye(K, dtype=torch.float64)[torch.tensor([[[1, 0, 0, 0]]])]
     assert TagSpace(K).log_prob(y, logits[:1]).isneginf().all()
+
+
+def test_a_token_that_may_have_several_tags_costs_what_all_of_them_have(logits, mask):
+    """-log of the summed probability of every sequence that agrees, by enumeration."""
+    space, truth = TagSpace(K), torch.zeros_like(logits)
+    truth[..., 0] = 1
+    truth[:, 1, 1] = 1  # the second token has tag 0 or 1, the third any
+    truth[:, 2] = 0
+    truth *= mask
+    loss = space.supervised_loss(logits, truth, mask)
+    for b, row in enumerate(MASKS):
+        y = every_sequence(row)
+        agree = ((y * truth[b]).sum(-1) == (truth[b].sum(-1) > 0)).all(-1)
+        p = space.log_prob(y.unsqueeze(0), logits[b : b + 1], mask[b : b + 1])[0].exp()
+        torch.testing.assert_close(loss[b], -p[agree].sum().log())
+    assert torch.allclose(space.supervised_loss(logits, truth), loss + 0)  # zero where there is no tag

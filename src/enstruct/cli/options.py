@@ -87,7 +87,7 @@ ESTIMATORS = {
 COLUMNS: dict[str, type] = {
     **dict.fromkeys(("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight"), float),
     **dict.fromkeys(("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch"), int),
-    **dict.fromkeys(("supervised", "update_first", "negatives", "coupling", "sample_gradient", "cost"), str),
+    **dict.fromkeys(("supervised", "energy_as", "update_first", "negatives", "coupling", "sample_gradient", "cost"), str),
     **{"energy_rate": float, "energy_clip": float, "validation_epochs": int},
 }
 """Columns of a method's row that are told in a word or a number."""

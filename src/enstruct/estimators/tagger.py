@@ -240,9 +240,9 @@ class EnergySequenceTagger(EnergyEstimator):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
             held_out = []
         weak.check(method, pairs, self.tags_.user_scheme is not None)
-        whole = isinstance(method.inference, Chain)
-        rows = tagged_rows(pairs, self.tokens_, self.tags_, open_holes=whole)
-        validation = tagged_rows(held_out, self.tokens_, self.tags_, open_holes=whole) if held_out else None
+        open_holes = method.takes_several and not weak  # unlabelled sentences have no truth to be open
+        rows = tagged_rows(pairs, self.tokens_, self.tags_, open_holes=open_holes)
+        validation = tagged_rows(held_out, self.tokens_, self.tags_, open_holes=open_holes) if held_out else None
         monitor, watched = tag_monitor(self.metric_, self.tags_.names), validation
         if weak:
             rows, judged = weak.rows(method, rows, pairs, self.tokens_, self.tags_)
@@ -276,7 +276,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self.system_ = tag_system(self.rules, self.tags_)
             self._choose_decision(None, [])
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
-        rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=isinstance(method.inference, Chain))
+        rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=method.takes_several)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         self._train_one_pass(Training(method, rows, None, monitor, start, partial(self._build_for, method, rows)), new)
         return self

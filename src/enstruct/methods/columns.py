@@ -52,6 +52,7 @@ OF_LOSS: Mapping[str, Check] = {
     "energy_weight": validation.not_negative,
     "supervised_weight": validation.not_negative,
     "supervised": one_of("supervised loss", ("cross-entropy", "ranking")),
+    "energy_as": one_of("way to learn from an energy", ("value", "marginals")),
     "warmup": validation.not_negative,
     "entropy_weight": validation.number,
     "anchor_weight": validation.not_negative,
@@ -80,7 +81,7 @@ COLUMNS: Mapping[str, Check] = {
 }
 FORMER = {"hypergradient": "coupling", "first": "update_first", "repeats": "rounds_per_batch"}
 """Columns by the names that they had in enstruct 0.1."""
-OF_PLAY = ("energy_weight", "warmup", "entropy_weight", "anchor_weight")
+OF_PLAY = ("energy_weight", "energy_as", "warmup", "entropy_weight", "anchor_weight")
 """Columns of a predictor that an energy teaches."""
 
 

@@ -48,6 +48,7 @@ from enstruct.negatives import (
 from enstruct.objectives import (
     CONDITIONAL_NCE,
     END_TO_END,
+    LIKELIHOOD,
     MARGIN_PERCEPTRON,
     PSEUDO_LIKELIHOOD,
     REGRESSION,
@@ -57,6 +58,7 @@ from enstruct.objectives import (
 
 BOUNDED_COSTS = ("soft-f1", "hamming-mean", "soft-iou")
 Supervised = Literal["cross-entropy", "ranking"]
+EnergyAs = Literal["value", "marginals"]
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,19 @@ class PredictorLoss:
     energy is in the loss: ``entropy_weight H(F(x)) / L`` minimised, which rises with the energy's weight during the warm-up,
     and ``anchor_weight ||θ - θ0||²`` to the weights the stage began with. A negative entropy weight softens answers: with
     ``energy_weight`` w and ``entropy_weight`` -w L (L labels, or tags of a token) both are w KL(F(x) || exp(-E)/Z) up to a
-    constant, its expectation taken at the mean. ``expectation_weight`` weighs what a person expects of words
+    constant, its expectation taken at the mean.
+
+    ``energy_as="marginals"`` teaches by the other divergence: the term is the cross-entropy of F(x) to the marginals of
+    exp(-E)/Z, KL(exp(-E)/Z || F(x)) up to a constant, whose minimum over factorised F are those marginals themselves, where the
+    energy at F(x) ("value") has its minimum at one output. Marginals are exact, of chains (:mod:`enstruct.inference.chain`).
+    ``expectation_weight`` weighs what a person expects of words
     (:mod:`enstruct.weak_supervision.expectations`).
     """
 
     energy_weight: float = 0.0
     supervised_weight: float = 1.0
     supervised: Supervised = "cross-entropy"
+    energy_as: EnergyAs = "value"
     warmup: int = 0
     hinged: bool = False
     augmented: bool = False
@@ -94,6 +102,10 @@ class PredictorLoss:
     def __post_init__(self) -> None:
         if self.supervised not in ("cross-entropy", "ranking"):
             raise unknown_name("supervised loss", self.supervised, ("cross-entropy", "ranking"))
+        if self.energy_as not in ("value", "marginals"):
+            raise unknown_name("way to learn from an energy", self.energy_as, ("value", "marginals"))
+        if self.energy_as == "marginals" and (self.augmented or self.hinged or self.entropy_weight):
+            raise ConfigError("A predictor that learns an energy's marginals has no margin and no entropy term beside them.")
         if not all(number >= 0 for number in (self.anchor_weight, self.expectation_weight, self.warmup)):
             raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
         if not (self.energy_weight >= 0 and self.supervised_weight >= 0 and self.energy_weight + self.supervised_weight > 0):
@@ -185,6 +197,11 @@ class Method:
         return any(stage.energy for stage in self.stages)
 
     @property
+    def takes_several(self) -> bool:
+        """Whether a truth may be open between several tags: under the likelihood of a chain, or where no energy sees it."""
+        return self.objective is LIKELIHOOD or not self.has_energy
+
+    @property
     def density(self) -> Density:
         """What the energy estimates. Ranking's is relative to whatever the candidates are drawn from: none to speak of, unless
         that is the predictor's own distribution."""
@@ -212,7 +229,7 @@ class Method:
         """This row with other columns: ``METHODS["seal-nce"].with_(energy_weight=1.0, n_samples=50)``.
 
         Beside the row's own fields these may be fields of its predictor's loss (energy_weight, supervised_weight, supervised,
-        warmup, entropy_weight, anchor_weight) and of its coupling (energy_steps, predictor_steps, rounds_per_batch,
+        energy_as, warmup, entropy_weight, anchor_weight) and of its coupling (energy_steps, predictor_steps, rounds_per_batch,
         update_first), the number of candidates (n_samples) and how discrete ones pass a gradient (sample_gradient).
         ``negatives`` and ``coupling`` may be names: "samples", "conditional", "flips", "perturbed", "point", "rounded",
         "cost-augmented", "inference", "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling that goes

@@ -8,6 +8,7 @@
 - Inference starts from the predictor, or where there is none from the uniform distribution.
 - ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
   (:mod:`enstruct.weak_supervision`); the others take a reward into their cost where they are given one.
+- ``crf-taught`` is a tagger that learns a CRF's exact marginals: KL(p_crf || F) where games minimise the energy at F's answer.
 - ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi.
 """
 
@@ -78,6 +79,15 @@ TAG_METHODS: dict[str, Method] = {
             cost=SUM,
             energy={"terms": ("local", "chain"), "features": "separate"},
             inference=Chain(),
+        ),
+        Method(
+            "crf-taught",
+            negatives=Partition(),
+            objective=LIKELIHOOD,
+            predictor_loss=PredictorLoss(energy_weight=1.0, supervised_weight=0.0, energy_as="marginals"),
+            stages=(*ENERGY_ALONE, Stage(predictor=True, energy=False)),
+            cost=SUM,
+            energy={"terms": ("local", "chain"), "features": "separate"},
         ),
         _row(
             "spen",

@@ -1,7 +1,7 @@
 r"""One of K classes at every place of an output, relaxed to a point of the simplex, independent given the logits.
 
     y          (batch, samples, *places, classes)      one-hot, relaxed on the simplex; zero in holes
-    truth      (batch, *places, classes)               one-hot, zero in holes
+    truth      (batch, *places, classes)               one-hot, zero in holes; 1 at each of several where it may be any of them
     mask       (batch, *places, 1)                     1 where there is a place: padding and holes are 0
 
 ``places`` are the tokens of a sentence (:mod:`enstruct.spaces.tags`) or the rows and columns of an image
@@ -83,8 +83,17 @@ class SimplexSpace(IndependentParts):
         return torch.softmax(logits, dim=-1)
 
     def supervised_loss(self, logits: Tensor, truth: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Cross-entropy summed over places: logits, truth (batch, *places, classes) -> (batch,)."""
-        return -self.log_prob(truth.unsqueeze(1), logits, mask).squeeze(1)
+        """Cross-entropy summed over places: logits, truth (batch, *places, classes) -> (batch,).
+
+        Of a place that may have any of several classes, truth 1 at each of them, the loss is -log of their whole probability.
+        """
+        several = truth.sum(-1, keepdim=True) > 1 + EPS
+        if not bool(several.any()):
+            return -self.log_prob(truth.unsqueeze(1), logits, mask).squeeze(1)
+        alone = self.supervised_loss(logits, truth.masked_fill(several, 0.0), mask)
+        agreeing = torch.logsumexp(logits.masked_fill(truth == 0, -torch.inf).where(several, 0.0), -1, keepdim=True)
+        open_ = torch.where(several, torch.logsumexp(logits, -1, keepdim=True) - agreeing, 0.0)
+        return alone + (open_ if mask is None else open_ * mask).flatten(1).sum(1)
 
     def log_prob(self, y: Tensor, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of one-hot y under independent classes."""

@@ -1,7 +1,8 @@
 """The learned loss: an energy, how it is trained, and what it adds to the predictor's loss.
 
     energy:     phi <- phi - grad_phi  L_E(E(x, y), E(x, ȳ))                ȳ from the method's negatives
-    predictor:  w_s L_sup(F(x), y) + w_e E(x, F(x))           with phi held fixed
+    predictor:  w_s L_sup(F(x), y) + w_e E(x, F(x))           with phi held fixed; or, where the row says "marginals",
+                w_s L_sup(F(x), y) + w_e CE(q(x), F(x))       q the marginals of exp(-E)/Z
 
 It sees the predictor's logits only, so it serves the library's own loop and a user's alike.
 """
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from enstruct.energies.base import State, masked
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.hypergradients import Bilevel, Hypergradient
+from enstruct.inference import Chain
 from enstruct.methods import Method
 from enstruct.negatives import AugmentedNet, Candidates, NegativeSource, Situation
 from enstruct.negatives.sample_gradients import score_function
@@ -281,18 +283,22 @@ class LearnedLoss:
             loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
         if energy_weight <= 0 or state is None:
             return loss
-        relaxed = self.space.relax(logits).unsqueeze(1)
-        loss = loss + energy_weight * self._energy_term(batch, relaxed, state, retune)
+        loss = loss + energy_weight * self._energy_term(batch, logits, state, retune)
         if recipe.entropy_weight:
+            relaxed = self.space.relax(logits).unsqueeze(1)
             entropy = self.space.entropy(dense(masked(relaxed, batch.mask))).squeeze(1) / logits.shape[-1]
             loss = loss + recipe.entropy_weight * (energy_weight / recipe.energy_weight) * entropy  # it rises with the energy
         return loss
 
-    def _energy_term(self, batch: Batch, relaxed: Tensor, state: State, retune: bool) -> Tensor:
-        """(batch,) what the predictor pays for its relaxed output (batch, 1, ...)."""
+    def _energy_term(self, batch: Batch, logits: Tensor, state: State, retune: bool) -> Tensor:
+        """(batch,) what the predictor pays for its output."""
         recipe, objective = self.method.predictor_loss, self.method.objective
         if objective is None:
             raise RuntimeError(f"method {self.method.name!r} trains no energy")
+        if recipe.energy_as == "marginals":
+            taught = Chain("marginals").solve(self.network, state, self.space).y
+            return -self.space.log_prob(taught.unsqueeze(1), logits, batch.mask).squeeze(1)
+        relaxed = self.space.relax(logits).unsqueeze(1)
         energies = self.network(state, relaxed)
         if retune or not recipe.augmented:
             return objective.as_loss(energies).squeeze(1)

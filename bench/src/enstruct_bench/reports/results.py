@@ -26,6 +26,7 @@ from enstruct_bench.reports.rules_cost import rules_cost_section
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
 from enstruct_bench.reports.tags_told import tags_told_section
+from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -34,9 +35,9 @@ HEAD = """# Results
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
 `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
-`python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `joint.hierarchies`, `joint.clicks`, `costs.rules`,
-`enstruct_bench.tuning.search_implicit`, `ablate_auto` (`search-*`,
-`ablation-*`). The papers' own tables have a page a
+`python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `joint.tags_wrong` (`wrong-tags-*`), `joint.hierarchies`,
+`joint.clicks`, `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto` (`search-*`, `ablation-*`).
+The papers' own tables have a page a
 paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
@@ -50,6 +51,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "compare-": compared_section,
     "tags-": compared_section,
     "told-tags-": tags_told_section,
+    "wrong-tags-": tags_wrong_section,
     "hierarchies-": hierarchies_section,
     "clicks-": clicks_section,
     "masks-": compared_section,

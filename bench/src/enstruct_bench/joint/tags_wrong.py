@@ -1,0 +1,168 @@
+"""Wrong tags among given ones: how early they come among the suspects of taggers that have not seen the sentences.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.tags_wrong conll2003 --embeddings GLOVE --out results/wrong-tags-conll.json
+
+Errors are planted in ``SHARE`` of the spans, each of a kind drawn at random: another type; a boundary one token off; dropped.
+Taggers are trained by folds on the sentences with their errors. Sides, lowest first:
+
+    joint      p(tags of the token's span | x, all other tags), :meth:`enstruct.EnergySequenceTagger.tag_quality`
+    cleanlab   self-confidence, p(tag | x), of the same taggers' marginals, by cleanlab's token classification (group ``peers``)
+
+What counts is the average precision of tokens whose tag was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
+
+from enstruct.data.tag_schemes import Span, convert, find_spans
+from enstruct.environment import environment
+from enstruct.estimators import EnergySequenceTagger
+from enstruct.files import write_json
+from enstruct.records import read_record
+from enstruct_bench.comparison.protocols import load_tagged_parts
+from enstruct_bench.comparison.provenance import present_commit
+
+SHARE = 0.05
+KINDS = ("type", "boundary", "dropped")
+METHODS = ("cross-entropy", "crf")
+FOLDS = 3
+RESAMPLES = 1000
+
+Tags = list[str]
+
+
+def with_errors(tags: Sequence[Sequence[str]], seed: int) -> list[Tags]:
+    """IOB2 sentences with errors in ``SHARE`` of their spans; an error that would leave the sentence as it is is not one."""
+    rng = np.random.default_rng([seed, 11])
+    types = sorted({span.type for row in tags for span in find_spans(row)})
+    out = []
+    for row in tags:
+        spans = list(find_spans(row))
+        for k in range(len(spans)):
+            if rng.random() < SHARE:
+                spans[k : k + 1] = _mistaken(spans, k, len(row), str(rng.choice(KINDS)), types, rng)
+                break  # one error a sentence at most
+        out.append(_written(spans, len(row)))
+    return out
+
+
+def _mistaken(spans: list[Span], k: int, length: int, kind: str, types: list[str], rng: np.random.Generator) -> list[Span]:
+    span = spans[k]
+    if kind == "dropped":
+        return []
+    if kind == "type":
+        return [span._replace(type=str(rng.choice([one for one in types if one != span.type])))]
+    least, most = (spans[k - 1].end if k else 0), (spans[k + 1].start if k + 1 < len(spans) else length)
+    moved = [
+        one
+        for one in (
+            *(span._replace(start=span.start + step) for step in (-1, 1)),
+            *(span._replace(end=span.end + step) for step in (-1, 1)),
+        )
+        if least <= one.start < one.end <= most
+    ]
+    return [moved[rng.integers(len(moved))]] if moved else []
+
+
+def _written(spans: Sequence[Span], length: int) -> Tags:
+    row = ["O"] * length
+    for span in spans:
+        row[span.start : span.end] = [f"B-{span.type}", *[f"I-{span.type}"] * (span.end - span.start - 1)]
+    return row
+
+
+def qualities(words: Any, given: list[Tags], settings: dict[str, Any], seed: int) -> dict[str, list[NDArray[np.float64]]]:
+    """Side -> for each sentence (tokens,)."""
+    fold_of = np.random.default_rng([seed, 12]).permutation(len(words)) % FOLDS
+    found: dict[str, list[Any]] = {"joint": [None] * len(words), "cleanlab": [None] * len(words)}
+    tags = sorted({tag for row in given for tag in row})
+    for fold in range(FOLDS):
+        train, out = (np.flatnonzero(side).tolist() for side in (fold_of != fold, fold_of == fold))
+        tagger = EnergySequenceTagger(**settings, classes=tags, random_state=seed)
+        tagger.fit([words[i] for i in train], [given[i] for i in train])
+        asked, said = [words[i] for i in out], [given[i] for i in out]
+        nothing = [[None] * len(row) for row in asked]
+        scores = {"joint": tagger.tag_quality(asked, said)}
+        if find_spec("cleanlab") is not None:
+            scores["cleanlab"] = _self_confidence(tagger, tagger.predict_proba(asked, known=nothing), said)
+        for side, rows in scores.items():
+            for i, row in zip(out, rows, strict=True):
+                found[side][i] = row
+    return {side: rows for side, rows in found.items() if all(row is not None for row in rows)}
+
+
+def _self_confidence(tagger: EnergySequenceTagger, p: list[NDArray[Any]], said: list[Tags]) -> list[NDArray[np.float64]]:
+    """By cleanlab, of marginals over the tagger's own tags, in which the given ones are written."""
+    from cleanlab.token_classification.rank import get_label_quality_scores
+
+    number = {tag: k for k, tag in enumerate(tagger.classes_.tolist())}
+    labels = [[number[tag] for tag in convert(row, "BIOES")] for row in said]
+    there = [i for i, row in enumerate(labels) if row]
+    _, scores = get_label_quality_scores([labels[i] for i in there], [np.asarray(p[i]) for i in there])
+    out = [np.zeros(0)] * len(labels)
+    for i, row in zip(there, scores, strict=True):
+        out[i] = np.asarray(row, dtype=np.float64)
+    return out
+
+
+def figures(wrong: list[NDArray[np.bool_]], found: dict[str, list[NDArray[np.float64]]], seed: int) -> dict[str, Any]:
+    """Average precision in percent of each side; "more": the joint's over cleanlab's, 95% by bootstrap over sentences."""
+    truth = np.concatenate(wrong)
+    out: dict[str, Any] = {side: _precision(truth, np.concatenate(rows)) for side, rows in found.items()}
+    if "cleanlab" in found:
+        rng, gains = np.random.default_rng(seed), []
+        for _ in range(RESAMPLES):
+            drawn = rng.integers(len(wrong), size=len(wrong))
+            again = np.concatenate([wrong[i] for i in drawn])
+            a, b = (_precision(again, np.concatenate([found[side][i] for i in drawn])) for side in ("joint", "cleanlab"))
+            gains.append(a - b)
+        out["more"] = [out["joint"] - out["cleanlab"], *np.quantile(gains, (0.025, 0.975)).tolist()]
+    return out
+
+
+def _precision(wrong: NDArray[np.bool_], quality: NDArray[np.float64]) -> float:
+    return 100 * float(average_precision_score(wrong, -quality))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--embeddings", type=Path, default=None)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    parts = load_tagged_parts(options.data)
+    words = [*parts.validation.sentences, *parts.test.sentences]  # the sentences whose tags are reviewed
+    truth = [convert(list(row), "IOB2") for part in (parts.validation, parts.test) for row in part.truth()]
+    rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
+    for seed in range(options.seeds):
+        given = with_errors(truth, seed)
+        wrong = [np.array([a != b for a, b in zip(*pair, strict=True)], dtype=bool) for pair in zip(truth, given, strict=True)]
+        for method in options.methods.split(","):
+            if any((row["method"], row["seed"]) == (method, seed) for row in rows):
+                continue
+            begin = time.perf_counter()
+            settings = {"method": method, "embeddings": options.embeddings, "max_epochs": options.epochs}
+            found = qualities(words, given, settings, seed)
+            sizes = {"wrong": int(sum(map(sum, wrong))), "tokens": int(sum(map(len, wrong))), "sentences": len(words)}
+            seconds = time.perf_counter() - begin
+            rows.append({"method": method, "seed": seed, **sizes, **figures(wrong, found, seed), "seconds": seconds})
+            print(rows[-1], flush=True)
+            content = {"data": options.data, "share": SHARE, "folds": FOLDS, "epochs": options.epochs, "rows": rows}
+            write_json(options.out, content | {"commit": present_commit(), "environment": environment()})
+
+
+if __name__ == "__main__":
+    main()
