@@ -4,12 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from tests.generated import make_sentences
 
 from enstruct import EnergySequenceTagger
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
-from enstruct.rules.tags import AtMostOnce, Gazetteer
+from enstruct.inference.chain import energies
+from enstruct.rules.tags import AtMostOnce, Gazetteer, tag_may_be
 
 SMALL = {"hidden": 12, "embedding_dim": 8, "dropout": 0.1, "learning_rate": 0.02, "random_state": 0, "max_epochs": 6}
 WORDS, TAGS = make_sentences(120)
@@ -167,17 +169,35 @@ def test_a_pass_over_partly_annotated_sentences():
 
 
 def test_quality_of_tags_is_that_of_all_sequences(tagger):
-    """p(the span's tags | the tags outside of it), by log_prob of the sentences with other tags there."""
+    """p(y_t | x, the tags outside of its span or run of O) by enumeration of everything that may stand in the unit."""
     i = next(i for i, row in enumerate(TRUTH) if any(tag.startswith("I-") for tag in row) and len(row) < 9)
-    row = [*TRUTH[i]]
+    row, names = [*TRUTH[i]], tagger.classes_.tolist()
+    may = [[k for k, name in enumerate(names) if tag_may_be(tag, name, "IOB2")] for tag in row]
     quality = tagger.tag_quality([NEW[i]], [row])[0]
-    for unit in [range(span.start, span.end) for span in find_spans(row)] + [[t] for t, tag in enumerate(row) if tag == "O"]:
-        without = [None if t in unit else tag for t, tag in enumerate(row)]
-        given = tagger.log_prob([NEW[i]], [row], known=[without])[0]
-        np.testing.assert_allclose(quality[list(unit)], np.exp(given), rtol=1e-4)
-    row[0] = "I-PER"  # begins no sentence in IOB2
-    assert tagger.tag_quality([NEW[i]], [row])[0].max() == 0
+    span_of = {t: span for span in find_spans(row) for t in range(span.start, span.end)}
+    units = [list(unit) for _, unit in itertools.groupby(range(len(row)), key=span_of.get)]
+    ((_, chain),) = tagger._joint([NEW[i]], bound=False).chain.blocks
+    for unit in (unit for unit in units if len(unit) < 4):
+        some = torch.tensor(list(itertools.product(*(range(len(names)) if t in unit else may[t] for t in range(len(row))))))
+        wide = chain._replace(unary=chain.unary.expand(len(some), -1, -1), there=chain.there.expand(len(some), -1))
+        p = torch.softmax(-energies(wide, some), 0).detach()
+        for t in unit:
+            expected = sum(float(p[some[:, t] == k].sum()) for k in may[t])
+            assert quality[t] == pytest.approx(expected, rel=1e-4)
+    if tagger.method != "crf":  # whose own probabilities these are
+        own = tagger.predict_proba([NEW[i]])[0]
+        np.testing.assert_allclose(quality, [own[t, may[t]].sum() for t in range(len(row))], rtol=1e-4)
     assert np.isnan(tagger.tag_quality([NEW[i]], [[None] * len(row)])[0]).all()
+
+
+def test_under_rules_a_tag_that_breaks_one_has_no_quality():
+    """Both of two places where one is allowed."""
+    ruled = EnergySequenceTagger("crf", **SMALL, rules=AtMostOnce("LOC"))
+    one = [i for i, row in enumerate(TAGS) if sum(tag == "B-LOC" for tag in row) < 2]
+    ruled.fit([WORDS[i] for i in one], [TAGS[i] for i in one])
+    words = ["Rome", "and", "Oslo"]
+    quality = ruled.tag_quality([words], [["B-LOC", "O", "B-LOC"]])[0]
+    assert quality[[0, 2]].max() < 1e-9
 
 
 def test_bad_tags_of_one_sentence_are_explained_without_the_others(tagger, monkeypatch):

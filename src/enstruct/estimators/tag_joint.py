@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,19 @@ class TagJoint:
     words: Sequence[Sequence[str]]
 
     @classmethod
-    def of(cls, answers: TagAnswers, X: Sentences, words: Sequence[Any], system: TagSystem, links: Links | None) -> TagJoint:
-        """``links``: of taggers that answer token by token; None of those whose energy is a chain itself."""
+    def of(
+        cls,
+        answers: TagAnswers,
+        X: Sentences,
+        words: Sequence[Any],
+        system: TagSystem,
+        links: Links | None,
+        bound: bool = True,
+    ) -> TagJoint:
+        """``links``: of taggers that answer token by token; None of those whose energy is a chain itself. ``bound``: whether
+        sequences that the scheme and the rules forbid are impossible."""
         follow, start, end, tag = (torch.from_numpy(part) for part in system.expanded())
-        legal = Legal(follow, start, end)
+        legal = Legal(follow, start, end) if bound else Legal(*(torch.ones_like(part) for part in (follow, start, end)))
         blocks = []
         if isinstance(answers.networks.method.inference, Chain):
             lengths = np.diff(X.offsets)
@@ -82,31 +92,30 @@ class TagJoint:
         return both - joint.log_partition(given)
 
     def quality(self, y: Known) -> list[NDArray[np.float64]]:
-        """For each sentence (tokens,) p(the tags of the token's span | x, the tags outside of it), of tokens outside of spans and
-        of plain tags p(the token's tag | x, the others); NaN where y tells nothing. A sentence that breaks the scheme or a rule
-        has 0."""
+        """For each sentence (tokens,) p(its tag | x, the tags outside of the span or the run of O that it is in), of plain
+        tags given all others; NaN where y tells nothing."""
         told, open_ = self._allowed(y, "y"), self._allowed(None, "y")
         out = []
         for i, row in enumerate(y):
             here = slice(*self.chain.offsets[i : i + 2])
             units = self._units(row)
-            variants = np.repeat(told[here][None], len(units) + 1, axis=0)
+            variants = np.repeat(told[here][None], len(units), axis=0)
             for k, unit in enumerate(units):
                 variants[k, unit] = open_[here][unit]
             quality = np.full(len(row), np.nan)
             if units:
-                *without, whole = self._told_alone(i, row).among(variants)
-                for unit, value in zip(units, without, strict=True):
-                    quality[unit] = 0.0 if np.isneginf(whole) else np.exp(whole - value)
+                for unit, p in zip(units, self.chain.of_one(i).among(variants), strict=True):
+                    quality[unit] = (p[unit] * told[here][unit]).sum(1)
             out.append(quality)
         return out
 
     def _units(self, row: Sequence[str | None]) -> list[list[int]]:
-        """The tokens of each span, and each other told token."""
-        spans = [] if self.tags.user_scheme is None else spans_around_holes(row)
-        of_spans = [[t for t in range(span.start, span.end) if row[t] is not None] for span in spans]
-        inside = {t for unit in of_spans for t in unit}
-        return [*of_spans, *([t] for t, tag in enumerate(row) if tag is not None and t not in inside)]
+        """The told tokens of each span and of each run of O between them; of plain tags each told token."""
+        told = [t for t, tag in enumerate(row) if tag is not None]
+        if self.tags.user_scheme is None:
+            return [[t] for t in told]
+        span_of = {t: span for span in spans_around_holes(row) for t in range(span.start, span.end)}
+        return [list(unit) for _, unit in groupby(told, key=span_of.get)]
 
     # -- what is told ---------------------------------------------------------------------------------------
 
@@ -167,11 +176,6 @@ class TagJoint:
             return chain._replace(transitions=links, unary=start)
 
         return replace(self.chain, narrowed=placed)
-
-    def _told_alone(self, i: int, row: Sequence[str | None]) -> ChainJoint:
-        """The chain of sentence i, told this."""
-        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]])
-        return one._with_places([row])
 
     def _explained(self, known: Known | None, i: int) -> str:
         """The first told tag of sentence i that cannot stand behind what is told before it."""

@@ -359,9 +359,9 @@ class EnergySequenceTagger(EnergyEstimator):
     def _answers(self) -> TagAnswers:
         return TagAnswers(self._networks(), self.tags_)
 
-    def _joint(self, X: Sequence[Sentence]) -> TagJoint:
+    def _joint(self, X: Sequence[Sentence], bound: bool = True) -> TagJoint:
         inputs = self._inference_inputs(X)
-        return TagJoint.of(self._answers(), inputs, X, self.system_, self.links_)
+        return TagJoint.of(self._answers(), inputs, X, self.system_, self.links_ if bound else None, bound)
 
     @property
     def _ruled(self) -> bool:
@@ -426,9 +426,9 @@ class EnergySequenceTagger(EnergyEstimator):
         return self._joint(X).log_probability(y, known)
 
     def tag_quality(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> list[NDArray[np.float64]]:
-        """For each sentence (tokens,) how likely its given tags are, given the others (:mod:`enstruct.estimators.tag_issues`)."""
+        """For each sentence (tokens,) how likely its given tags are, given others (:mod:`enstruct.estimators.tag_issues`)."""
         check_pairs(X, y)
-        return self._joint(X).quality(y)
+        return self._joint(X, bound=self._ruled).quality(y)
 
     @property
     def rules_(self) -> tuple[str, ...]:

@@ -197,10 +197,9 @@ class ChainJoint:
             self._put(out, some, draw(chain, n, torch.Generator().manual_seed(seed)).transpose(1, 2).numpy())
         return out
 
-    @torch.no_grad()
     def among(self, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """(variants,) log of the sum of exp(-E) of one sentence, whose tokens may have the tags ``allowed`` (variants, tokens,
-        tags); -inf where nothing is possible."""
+        """(variants, tokens, tags) the marginals of one sentence, whose tokens may have the tags ``allowed`` (variants, tokens,
+        tags)."""
         ((_, chain),) = self._narrow()
         n = len(allowed)
         wide = chain._replace(
@@ -208,8 +207,7 @@ class ChainJoint:
         )
         if chain.transitions.dim() == 4:
             wide = wide._replace(transitions=chain.transitions.expand(n, -1, -1, -1))
-        value = log_partition(clamped(wide, torch.from_numpy(allowed))).numpy()
-        return np.where(value < -IMPOSSIBLE / 2, -np.inf, value)
+        return np.asarray(marginals(clamped(wide, torch.from_numpy(allowed))).numpy())
 
     def _narrow(self) -> Iterator[Block]:
         for some, chain in self.blocks:

@@ -5,8 +5,10 @@
 Errors are planted in ``SHARE`` of the spans, each of a kind drawn at random: another type; a boundary one token off; dropped.
 Taggers are trained by folds on the sentences with their errors. Sides, lowest first:
 
-    joint      p(tags of the token's span | x, all other tags), :meth:`enstruct.EnergySequenceTagger.tag_quality`
+    joint      p(tag | x, all tags outside of its span), :meth:`enstruct.EnergySequenceTagger.tag_quality`
     cleanlab   self-confidence, p(tag | x), of the same taggers' marginals, by cleanlab's token classification (group ``peers``)
+
+Taggers are trained on BIOES; marginals are added up to those of the tags as given, IOB2, before cleanlab sees them.
 
 What counts is the average precision of tokens whose tag was changed.
 """
@@ -24,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from enstruct.data.tag_schemes import Span, convert, find_spans
+from enstruct.data.tag_schemes import Span, convert, find_spans, tags_of_scheme
 from enstruct.environment import environment
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json
 from enstruct.records import read_record
+from enstruct.rules.tags import tag_may_be
 from enstruct_bench.comparison.protocols import load_tagged_parts
 from enstruct_bench.comparison.provenance import present_commit
 
@@ -91,10 +94,9 @@ def qualities(words: Any, given: list[Tags], settings: dict[str, Any], seed: int
         tagger = EnergySequenceTagger(**settings, classes=tags, random_state=seed)
         tagger.fit([words[i] for i in train], [given[i] for i in train])
         asked, said = [words[i] for i in out], [given[i] for i in out]
-        nothing = [[None] * len(row) for row in asked]
         scores = {"joint": tagger.tag_quality(asked, said)}
         if find_spec("cleanlab") is not None:
-            scores["cleanlab"] = _self_confidence(tagger, tagger.predict_proba(asked, known=nothing), said)
+            scores["cleanlab"] = _self_confidence(tagger, tagger.predict_proba(asked), said)
         for side, rows in scores.items():
             for i, row in zip(out, rows, strict=True):
                 found[side][i] = row
@@ -102,13 +104,16 @@ def qualities(words: Any, given: list[Tags], settings: dict[str, Any], seed: int
 
 
 def _self_confidence(tagger: EnergySequenceTagger, p: list[NDArray[Any]], said: list[Tags]) -> list[NDArray[np.float64]]:
-    """By cleanlab, of marginals over the tagger's own tags, in which the given ones are written."""
+    """By cleanlab, of marginals of the tags as they are given."""
     from cleanlab.token_classification.rank import get_label_quality_scores
 
-    number = {tag: k for k, tag in enumerate(tagger.classes_.tolist())}
-    labels = [[number[tag] for tag in convert(row, "BIOES")] for row in said]
+    trained = tagger.classes_.tolist()
+    given = tags_of_scheme({tag[2:] for tag in trained if tag != "O"}, "IOB2")
+    number = {tag: k for k, tag in enumerate(given)}
+    sums = np.array([[tag_may_be(tag, one, "IOB2") for tag in given] for one in trained], dtype=np.float64)
+    labels = [[number[tag] for tag in row] for row in said]
     there = [i for i, row in enumerate(labels) if row]
-    _, scores = get_label_quality_scores([labels[i] for i in there], [np.asarray(p[i]) for i in there])
+    _, scores = get_label_quality_scores([labels[i] for i in there], [np.asarray(p[i] @ sums) for i in there])
     out = [np.zeros(0)] * len(labels)
     for i, row in zip(there, scores, strict=True):
         out[i] = np.asarray(row, dtype=np.float64)

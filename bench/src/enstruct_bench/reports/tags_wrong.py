@@ -38,7 +38,7 @@ def tags_wrong_section(path: Path) -> str:
         f"The {first['sentences']} validation and test sentences, {first['tokens']} tokens, with errors planted in "
         f"{100 * content['share']:.0f}% of the spans (another type, a boundary one token off, dropped); taggers of "
         f"{content['folds']} folds, at most {content['epochs']} epochs; commit {content['commit']}. AP: average precision of "
-        "the tokens whose tag was changed, in percent. joint: p(tags of the token's span | x, all other tags); cleanlab: "
+        "the tokens whose tag was changed, in percent. joint: p(tag | x, all tags outside of its span); cleanlab: "
         "self-confidence, of the same taggers' marginals. Intervals: bootstrap over sentences, averaged over seeds. "
         f"{where_it_ran(content['environment'])}",
         "",
