@@ -100,7 +100,7 @@ def test_every_answer_is_that_of_enumeration(joint, told):
 
 
 def test_a_sentence_alone_and_variants_of_what_it_may_be(joint):
-    chain, legal = joint
+    chain, _ = joint
     allowed = some_allowed()
     for i, length in enumerate(LENGTHS):
         here = slice(OFFSETS[i], OFFSETS[i + 1])
