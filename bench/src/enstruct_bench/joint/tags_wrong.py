@@ -113,7 +113,7 @@ def _self_confidence(tagger: EnergySequenceTagger, p: list[NDArray[Any]], said: 
     sums = np.array([[tag_may_be(tag, one, "IOB2") for tag in given] for one in trained], dtype=np.float64)
     labels = [[number[tag] for tag in row] for row in said]
     there = [i for i, row in enumerate(labels) if row]
-    _, scores = get_label_quality_scores([labels[i] for i in there], [np.asarray(p[i] @ sums) for i in there])
+    _, scores = get_label_quality_scores([labels[i] for i in there], [np.clip(p[i] @ sums, 0.0, 1.0) for i in there])
     out = [np.zeros(0)] * len(labels)
     for i, row in zip(there, scores, strict=True):
         out[i] = np.asarray(row, dtype=np.float64)
