@@ -78,8 +78,8 @@ class EnergySequenceTagger(EnergyEstimator):
         A row of ``enstruct.TAG_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
         ``method__energy_weight``): "cross-entropy", "crf", "crf-taught", "seal-margin", "seal-regression", "seal-regression-s",
         "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e", "dvn", "nce";
-        "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen"; and
-        "cross-entropy-longer", the games' control.
+        "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen";
+        and "cross-entropy-longer", the games' control.
     metric : str, default="auto"
         What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
     decision : str, default="auto"
