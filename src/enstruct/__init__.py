@@ -9,6 +9,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers read it; the module ``typing`` would take longer to import than all else here
 if TYPE_CHECKING:
+    from enstruct.encoders.text import TextEncoder as TextEncoder
+    from enstruct.encoders.text import TextFeatures as TextFeatures
     from enstruct.energies import EnergySpec as EnergySpec
     from enstruct.estimators import AutoMultiLabelClassifier as AutoMultiLabelClassifier
     from enstruct.estimators import EnergyMultiLabelClassifier as EnergyMultiLabelClassifier
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "encoders.text": ("TextEncoder", "TextFeatures"),
     "energies": ("EnergySpec",),
     "estimators": (
         *("AutoMultiLabelClassifier", "EnergyMultiLabelClassifier", "EnergySegmenter", "EnergySequenceTagger"),

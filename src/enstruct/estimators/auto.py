@@ -45,6 +45,7 @@ from enstruct.estimators.network_classifier import NetworkClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
+from enstruct.estimators.texts import input_record, restore_input
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
@@ -340,7 +341,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 k: saved_values.encode_parameter(k, v) for k, v in self.get_params(deep=False).items() if k != "member_callbacks"
             },
             "labels": self.labels_.record(),
-            "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
+            "input": input_record(self),
             "methods": list(self.methods_),
             "members": [name for name, _ in kept],
             "chosen": self.chosen_,
@@ -378,10 +379,8 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """The attributes of a fitted estimator from a checked header; any error for what does not fit together."""
         self.members_ = list(zip(header.members, models, strict=True))
         self.labels_, self.methods_ = LabelFormat.from_record(header.labels), tuple(header.methods)
-        self.classes_, self.n_features_in_ = self.labels_.classes, header.input.n_features
-        names = header.input.names
-        if names:
-            self.feature_names_in_ = np.array(names, dtype=object)
+        restore_input(self, header.input)
+        self.classes_, names = self.labels_.classes, header.input.names
         sizes = {(len(names) or self.n_features_in_, self.n_features_in_, self.labels_.n_labels)}
         sizes |= {(model.n_features_in_, model.n_features_in_, model.data_.labels.n_labels) for model in models}
         if len(sizes) > 1:

@@ -32,6 +32,7 @@ from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.choose import cross_validate
 from enstruct.encoders import LinearPredictor
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
+from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import same_rows
@@ -119,10 +120,11 @@ class Base(Protocol):
 
 @dataclass(frozen=True)
 class MethodBase:
-    """A method of enstruct's own, tuned and stopped on the fold that is left out."""
+    """A method of enstruct's own, tuned and stopped on the fold that is left out. ``encoder``: of token rows, tuned with it."""
 
     method: Method
     metric: str
+    encoder: TextEncoder | None = None
     refits: bool = False
 
     @property
@@ -131,7 +133,8 @@ class MethodBase:
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Member:
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline)])
-        member.set_params(**pace(len(train)), method=self.method)
+        paced = pace(len(train)) if self.encoder is None else {"encoder": self.encoder}
+        member.set_params(**paced, method=self.method)
         labels = LabelFormat("indicator", np.arange(train.Y.shape[1]), True)
         assert left_out is not None  # it is fitted by folds only
         return member.fit_as(labels, train.rows(), left_out.rows())
@@ -251,7 +254,7 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
     return p
 
 
-def as_base(base: Any, metric: str, complete: bool) -> Base:
+def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None = None) -> Base:
     """What ``base=`` names. ConfigError for what gives no probabilities, and for methods where labels are not ``complete``."""
     if isinstance(base, str) and base not in METHODS:
         raise unknown_name("base", base, ["auto", *METHODS])
@@ -262,7 +265,7 @@ def as_base(base: Any, metric: str, complete: bool) -> Base:
                 f"base={method.name!r} needs every label of every row, and y has holes: use base='auto' or a classifier of one "
                 "label."
             )
-        return MethodBase(method, metric)
+        return MethodBase(method, metric, _tuned(encoder))
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
     if not hasattr(base, "predict_proba"):
@@ -270,7 +273,14 @@ def as_base(base: Any, metric: str, complete: bool) -> Base:
     return ClassifierBase(base, per_label=not (complete and takes_label_sets(base)))
 
 
+def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
+    """For networks that train it: the rows of a frozen one are features like others."""
+    return None if encoder is None or encoder.frozen else encoder
+
+
 def takes_label_sets(classifier: Any) -> bool:
+    if isinstance(classifier, Pipeline):
+        return takes_label_sets(classifier.steps[-1][1])
     tags = get_tags(classifier)
     return bool(tags.classifier_tags is not None and tags.classifier_tags.multi_label) or hasattr(classifier, "estimator")
 
@@ -344,13 +354,19 @@ def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
     return max(comparison.scores.values())
 
 
-def automatic(table: Table, metric: str) -> list[Base]:
+def automatic(table: Table, metric: str, encoder: TextEncoder | None = None) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
     dense array, a network. Where labels have holes: logistic regressions, a network on observed cells, boosted ensembles.
 
     Of more than MANY_LABELS the network comes first, as it learns all at once. Where LightGBM is installed it grows the boosted
     trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
     """
+    if (tuned := _tuned(encoder)) is not None:
+        if not table.complete:
+            raise ConfigError(
+                f"encoder= is tuned ({tuned.tuning}) with every label of every text, and y has holes: take tuning='frozen'."
+            )
+        return [MethodBase(METHODS["cross-entropy"], metric, tuned)]
     dense = fits_densely(table.X)
     boosted = ["lightgbm" if is_installed("lightgbm") else "boosting"] if dense else []
     slowest = ["catboost"] if dense and is_installed("catboost") else []

@@ -12,11 +12,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from enstruct.data.tokens import TokenRows
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.texts import rows_of
 
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
-    """X as float rows, dense or CSR; every objection of scikit-learn's becomes a DataError."""
+    """X as float rows, dense or CSR, texts by way of :mod:`enstruct.estimators.texts`; every objection of scikit-learn's becomes
+    a DataError."""
+    X = rows_of(estimator, X, reset)
+    if getattr(X, "dtype", None) == object and hasattr(estimator, "text_"):  # texts that a base takes as they are
+        estimator.n_features_in_ = 1
+        return X
     try:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
     except (ValueError, TypeError) as error:
@@ -61,6 +68,8 @@ class Features:
     @classmethod
     def fit(cls, X: Any, standardize: bool | str, choose: bool) -> Self:
         """``choose``: whether features that no row has are left out, as far as the networks are made for these rows."""
+        if isinstance(X, TokenRows):
+            return cls()  # numbers of tokens are names
         return cls(make_scaler(standardize, X), seen_columns(X) if choose else None)
 
     def __call__(self, X: Any) -> Any:

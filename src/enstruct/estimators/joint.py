@@ -20,6 +20,7 @@ from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.expected_f1 import ExpectedF1
 from enstruct.decisions.risk import RISKS, Gain, least_risk
 from enstruct.decisions.thresholds import sets_of_size
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import DataError, shown
 from enstruct.estimators.base import seed_of
@@ -78,6 +79,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         What gives the marginals: a method of ``enstruct.METHODS``; a classifier of scikit-learn's with ``predict_proba``, for
         label sets or for one label, of which each label gets a copy; "auto": linear model, trees, boosted trees and network as
         far as ``minutes`` go, averaged where that scores better.
+    encoder : TextEncoder, optional
+        What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of one that is tuned each fold's network
+        has its own copy: "auto" is that network alone.
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -111,6 +115,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self,
         base: Any = "auto",
         *,
+        encoder: TextEncoder | None = None,
         metric: str = "example-f1",
         decision: str = "auto",
         folds: int = 5,
@@ -120,6 +125,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         random_state: Any = None,
     ) -> None:
         self.base = base
+        self.encoder = encoder
         self.metric = metric
         self.decision = decision
         self.folds = folds
@@ -173,9 +179,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
         deadline = time.monotonic() + 60 * self.minutes
         wanted: list[Base] = (
-            automatic(table, self.metric)
+            automatic(table, self.metric, self.encoder)
             if isinstance(self.base, str) and self.base == "auto"
-            else [as_base(self.base, self.metric, table.complete)]
+            else [as_base(self.base, self.metric, table.complete, self.encoder)]
         )
         fitted: list[CrossFitted] = []
         for base in wanted:

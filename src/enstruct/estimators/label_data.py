@@ -52,17 +52,13 @@ class LabelData:
         weights = None if self.single else positive_weights(class_weight, Y, self.labels.classes)
         return None if weights is None else weights[self.constants.varying]
 
-    def record(self) -> dict[str, Any]:
-        """For a model's header."""
-        return {"labels": self.labels.record(), "input": {"n_features": self.n_features, "names": list(self.names)}}
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The numbers of a model's folder."""
         return {"varying": self.constants.varying, "constants": self.constants.values, **self.features.arrays()}
 
     @classmethod
     def from_record(cls, record: OfLabelSets, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of :meth:`record` and :meth:`arrays`. ValueError for what does not go together."""
+        """The inverse of :meth:`arrays`, with what a header says. ValueError for what does not go together."""
         labels, n_features, names = LabelFormat.from_record(record.labels), record.input.n_features, tuple(record.input.names)
         if names and len(names) != n_features:
             raise ValueError(f"{len(names)} names of {n_features} features")

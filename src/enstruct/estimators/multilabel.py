@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "metric", "decision", "n_iter_no_change", "rules", "random_state")
+SHARED = ("base", "encoder", "metric", "decision", "n_iter_no_change", "rules", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -63,7 +63,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
         "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there. ``metric``, ``decision``, ``n_iter_no_change`` (of its energy:
+        Of the method "joint": what gives the marginals, as there. ``encoder``, ``metric``, ``decision``, ``n_iter_no_change`` (of its energy:
         epochs without a better held-out value), ``rules`` and ``random_state`` are the other parameters that it has; any of
         the rest needs a method of networks to act on.
     metric : str, default="example-f1"
@@ -74,8 +74,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         up to 2,000 labels.
     hidden, layers, dropout, nonlinearity : int, int, float, str
         The default encoder, a multi-layer perceptron.
-    encoder : nn.Module or callable(n_features) -> nn.Module, default=None
-        Your own x -> features (batch, width) instead.
+    encoder : nn.Module, callable(n_features) -> nn.Module or TextEncoder, default=None
+        Your own x -> features (batch, width) instead; or what reads texts (:class:`enstruct.TextEncoder`), which "joint" takes
+        too. Without it texts go by tf-idf.
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
     learning_rate, weight_decay, clip, optimizer : float, float, float or None, str
@@ -186,7 +187,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     @refuse_renamed
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
-        """Train on rows X (dense, CSR or DataFrame) and label sets y (see ``LabelFormat``); for "joint" y may have holes (NaN).
+        """Train on rows X (dense, CSR, DataFrame, or texts) and label sets y (see ``LabelFormat``); for "joint" y may have
+        holes (NaN).
 
         ``X_val, y_val`` serve a network's early stopping and decision rules; without them a stratified part of the rows is held
         out. "joint" leaves out each row once by itself, and refuses them.
@@ -222,7 +224,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
         self.joint_, self.energy_ = joint, joint.energy_
-        for name in ("classes_", "n_features_in_", "feature_names_in_", "rules_", "decision_", "decision_scores_", "notes_"):
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "text_", "rules_", "decision_", "decision_scores_", "notes_"):
             if hasattr(joint, name):
                 setattr(self, name, getattr(joint, name))
         return self

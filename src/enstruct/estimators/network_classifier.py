@@ -33,6 +33,7 @@ from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfLabelSets
+from enstruct.estimators.texts import input_record, restore_input
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.randomness import seeded
@@ -218,14 +219,15 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
 
     def _makes_networks(self) -> bool:
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
-        return self.encoder is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
+        return self._network_encoder() is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
     def _build(self, method: Method, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
         """(predictor, energy or None) for rows like the example."""
         architecture = {name: getattr(self, name) for name in self._of_networks}
-        width = 0 if self.encoder is not None else {**architecture, **method.encoder}["hidden"]
+        encoder = self._network_encoder()
+        width = 0 if encoder is not None else {**architecture, **method.encoder}["hidden"]
         self._check_batch(method, n_rows, 1, width, n_labels, "hidden=")
-        return build_networks(method, n_labels, example, self.encoder, self.energy_network, architecture)
+        return build_networks(method, n_labels, example, encoder, self.energy_network, architecture)
 
     def _decide_by(self, decisions: LabelRules) -> None:
         self.rules_, self.decision_, self.decision_scores_ = decisions.rules, decisions.decision, decisions.scores
@@ -340,17 +342,15 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        record = self.data_.record()
-        record["input"]["sparse"] = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
+        sparse_input = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
+        record = {"labels": self.data_.labels.record(), "input": input_record(self, sparse=sparse_input)}
         tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}
         return {**record, "rules": LabelRules(self.rules_).record()}, tensors
 
     def _restore(self, header: OfLabelSets, weights: Weights) -> None:
-        self.n_features_in_ = header.input.n_features
+        restore_input(self, header.input)
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
         tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
-        if data.names:
-            self.feature_names_in_ = np.array(data.names, dtype=object)
         self._learn(data.labels, data.constants, data.features)
         self._decide_by(LabelRules.from_record(header.rules, header.decision, header.decision_scores, n_varying))

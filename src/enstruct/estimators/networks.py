@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from enstruct.encoders import MLP, Predictor
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
 from enstruct.methods import Method
@@ -29,7 +30,7 @@ def build_networks(
     method: Method,
     n_labels: int,
     example: Any,
-    encoder: nn.Module | Callable[[int], nn.Module] | None,
+    encoder: nn.Module | Callable[[int], nn.Module] | TextEncoder | None,
     energy: EnergySpec | nn.Module | None,
     architecture: dict[str, Any],
 ) -> Pair:
@@ -38,6 +39,8 @@ def build_networks(
     def fresh() -> nn.Module:
         if encoder is None:
             return MLP(example.shape[1], sparse=hasattr(example, "indptr"), **{**architecture, **method.encoder})
+        if isinstance(encoder, TextEncoder):
+            return encoder.network()
         own = own_encoder(encoder, example.shape[1])
         width = _width(own, example)
         if not isinstance(getattr(own, "out_features", None), int):

@@ -17,6 +17,7 @@ from enstruct.data.embeddings import WordVectors
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.tag_schemes import SCHEMES
 from enstruct.encoders.activations import ACTIVATIONS
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
 from enstruct.rules.labels import LabelRule
@@ -62,6 +63,15 @@ def _is_size(value: Any) -> bool:
     return _is_list(value) and len(value) == 2 and all(is_whole(side) and side > 0 for side in value)
 
 
+def _is_encoder(value: Any) -> bool:
+    return callable(value) or _is_text_encoder(value)
+
+
+def _is_text_encoder(value: Any) -> bool:
+    """ConfigError for settings of one that cannot be meant."""
+    return isinstance(value, TextEncoder) and value.check() is value
+
+
 _callbacks = satisfying(
     lambda value: _is_list(value) and all(any(hasattr(each, moment) for moment in MOMENTS) for each in value),
     "a list of callbacks",
@@ -80,7 +90,7 @@ are_classes = satisfying(
 
 SHARED: Table = {
     "dropout": validation.dropout,
-    "encoder": optional(satisfying(callable, "a module, or a function that makes one")),
+    "encoder": optional(satisfying(_is_encoder, "a module, a function that makes one, or a TextEncoder")),
     "energy_network": optional(_instance((EnergySpec, nn.Module), "an EnergySpec or a module (an instance)")),
     "learning_rate": validation.positive,
     "weight_decay": validation.not_negative,
@@ -201,6 +211,7 @@ AUTOMATIC: Table = {
     "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
 }
 JOINT: Table = {
+    "encoder": optional(satisfying(_is_text_encoder, "a TextEncoder, which reads texts")),
     "metric": LABEL_SETS["metric"],
     "decision": LABEL_SETS["decision"],
     "folds": whole(2),

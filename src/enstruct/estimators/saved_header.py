@@ -40,10 +40,30 @@ class Common(Struct):
     weights: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
 
 
+class TermsOfTexts(Struct, forbid_unknown_fields=True, tag_field="read_by", tag="terms"):
+    """Texts by tf-idf (:class:`enstruct.encoders.text.TextFeatures`): of each kind its terms, in order, and their idf."""
+
+    words: list[Count] | None
+    characters: list[Count] | None
+    terms: dict[Literal["words", "characters"], Words]
+    idf: dict[Literal["words", "characters"], list[float]]
+
+
+class Encoded(Struct, forbid_unknown_fields=True, tag_field="read_by", tag="encoder"):
+    """Texts by the encoder among the parameters, whose weights have this digest."""
+
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Verbatim(Struct, forbid_unknown_fields=True, tag_field="read_by", tag="base"):
+    """Texts, which a base takes as they are."""
+
+
 class Input(Struct, forbid_unknown_fields=True):
     n_features: Count
     names: Words
     sparse: bool = False
+    text: TermsOfTexts | Encoded | Verbatim | UnsetType = UNSET
 
 
 class Fixed(Struct, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ModelFileError
 from enstruct.estimators import persistence, saved_values
@@ -26,6 +27,7 @@ from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.members import Member
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.saved_header import OfJoint
+from enstruct.estimators.texts import input_record, restore_input
 from enstruct.randomness import redirected, seeded
 
 Tensors = dict[str, torch.Tensor]
@@ -64,7 +66,7 @@ class SavedJoint(BaseEstimator):
             "parameters": {k: saved_values.encode_parameter(k, v) for k, v in parameters.items() if k not in custom},
             "custom": custom,
             "labels": self.labels_.record(),
-            "input": {"n_features": self.n_features_in_, "names": list(getattr(self, "feature_names_in_", []))},
+            "input": input_record(self),
             "bases": base_records(self.base_),
             "members": [member._method().name for member in members],
             "base_scores": self.base_scores_,
@@ -90,20 +92,20 @@ class SavedJoint(BaseEstimator):
         persistence.put_folder(Path(path), fill, type(self).__name__)
 
     @classmethod
-    def load(cls, path: Path | str, *, base: Any = None) -> Self:
-        """A saved model. ``base``: the fitted classifier, where it was somebody's own. Raises ModelFileError."""
-        return persistence.steadily(path, lambda folder: cls._loaded(folder, base))
+    def load(cls, path: Path | str, *, base: Any = None, encoder: TextEncoder | None = None) -> Self:
+        """A saved model. ``base``: the fitted classifier, where it was somebody's own; ``encoder``: where texts' encoder lies
+        now. Raises ModelFileError."""
+        return persistence.steadily(path, lambda folder: cls._loaded(folder, base, encoder))
 
     @classmethod
-    def _loaded(cls, folder: Path, base: Any) -> Self:
+    def _loaded(cls, folder: Path, base: Any, encoder: TextEncoder | None) -> Self:
         header, parameters = persistence.header_of(cls, OfJoint, folder, persistence.JOINT)
         tensors = persistence.Weights(folder, header.weights).read()
         with persistence.fitting_parts(folder):
-            model = cls(**{"base": base, **parameters})
+            model = cls(**{"base": base, **parameters, **({} if encoder is None else {"encoder": encoder})})
             check_parameters(model, JOINT)
-            model.labels_, model.n_features_in_ = LabelFormat.from_record(header.labels), header.input.n_features
-            if names := header.input.names:
-                model.feature_names_in_ = np.array(names, dtype=object)
+            model.labels_, names = LabelFormat.from_record(header.labels), header.input.names
+            restore_input(model, header.input)
             model.constants_ = tensors["constants"].numpy().astype(np.float64)
             if model.constants_.shape != (model.labels_.n_labels,) or len(names) not in (0, model.n_features_in_):
                 raise ValueError("its constants or names are of another number")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ import numpy as np
 from enstruct import hypergradients, inference, negatives, objectives, rules
 from enstruct.baselines import SOLVED
 from enstruct.data.hierarchy import Hierarchy
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, EnstructError, ModelFileError
 from enstruct.methods import Method, PredictorLoss, Stage
@@ -29,7 +31,7 @@ OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGrad
 OF_RULES = ("Implies", "Excludes", "AtMost", "AtLeast", "Exactly", "Requires", "Forbids", "Not", "Soft")
 OF_TAG_RULES = ("NeverFollows", "OnlyFollows", "Starts", "Ends", "AtMostOnce", "Gazetteer")
 VALUES: dict[str, Any] = {
-    **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage)},
+    **{cls.__name__: cls for cls in (EnergySpec, Hierarchy, Method, PredictorLoss, Stage, TextEncoder)},
     **{f"rules.{name}": getattr(rules, name) for name in OF_RULES},
     **{f"rules.tags.{name}": getattr(tags, name) for name in OF_TAG_RULES},
     **{f"rules.masks.{cls.__name__}": cls for cls in masks.MASK_RULES},
@@ -63,6 +65,8 @@ def encode_parameter(name: str, value: Any) -> Any:
         return value
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return value.item()
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, dict):
         return {"dict": [[encode_parameter(name, k), encode_parameter(name, v)] for k, v in value.items()]}
     for kind, functions in FUNCTIONS.items():

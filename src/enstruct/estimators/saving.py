@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from enstruct.baselines import SOLVED
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import persistence, saved_values
@@ -103,9 +104,13 @@ class SavedEstimator(BaseEstimator):
 
     def _built_with(self, method: Method) -> dict[str, Any]:
         """The settings that networks are made of."""
-        own = {} if self.encoder is not None else {name: getattr(self, name) for name in self._of_networks}
+        own = {} if self._network_encoder() is not None else {name: getattr(self, name) for name in self._of_networks}
         energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         return {**own, "energy_network": energy}
+
+    def _network_encoder(self) -> Any:
+        """What the networks' own encoder is made by, None where it is the default: a frozen encoder of texts makes their rows."""
+        return None if isinstance(self.encoder, TextEncoder) and self.encoder.frozen else self.encoder
 
     def _method(self) -> Method:
         raise NotImplementedError
@@ -159,7 +164,7 @@ class SavedEstimator(BaseEstimator):
         method = self._method()
         if method.solver is not None:
             return self._load_solved(method, weights)
-        if self.encoder is None and not isinstance(self.energy_network, nn.Module):
+        if self._network_encoder() is None and not isinstance(self.energy_network, nn.Module):
             for name in ("layers", "levels"):
                 if getattr(self, name, 0) > len(weights.shapes):
                     raise ModelFileError(f"{weights.path} has not the weights of {getattr(self, name)} {name}.")

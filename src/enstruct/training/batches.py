@@ -21,6 +21,7 @@ from torch import Tensor
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows, Supervision
 from enstruct.data.sentences import Sentences, TagSequences, buckets
+from enstruct.data.tokens import TokenRows
 from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
 from enstruct.randomness import generator
@@ -124,6 +125,28 @@ def batches(
     """All rows once: the batches of ``order``, or by default in their own; the last batch may be short."""
     for index in in_order(rows.X, size) if order is None else order:
         yield to_batch(rows.take(index), device)
+
+
+# -- texts as tokens --------------------------------------------------------------------------------------------------------
+
+
+@shuffled.register
+def _(X: TokenRows, size: int) -> list[NDArray[np.int64]]:
+    cut = buckets(X.lengths, size, torch.randperm(X.shape[0], generator=generator("cpu")).numpy(), MOST_TOKENS)
+    return [cut[i] for i in torch.randperm(len(cut), generator=generator("cpu")).tolist()]
+
+
+@in_order.register
+def _(X: TokenRows, size: int = 64) -> list[NDArray[np.int64]]:
+    return buckets(X.lengths, size, np.argsort(X.lengths, kind="stable"), MOST_TOKENS)
+
+
+@assemble.register
+def _(X: TokenRows, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    together = np.concatenate(parts)
+    out = np.empty_like(together)
+    out[np.concatenate(in_order(X))] = together
+    return out
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------------

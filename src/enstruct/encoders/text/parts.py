@@ -1,0 +1,110 @@
+"""What is trained on a frozen transformer: small parts that its modules' outputs pass through, in place of its own weights.
+
+    Adapters    h + W2 relu(W1 h + b1) + b2, behind attention and behind the feed-forward block of every layer, before each is
+                added to what came in (Houlsby et al. 2019); W2 = 0 at first, so that training begins at the pretrained network
+    LowRank     W h + s B A h, s = 16 / rank, of every layer's queries and values (LoRA, Hu et al. 2022); B = 0 at first
+
+They hold no weight of the transformer, and act while :func:`running` lasts: a predictor and its energy have parts of their own
+on one trunk. (``peft`` has low-rank parts, but puts them into the network, which then is one owner's, and no bottlenecks.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from enstruct.errors import ConfigError
+
+QUERIES_AND_VALUES = ("query", "value", "q_proj", "v_proj", "q_lin", "v_lin")
+"""Their names in the transformers of the library ``transformers``."""
+BLOCK_ENDS = ("attention.output.dense", "output.dense", "attention.out_lin", "ffn.lin2", "out_proj", "fc2", "attn.Wo", "mlp.Wo")
+"""Likewise of the linear maps at the end of attention and of feed-forward blocks."""
+SCALE = 16.0
+
+
+class Parts(nn.Module):
+    """One small module for each of the transformer's linear maps that ``ends`` names."""
+
+    ends: tuple[str, ...] = ()
+
+    def __init__(self, network: nn.Module, size: int) -> None:
+        super().__init__()
+        self._targets: list[nn.Module] = []  # in a list: the transformer's own
+        modules = []
+        for name, module in network.named_modules():
+            if isinstance(module, nn.Linear) and any(name == end or name.endswith(f".{end}") for end in self.ends):
+                self._targets.append(module)
+                modules.append(self.part(module, size))
+        if not modules:
+            raise ConfigError(
+                f"{type(network).__name__} has none of the layers that {type(self).__name__.lower()} go on: choose another tuning=."
+            )
+        self.parts = nn.ModuleList(modules)
+
+    def part(self, target: nn.Linear, size: int) -> nn.Module:
+        raise NotImplementedError  # every kind has its own
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parts:
+        """Parts of its own on the same transformer."""
+        import copy
+
+        twin = type(self).__new__(type(self))
+        nn.Module.__init__(twin)
+        twin._targets, twin.parts = self._targets, copy.deepcopy(self.parts, memo)
+        return twin.train(self.training)
+
+
+@contextmanager
+def running(parts: Parts) -> Iterator[None]:
+    """Inside, the outputs of the transformer's modules pass through these parts."""
+    handles = [
+        target.register_forward_hook(lambda _, inputs, output, part=part: part(inputs[0], output))
+        for target, part in zip(parts._targets, parts.parts, strict=True)
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.down, self.up = nn.Linear(width, size), nn.Linear(size, width)
+        nn.init.zeros_(self.up.weight)
+        nn.init.zeros_(self.up.bias)
+
+    def forward(self, before: Tensor, output: Tensor) -> Tensor:
+        return output + self.up(F.relu(self.down(output)))
+
+
+class Adapters(Parts):
+    ends = BLOCK_ENDS
+
+    def part(self, target: nn.Linear, size: int) -> nn.Module:
+        return Bottleneck(target.out_features, size)
+
+
+class LowRankPart(nn.Module):
+    def __init__(self, target: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.a = nn.Parameter(torch.empty(rank, target.in_features))
+        self.b = nn.Parameter(torch.zeros(target.out_features, rank))
+        nn.init.kaiming_uniform_(self.a, a=5**0.5)
+        self.scale = SCALE / rank
+
+    def forward(self, before: Tensor, output: Tensor) -> Tensor:
+        return output + self.scale * F.linear(F.linear(before, self.a), self.b)
+
+
+class LowRank(Parts):
+    ends = QUERIES_AND_VALUES
+
+    def part(self, target: nn.Linear, size: int) -> nn.Module:
+        return LowRankPart(target, size)

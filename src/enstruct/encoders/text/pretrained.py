@@ -1,0 +1,246 @@
+"""``TextEncoder``: a pretrained transformer as texts' features, frozen, or trained with the rest.
+
+    tuning     what learns                                        what is read at every pass
+    frozen     nothing: features are computed once and kept       (rows, width) numbers
+    adapter    two bottlenecks a layer (Houlsby et al. 2019)      tokens
+    lora       low-rank parts of queries and values (Hu et al.)   tokens
+    full       every weight                                       tokens
+
+    features = mean of the last hidden states over a text's tokens, or that of its first one ("cls")
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from torch import Tensor, nn
+
+from enstruct.data.texts import are_texts, as_texts
+from enstruct.data.tokens import TokenRows
+from enstruct.encoders.text.feature_cache import kept
+from enstruct.encoders.text.parts import Adapters, LowRank, Parts, running
+from enstruct.encoders.text.trunk import Trunk, load_trunk, new_network, padded
+from enstruct.errors import ConfigError, DataError
+from enstruct.randomness import redirected
+
+log = logging.getLogger("enstruct")
+TUNED: dict[str, type[Parts] | None] = {"adapter": Adapters, "lora": LowRank, "full": None}
+RATES = {"adapter": 5e-4, "lora": 5e-4, "full": 3e-5}
+"""Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
+SIZES = {"adapter": 64, "lora": 8}
+POOLINGS = ("mean", "cls")
+TOKENS_A_BATCH = 2**10
+"""Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
+
+
+@dataclass(repr=False)
+class TextEncoder(TransformerMixin, BaseEstimator):
+    """What ``encoder=`` of the classifiers takes for texts; frozen, also a transformer of scikit-learn's by itself.
+
+    Parameters
+    ----------
+    name : str or Path
+        A folder with config.json, safetensors and a tokenizer, or a name on Hugging Face's hub that was fetched before
+        (:func:`enstruct.encoders.text.download`).
+    tuning : "frozen", "adapter", "lora" or "full", default="frozen"
+    pooling : "mean" or "cls", default="mean"
+    max_tokens : int, default=256
+        Of a text: what is longer is cut, as the encoder's own positions bid.
+    size : int, optional
+        Units of a bottleneck ("adapter", 64) or the rank ("lora", 8).
+    learning_rate : float, optional
+        Of the encoder's own weights.
+    checkpointing : bool, default=False
+        Whether layers are run again for their gradients, at a third more time and a fraction of the memory ("full" alone).
+    cache : bool, str or Path, default=True
+        Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
+        ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
+    """
+
+    name: Any
+    tuning: str = "frozen"
+    pooling: str = "mean"
+    max_tokens: int = 256
+    size: int | None = None
+    learning_rate: float | None = None
+    checkpointing: bool = False
+    cache: Any = True
+
+    def check(self) -> Self:
+        """ConfigError for settings that cannot be meant."""
+        if not isinstance(self.name, (str, Path)) or not str(self.name):
+            raise ConfigError(f"TextEncoder: name= is a folder or a name on the hub, not {self.name!r:.60}.")
+        if self.tuning not in ("frozen", *TUNED):
+            raise ConfigError(f"TextEncoder: tuning= is 'frozen', 'adapter', 'lora' or 'full', not {self.tuning!r:.60}.")
+        if self.pooling not in POOLINGS:
+            raise ConfigError(f"TextEncoder: pooling= is 'mean' or 'cls', not {self.pooling!r:.60}.")
+        for name, least in (("max_tokens", 3), ("size", 1)):
+            value = getattr(self, name)
+            optional = name == "size" and value is None
+            if not optional and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
+                raise ConfigError(f"TextEncoder: {name}= is a whole number from {least} on, not {value!r:.60}.")
+        rate = self.learning_rate
+        if rate is not None and not (isinstance(rate, (int, float)) and 0 < rate < np.inf):
+            raise ConfigError(f"TextEncoder: learning_rate= is a positive number, not {rate!r:.60}.")
+        if self.tuning != "full" and self.checkpointing:
+            raise ConfigError("TextEncoder: checkpointing= is for tuning='full', which keeps every layer's numbers: leave it out.")
+        return self
+
+    @property
+    def frozen(self) -> bool:
+        return self.tuning == "frozen"
+
+    @property
+    def trunk(self) -> Trunk:
+        """ConfigError where there is no such encoder."""
+        return load_trunk(self.check().name)
+
+    @property
+    def rate(self) -> float:
+        return RATES[self.tuning] if self.learning_rate is None else float(self.learning_rate)
+
+    # -- a transformer of scikit-learn's ----------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing is learnt; ConfigError where there is no such encoder, or it is to be tuned, which a classifier does."""
+        if not self.frozen:
+            raise ConfigError(f"TextEncoder(tuning={self.tuning!r}) is tuned by a classifier: give it as encoder=.")
+        self.width_ = self.trunk.width
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """(rows, width)."""
+        if not are_texts(X):
+            raise DataError("TextEncoder reads texts, a list or column of strings, one a row, and X is something else.")
+        return self.features(as_texts(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """(width,)."""
+        return np.array([f"text {i}" for i in range(self.trunk.width)], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array, tags.requires_fit = True, False, False
+        return tags
+
+    # -- what classifiers read of texts -----------------------------------------------------------
+
+    def features(self, texts: Sequence[str], device: torch.device | str = "cpu") -> NDArray[np.float32]:
+        """(texts, width) of the frozen encoder, from where they are kept where they are."""
+        trunk = self.trunk
+        distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
+        key = hashlib.sha256(f"{trunk.digest} {self.pooling} {self._most(trunk)}".encode())
+        out = kept(key, list(distinct), self.cache, lambda: self._computed(trunk, list(distinct), device))
+        return out[place.reshape(-1)]
+
+    def _computed(self, trunk: Trunk, texts: list[str], device: torch.device | str) -> NDArray[np.float32]:
+        tokens = self._tokens(trunk, texts)
+        order = np.argsort([-len(one) for one in tokens], kind="stable")
+        network = trunk.network.to(device).eval()
+        out = np.empty((len(texts), trunk.width), dtype=np.float32)
+        start = 0
+        with torch.inference_mode(), autocast(device):
+            while start < len(order):
+                rows = order[start : start + max(1, TOKENS_A_BATCH // len(tokens[order[start]]))]
+                numbers, there = (part.to(device) for part in padded([tokens[row] for row in rows], self._fill(trunk)))
+                out[rows] = pooled(hidden(network, numbers, there), there, self.pooling).float().cpu().numpy()
+                start += len(rows)
+        return out
+
+    def token_rows(self, texts: Sequence[str]) -> TokenRows:
+        """Of an encoder that is tuned: what its network takes."""
+        return TokenRows.of(self._tokens(self.trunk, list(texts)), self._most(self.trunk))
+
+    def _tokens(self, trunk: Trunk, texts: list[str]) -> list[list[int]]:
+        most = self._most(trunk)
+        tokens = trunk.tokens(texts, most)
+        full = sum(len(one) >= most for one in tokens)
+        if full:
+            log.info("%d of %d texts have %d tokens or more and are cut there", full, len(texts), most)
+        return tokens
+
+    def _most(self, trunk: Trunk) -> int:
+        return min(int(self.max_tokens), trunk.positions)
+
+    @staticmethod
+    def _fill(trunk: Trunk) -> int:
+        return int(getattr(trunk.tokenizer, "pad_token_id", None) or 0)
+
+    def network(self) -> TunedText:
+        """Newly initialised parts on the one trunk, or a copy of all of it."""
+        return TunedText(self)
+
+
+def autocast(device: torch.device | str) -> Any:
+    """bfloat16 where the device computes in it faster."""
+    kind = torch.device(device).type
+    return torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda" and torch.cuda.is_bf16_supported())
+
+
+def hidden(network: nn.Module, numbers: Tensor, there: Tensor) -> Tensor:
+    """(texts, tokens, width) last hidden states."""
+    states: Tensor = network(input_ids=numbers, attention_mask=there.long()).last_hidden_state
+    return states
+
+
+def pooled(states: Tensor, there: Tensor, pooling: str) -> Tensor:
+    """(texts, width)."""
+    if pooling == "cls":
+        return states[:, 0]
+    weight = there.unsqueeze(-1).to(states.dtype)
+    return (states * weight).sum(1) / weight.sum(1)
+
+
+class TunedText(nn.Module):
+    """Batches of :class:`~enstruct.data.tokens.TokenRows` as CSR tensors -> (batch, out_features).
+
+    Parts on a trunk that nobody trains are all that it holds: the trunk is shared by all networks on it, as the predictor's and
+    its energy's.
+    """
+
+    def __init__(self, how: TextEncoder) -> None:
+        super().__init__()
+        self.pooling, self.own_rate = how.pooling, how.rate
+        kind = TUNED[how.tuning]
+        if kind is None:
+            self.whole, trunk = new_network(how.name)
+            if how.checkpointing:
+                self.whole.gradient_checkpointing_enable()  # type: ignore[operator]
+            self.parts: Parts | None = None
+        else:
+            trunk = how.trunk
+            self.parts = kind(trunk.network, SIZES[how.tuning] if how.size is None else int(how.size))
+        self.trunk, self.fill = trunk, how._fill(trunk)
+        self.out_features = trunk.width
+
+    def forward(self, x: Tensor) -> Tensor:
+        numbers, there = token_batch(x, self.fill)
+        with autocast(x.device):
+            if self.parts is None:
+                with redirected():
+                    return pooled(hidden(self.whole, numbers, there), there, self.pooling).float()
+            network = self.trunk.network.to(x.device).train(self.training)
+            with running(self.parts), redirected():
+                return pooled(hidden(network, numbers, there), there, self.pooling).float()
+
+
+def token_batch(x: Tensor, fill: int) -> tuple[Tensor, Tensor]:
+    """(numbers, whether there is a token), both (batch, longest), of a CSR tensor of token numbers plus one."""
+    offsets = x.crow_indices()
+    lengths = offsets[1:] - offsets[:-1]
+    there = torch.arange(int(lengths.max()), device=x.device) < lengths.unsqueeze(1)
+    numbers = torch.full(there.shape, fill, dtype=torch.int64, device=x.device)
+    numbers[there] = x.values().round().long() - 1
+    return numbers, there

@@ -1,0 +1,220 @@
+"""A pretrained transformer from a folder: its tokenizer, its network, and the digest of its weights.
+
+Nothing in the folder is run: weights are read from safetensors alone, and a model with code of its own is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from enstruct.errors import ConfigError, MissingExtraError, ModelFileError, shown
+from enstruct.files import write_tensors
+
+log = logging.getLogger("enstruct")
+WEIGHTS = "*.safetensors"
+PICKLED = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
+BESIDE = ("*.json", "*.txt", "*.model")
+"""What an encoder's folder needs beside weights: its configuration, its tokenizer's files."""
+
+
+def folder_of(name: str | Path) -> Path:
+    """Of an encoder: a folder, or what Hugging Face's cache holds of a name on its hub. Nothing is fetched.
+
+    ConfigError where there is none, and for one with pickled weights alone.
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        found = _cached(str(name))
+        if found is None:
+            raise ConfigError(
+                f"There is no encoder {shown(str(name))}: give the folder that it lies in, or fetch it from the hub once, "
+                "with enstruct.encoders.text.download."
+            )
+        folder = found
+    if not (folder / "config.json").is_file():
+        raise ConfigError(f"{folder} is no encoder's folder: it has no config.json.")
+    if not any(folder.glob(WEIGHTS)):
+        pickled = next((file.name for pattern in PICKLED for file in sorted(folder.glob(pattern))), None)
+        if pickled is None:
+            raise ConfigError(f"{folder} has no weights: an encoder's are in {WEIGHTS}.")
+        raise ConfigError(
+            f"{folder} has its weights pickled alone ({pickled}), which may run code when they are read: convert them once, with "
+            "enstruct.encoders.text.convert."
+        )
+    return folder
+
+
+def _cached(name: str) -> Path | None:
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    except ImportError as error:
+        raise _missing() from error
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError, OSError, ValueError):
+        return None
+
+
+def _missing() -> MissingExtraError:
+    return MissingExtraError("Pretrained encoders need transformers: pip install 'enstruct[text]'. Without it texts go by tf-idf.")
+
+
+@dataclass(frozen=True, eq=False)
+class Trunk:
+    """``network`` (token numbers, mask) -> hidden states; ``positions``: the most tokens that it reads at once."""
+
+    network: nn.Module
+    tokenizer: Any
+    digest: str
+    positions: int
+
+    @property
+    def width(self) -> int:
+        return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """The same one: nobody trains it."""
+        return self
+
+    def tokens(self, texts: list[str], most: int) -> list[list[int]]:
+        """Token numbers of each text, its special ones among them, at most so many."""
+        encoded = self.tokenizer(texts, truncation=True, max_length=most, add_special_tokens=True, return_attention_mask=False)
+        return [numbers[:most] for numbers in encoded["input_ids"]]
+
+
+def load_trunk(name: str | Path) -> Trunk:
+    """The encoder of that name (:func:`folder_of`); of one folder the same object, as long as its files are as they were.
+
+    ConfigError for what is no transformer that gives hidden states, MissingExtraError without ``transformers``.
+    """
+    folder = folder_of(name)
+    files = sorted(folder.glob(WEIGHTS))
+    state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    return _loaded(folder.resolve(), state)
+
+
+def new_network(name: str | Path) -> tuple[nn.Module, Trunk]:
+    """A copy of the encoder's network of one's own, to be trained as a whole, and the trunk that it is a copy of."""
+    trunk = load_trunk(name)
+    return _network(folder_of(name)), trunk
+
+
+@lru_cache(maxsize=4)
+def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
+    network = _network(folder).requires_grad_(False)
+    with _quiet(folder) as transformers:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    config: Any = network.config
+    positions = int(getattr(config, "max_position_embeddings", 0) or 2**31)
+    if getattr(config, "position_embedding_type", "absolute") == "absolute" and config.model_type in ("roberta", "xlm-roberta"):
+        positions -= 2  # numbers of positions begin behind the padding's
+    return Trunk(network.eval(), tokenizer, digest_of(folder), positions)
+
+
+def _network(folder: Path) -> nn.Module:
+    with _quiet(folder) as transformers:
+        network: nn.Module = transformers.AutoModel.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
+        )
+    if not hasattr(network, "config") or not hasattr(network.config, "hidden_size"):
+        raise ConfigError(f"{folder} holds no encoder of texts: its network says nothing of the width of its hidden states.")
+    if getattr(network.config, "is_encoder_decoder", False):
+        network = network.get_encoder()  # type: ignore[operator]
+    return network
+
+
+@contextlib.contextmanager
+def _quiet(folder: Path) -> Any:
+    """``transformers`` without bars and words; what it refuses as a ConfigError."""
+    try:
+        import transformers
+        from transformers.utils import logging as words
+    except ImportError as error:
+        raise _missing() from error
+    before, bars = words.get_verbosity(), words.is_progress_bar_enabled()
+    words.set_verbosity_error()
+    words.disable_progress_bar()
+    try:
+        yield transformers
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise ConfigError(f"{folder} cannot be read as an encoder: {error}") from error
+    finally:
+        words.set_verbosity(before)
+        if bars:
+            words.enable_progress_bar()
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 of an encoder's weights and its tokenizer, in hexadecimal."""
+    total = hashlib.sha256()
+    for file in sorted([*folder.glob(WEIGHTS), *folder.glob("tokenizer.json"), *folder.glob("vocab.*"), folder / "config.json"]):
+        with file.open("rb") as opened:
+            total.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
+    return total.hexdigest()
+
+
+def convert(folder: str | Path) -> Path:
+    """Write ``model.safetensors`` beside the pickled weights of an encoder's folder, which are read without running code.
+
+    ModelFileError where that cannot be done; SaveError.
+    """
+    folder = Path(folder)
+    pickled = [file for pattern in PICKLED for file in sorted(folder.glob(pattern))]
+    if not pickled:
+        raise ModelFileError(f"{folder} has no pickled weights to be converted.")
+    tensors: dict[str, Tensor] = {}
+    for file in pickled:
+        try:
+            content = torch.load(file, map_location="cpu", weights_only=True)
+        except Exception as error:  # torch and pickle raise many kinds
+            raise ModelFileError(f"{file} holds more than weights, or is damaged, and is not read ({error}).") from error
+        content = content.get("state_dict", content) if isinstance(content, dict) else content
+        if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):
+            raise ModelFileError(f"{file} holds no table of weights.")
+        tensors |= content
+    write_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
+    return folder / "model.safetensors"
+
+
+def download(name: str, revision: str | None = None) -> Path:
+    """Fetch an encoder from Hugging Face's hub into its cache, with a bar, and check its weights against the hub's checksums.
+
+    The one thing here that uses a network. ConfigError for names that are none, without a connection, for repositories without
+    safetensors, and where a checksum differs.
+    """
+    try:
+        from huggingface_hub import HfApi, snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    except ImportError as error:
+        raise _missing() from error
+    try:
+        info = HfApi().model_info(name, revision=revision, files_metadata=True)
+        sums = {file.rfilename: file.lfs.sha256 for file in info.siblings or () if file.lfs is not None}
+        folder = Path(snapshot_download(name, revision=info.sha, allow_patterns=[WEIGHTS, *BESIDE]))
+    except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+        raise ConfigError(f"The hub does not give {shown(name)}: {error}") from error
+    for file in sorted(folder.glob(WEIGHTS)):
+        with file.open("rb") as opened:
+            if hashlib.file_digest(opened, "sha256").hexdigest() != sums.get(file.name):
+                raise ConfigError(f"{file} is not what the hub's checksum says: delete it, and fetch it again.")
+    return folder_of(folder)
+
+
+def padded(tokens: list[list[int]], fill: int) -> tuple[Tensor, Tensor]:
+    """(texts, longest) numbers and mask."""
+    lengths = np.array([len(one) for one in tokens])
+    there = np.arange(lengths.max()) < lengths[:, None]
+    numbers = np.full(there.shape, fill, dtype=np.int64)
+    numbers[there] = np.concatenate([np.asarray(one, dtype=np.int64) for one in tokens])
+    return torch.from_numpy(numbers), torch.from_numpy(there)

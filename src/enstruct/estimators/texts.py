@@ -1,0 +1,138 @@
+"""Texts where rows of numbers may be: what an estimator reads them by, learnt in ``fit`` and kept as its ``text_``.
+
+    encoder=TextEncoder(...), frozen     rows of its features
+    encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
+    a base that takes texts itself       the texts (:func:`takes_texts`)
+    else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import msgspec
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from enstruct.data.texts import are_texts, as_array, as_texts
+from enstruct.data.tokens import TokenRows
+from enstruct.encoders.text import TextEncoder, TextFeatures
+from enstruct.errors import DataError
+from enstruct.estimators.saved_header import Encoded, Input, TermsOfTexts, Verbatim
+
+
+class Reader(Protocol):
+    """A fitted way to make rows of texts."""
+
+    def rows(self, texts: Sequence[str]) -> Any:
+        """Dense, CSR, token rows or, verbatim, an array of the texts."""
+
+    def record(self) -> dict[str, Any]:
+        """For a model's header (:class:`~enstruct.estimators.saved_header.Input`)."""
+
+
+@dataclass(frozen=True)
+class ByTerms:
+    features: TextFeatures
+
+    def rows(self, texts: Sequence[str]) -> Any:
+        return self.features.transform(texts)
+
+    def record(self) -> dict[str, Any]:
+        return {"read_by": "terms", **self.features.record()}
+
+
+@dataclass(frozen=True)
+class ByEncoder:
+    """``digest``: of the encoder's weights when the model was fitted."""
+
+    encoder: TextEncoder
+    digest: str
+
+    @classmethod
+    def of(cls, encoder: TextEncoder) -> Self:
+        return cls(encoder, encoder.trunk.digest)
+
+    def rows(self, texts: Sequence[str]) -> Any:
+        return self.encoder.features(texts) if self.encoder.frozen else self.encoder.token_rows(texts)
+
+    def record(self) -> dict[str, Any]:
+        return {"read_by": "encoder", "digest": self.digest}
+
+
+@dataclass(frozen=True)
+class AsTheyAre:
+    def rows(self, texts: Sequence[str]) -> Any:
+        return as_array(texts)
+
+    def record(self) -> dict[str, Any]:
+        return {"read_by": "base"}
+
+
+def rows_of(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
+    """Texts as rows of numbers, whatever else X is as it is. ``reset``: learn how, from these.
+
+    DataError for texts where numbers were trained and the other way round.
+    """
+    texts = are_texts(X)
+    if reset:
+        estimator.__dict__.pop("text_", None)
+        if texts:
+            estimator.text_ = _learnt(estimator, as_texts(X))
+        elif isinstance(getattr(estimator, "encoder", None), TextEncoder) and not isinstance(X, TokenRows):  # as a joint hands on
+            raise DataError("encoder= reads texts, a list or column of strings, and X is something else: leave one of them out.")
+    trained_on_texts = hasattr(estimator, "text_")
+    if texts and not trained_on_texts:
+        raise DataError("X are texts, and this model was trained on rows of numbers: give it such, or fit it on texts.")
+    if not texts and trained_on_texts:
+        raise DataError("This model was trained on texts, and X is something else: give it a list or column of strings.")
+    return estimator.text_.rows(as_texts(X)) if texts else X
+
+
+def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
+    encoder = getattr(estimator, "encoder", None)
+    if isinstance(encoder, TextEncoder):
+        return ByEncoder.of(encoder)
+    if takes_texts(getattr(estimator, "base", None)):
+        return AsTheyAre()
+    return ByTerms(TextFeatures().fit(texts))
+
+
+def takes_texts(base: Any) -> bool:
+    """Whether it is a classifier of scikit-learn's that reads strings, as a pipeline that begins with a vectoriser is."""
+    if isinstance(base, Pipeline):  # whose own tags say nothing of it
+        return bool(base.steps) and _reads_strings(base.steps[0][1])
+    return hasattr(base, "predict_proba") and not isinstance(base, type) and _reads_strings(base)
+
+
+def _reads_strings(step: Any) -> bool:
+    return isinstance(step, BaseEstimator) and bool(get_tags(step).input_tags.string)
+
+
+def input_record(estimator: Any, **more: Any) -> dict[str, Any]:
+    """What a model's header says of its input."""
+    names = list(getattr(estimator, "feature_names_in_", []))
+    text = {"text": estimator.text_.record()} if hasattr(estimator, "text_") else {}
+    return {"n_features": estimator.n_features_in_, "names": names, **more, **text}
+
+
+def restore_input(estimator: Any, record: Input) -> None:
+    """The inverse of :func:`input_record`. ValueError for what does not go together, ConfigError where an encoder is not there."""
+    estimator.n_features_in_ = record.n_features
+    if record.names:
+        estimator.feature_names_in_ = np.array(record.names, dtype=object)
+    if isinstance(record.text, TermsOfTexts):
+        estimator.text_ = ByTerms(TextFeatures.from_record(msgspec.structs.asdict(record.text)))
+    elif isinstance(record.text, Encoded):
+        encoder = getattr(estimator, "encoder", None)
+        if not isinstance(encoder, TextEncoder):
+            raise ValueError("its texts are read by an encoder, and it has none")
+        estimator.text_ = ByEncoder(encoder, record.text.digest)
+        if encoder.trunk.digest != record.text.digest:
+            raise ValueError(f"the encoder at {encoder.name} has other weights than the one that it was trained with")
+    elif isinstance(record.text, Verbatim):
+        estimator.text_ = AsTheyAre()
