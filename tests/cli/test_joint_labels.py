@@ -83,7 +83,7 @@ def test_what_is_learnt_from_where_labels_have_holes(here, asked_to_fit):
     np.testing.assert_array_equal(y, data.told()[rest])
     np.testing.assert_array_equal(X, data.X[rest])
     told = {"base": "auto", "minutes": 0.5, "folds": 3, "random_state": 7, "metric": "micro-f1", "decision": "threshold"}
-    assert model.get_params() == {**told, "n_iter_no_change": 4, "rules": None}
+    assert model.get_params() == {**told, "n_iter_no_change": 4, "rules": None, "encoder": None}
     assert main(["train", "full.csv", "--labels", "-4", "--base", "auto", "--out", "new"]) == 2
     assert asked_to_fit[1][2].nnz == read_csv(here / "full.csv", -4).Y.nnz  # whole labels go as they always did
 

@@ -1,9 +1,10 @@
 """One-vs-rest logistic regression with C tuned on validation rows: the baseline that counts.
 
-One liblinear problem a label, sparse in, as many at a time as torch has threads (fewer on large X). C is the first peak, over
+One problem a label, as many at a time as torch has threads (fewer on large X). C is the first peak, over
 ``C_GRID``, of the metric at the tuned threshold on validation rows, or the last from 1 on that there was time for; without
-validation rows it is 1. liblinear also shrinks the intercept, which ties rare labels' base rates to C; ``intercept_scaling=10``
-makes that shrinkage a hundred times weaker.
+validation rows it is 1. Dense rows go to liblinear, which also shrinks the intercept and so ties rare labels' base rates to C;
+``intercept_scaling=10`` makes that shrinkage a hundred times weaker. CSR rows go to L-BFGS, which leaves the intercept free,
+begins each C at the weights of the one before, and on texts takes a third of liblinear's time to the same answer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from enstruct.encoders import LinearPredictor
 Model = tuple[NDArray[Any], NDArray[Any]]
 MOST_COPIED = 2**31
 """Bytes that liblinear's copies of the features may take together."""
-C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
+C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 UNTUNED = 1.0
 
 
@@ -55,7 +56,7 @@ def _chosen(
     for C in C_GRID:
         if C != UNTUNED and should_stop():  # that one is tried in any case: smaller ones may be far worse
             continue
-        model = _fit(train, C, positive_weight, seed)
+        model = _fit(train, C, positive_weight, seed, tried[-1][1] if tried else None)
         quality = best_threshold_score(_predict(model, validation.X), validation.Y, metric, validation.weight)
         if tried and quality < tried[-1][0]:
             break  # the score has one peak in C, and larger C cost more
@@ -63,12 +64,15 @@ def _chosen(
     return tried[-1][1]
 
 
-def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int) -> Model:
+def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int, start: Model | None = None) -> Model:
+    """``start``: weights of another C, where an iterative solver begins."""
     from sklearn.utils.parallel import Parallel, delayed
 
     columns = sparse.csc_matrix(train.Y)
     jobs = (
-        delayed(_fit_label)(train, columns[:, [label]].toarray().ravel(), C, label_weight, seed)
+        delayed(_fit_label)(
+            train, columns[:, [label]].toarray().ravel(), C, label_weight, seed, start and (start[0][label], start[1][label])
+        )
         for label, label_weight in enumerate([None] * columns.shape[1] if positive_weight is None else positive_weight)
     )
     models = Parallel(n_jobs=_at_a_time(train.X), require="sharedmem")(jobs)  # liblinear releases the interpreter's lock
@@ -81,15 +85,22 @@ def _at_a_time(X: Any) -> int:
     return max(1, min(torch.get_num_threads(), MOST_COPIED // (16 * max(1, cells))))
 
 
-def _fit_label(train: Rows, y: NDArray[Any], C: float, positive_weight: float | None, seed: int) -> tuple[NDArray[Any], float]:
+def _fit_label(
+    train: Rows, y: NDArray[Any], C: float, positive_weight: float | None, seed: int, start: tuple[NDArray[Any], float] | None
+) -> tuple[NDArray[Any], float]:
     from sklearn.linear_model import LogisticRegression  # only here: networks do without
 
     if y.min() == y.max():  # a label without both values in the training part: a constant answer
         return np.zeros(train.X.shape[1]), 20.0 if y[0] else -20.0
     class_weight = None if positive_weight is None else {0: 1.0, 1: float(positive_weight)}
-    model = LogisticRegression(
-        C=C, solver="liblinear", intercept_scaling=10.0, class_weight=class_weight, random_state=seed, max_iter=200
-    )
+    if sparse.issparse(train.X):
+        model = LogisticRegression(C=C, class_weight=class_weight, tol=1e-5, max_iter=1000, warm_start=True)
+        if start is not None:
+            model.classes_, model.coef_, model.intercept_ = np.unique(y), start[0][None], np.array([start[1]])
+    else:
+        model = LogisticRegression(
+            C=C, solver="liblinear", intercept_scaling=10.0, class_weight=class_weight, random_state=seed, max_iter=200
+        )
     model.fit(train.X, y, sample_weight=train.weight)
     return model.coef_[0], float(model.intercept_[0])
 

@@ -67,7 +67,8 @@ class LabelFiles(TaskFiles):
     def training(self, options: Namespace) -> Training:
         """All rows of a file; missing cells take its means, to which rows that training holds out later contribute."""
         labels = shared.label_argument(options.labels)
-        examples = read_examples(options.data, labels, options.drop, shared.base_of(options))
+        encoder, text = shared.encoder_of(options), shared.text_argument(options.text)
+        examples = read_examples(options.data, labels, options.drop, shared.base_of(options), text)
         data, means = examples.data, examples.means
         notes = {
             "source": str(options.data),
@@ -77,14 +78,21 @@ class LabelFiles(TaskFiles):
             "label_names": list(data.label_names),
             "first_feature": data.first_feature,
             "means": None if means is None else means.tolist(),
+            "text": list(data.feature_names) if data.holds_texts else None,
         }
-        counts = {"rows": len(data), "features": data.X.shape[1]}
+        if encoder and not data.holds_texts:
+            raise ConfigError(
+                f"--encoder reads texts, and {options.data} holds numbers: name its column with --text, or leave it out."
+            )
+        counts = {"texts" if data.holds_texts else "rows": len(data)}
+        if not data.holds_texts:
+            counts["features"] = data.X.shape[1]
         if data.unknown is not None:
             counts["cells of labels unknown"] = int(np.count_nonzero(data.unknown))
         if examples.left_out:
             counts["rows of which no label is known left out"] = examples.left_out
         rules = rules_for(data, [] if options.rules is None else read_rules(options.rules))
-        return Training({"X": examples.X, "y": examples.y}, counts, notes, {"rules": rules})
+        return Training({"X": examples.X, "y": examples.y}, counts, notes, {"rules": rules, **encoder})
 
     def estimator(self, options: Namespace, training: Training) -> Any:
         if options.base is not None and options.model.method != "joint":
@@ -101,6 +109,8 @@ class LabelFiles(TaskFiles):
             raise ConfigError(
                 "--auto chooses the decision rule itself: leave --model.decision out, and name a rule when predicting."
             )
+        if "encoder" in training.parameters:
+            raise ConfigError("--encoder is of one method, or of joint: leave --auto out.")
         for name in ("early_stopping", "validation_fraction"):
             if options.model[name] != EnergyMultiLabelClassifier().get_params()[name]:
                 raise ConfigError(f"--auto holds out rows in its own way: leave --model.{name} out.")
@@ -121,7 +131,8 @@ class LabelFiles(TaskFiles):
 
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Rows:
         """To be scored: with a share of the labels told."""
-        rows = Rows(*read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled))
+        text = shared.text_argument(options.text)
+        rows = Rows(*read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled, text))
         return rows if options.told == 0 else replace(rows, known=told_at_random(model, rows, options.told, options.seed))
 
     def read_unanswered(self, model: Any, options: Namespace) -> Rows:
@@ -129,8 +140,9 @@ class LabelFiles(TaskFiles):
         if options.known == SAME and options.unlabelled:
             raise ConfigError("--known same takes the labels of DATA, and --unlabelled says that it has none: leave one out.")
         labels = shared.label_argument(options.labels)
-        bare = options.unlabelled or (labels is None and options.known != SAME and has_no_labels(model, options.data))
-        rows = Rows(*read_rows(model, options.data, labels, options.drop, labelled=not bare))
+        unasked = labels is None and options.known != SAME
+        bare = options.unlabelled or (unasked and (hasattr(model, "text_") or has_no_labels(model, options.data)))
+        rows = Rows(*read_rows(model, options.data, labels, options.drop, not bare, shared.text_argument(options.text)))
         return rows if options.known is None else replace(rows, known=read_known(model, options.known, options.data, rows.data))
 
     def counts(self, data: Rows) -> dict[str, int]:

@@ -27,6 +27,7 @@ NOTES: Shape = {
     "first_feature?": (int, None),
     "labels?": (int, str, [str], None),
     "drop?": [str],
+    "text?": ([str], None),
 }
 """What `enstruct train` leaves in a model beside it (:mod:`enstruct.records`): what was read, and how, for the next file."""
 Model = EnergyMultiLabelClassifier | AutoMultiLabelClassifier | JointMultiLabelClassifier
@@ -45,8 +46,10 @@ def load_model(path: Path) -> Model:
     if not fits(model.notes_, NOTES):
         raise ModelFileError(f"{path} was not written by `enstruct train`; use it from Python, or train it with the command.")
     notes = model.notes_
-    widths = len(notes["label_names"]), len(notes["feature_names"])
-    if widths != (len(model.classes_), model.n_features_in_) or len(notes["means"] or notes["feature_names"]) != widths[1]:
+    on_texts = hasattr(model, "text_")
+    widths = len(notes["label_names"]), model.n_features_in_ if on_texts else len(notes["feature_names"])
+    means = on_texts or len(notes["means"] or notes["feature_names"]) == widths[1]
+    if widths != (len(model.classes_), model.n_features_in_) or (notes.get("text") is not None) != on_texts or not means:
         raise ModelFileError(
             f"{path} names other labels or features than it has: put a copy of the folder back, or train it again."
         )
@@ -67,12 +70,12 @@ class Examples:
     means: NDArray[np.float64] | None
 
 
-def read_examples(source: str, labels: Any, drop: list[str], base: str | None) -> Examples:
+def read_examples(source: str, labels: Any, drop: list[str], base: str | None, text: Sequence[str] | None = None) -> Examples:
     """Rows to learn from, without those of which no label is known. ``base``: what is to learn from them, None for one network.
 
     DataError for labels with holes, unless ``base`` is "auto", and for labels of which nothing is known.
     """
-    whole = load(source, labels=labels, drop=drop)
+    whole = load(source, labels=labels, drop=drop, text=text)
     if base != "auto":
         whole.check_known("The method joint learns from those that are known, with --base auto.")
     numbers = whole.known_rows
@@ -111,13 +114,19 @@ def check_joint(model: Model, option: str) -> None:
         raise ConfigError(f"{option}: this model cannot use what is told of labels; train one by the method joint, the default.")
 
 
-def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled: bool) -> tuple[Any, Dataset]:
+def read_rows(
+    model: Model, source: str, labels: Any, drop: list[str], labelled: bool, text: Sequence[str] | None = None
+) -> tuple[Any, Dataset]:
     """(X for the model, the data set); DataError if a feature of the model is not there.
 
-    labels, drop : as :func:`enstruct.data.load.read_file` takes them; None and nothing are what they were in training, where a
-        file has columns.
+    labels, drop, text : as :func:`enstruct.data.load.read_file` takes them; None and nothing are what they were in training,
+        where a file has columns.
     """
     known = model.notes_
+    if known.get("text") is not None:
+        return _read_texts(known, source, labels, drop, labelled, text)
+    if text is not None:
+        raise DataError(f"--text {','.join(text)}: this model was trained on numbers; leave it out.")
     if Path(source).is_file():
         if has_columns(source):
             labels = known.get("labels") if labels is None else labels
@@ -141,6 +150,19 @@ def read_rows(model: Model, source: str, labels: Any, drop: list[str], labelled:
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
+
+
+def _read_texts(
+    known: dict[str, Any], source: str, labels: Any, drop: list[str], labelled: bool, text: Sequence[str] | None
+) -> tuple[Any, Dataset]:
+    """(texts, the data set), from the columns or the field that texts came from in training, unless others are named."""
+    if Path(source).is_file():
+        labels = known.get("labels") if labels is None else labels
+        text = known["text"] if text is None else text
+    data = read_file(
+        source, labels if labelled else (), drop, label_names=known["label_names"], feature_names=known["text"], text=text
+    )
+    return data.X, data
 
 
 def has_no_labels(model: Model, source: str) -> bool:

@@ -12,6 +12,7 @@ from jsonargparse.typing import restricted_number_type
 
 from enstruct.cli.parser import Parser
 from enstruct.cli.signatures import class_of
+from enstruct.errors import ConfigError
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
 OBJECTS = {"encoder", "energy_network", "initial", "callbacks", "rules", "warm_start", "class_weight", "verbose", "base"}
@@ -53,6 +54,47 @@ def add_data(parser: Parser, remembered: str = "") -> None:
         f"of names separated by ; or |; ARFF: Mulan XML file{remembered}",
     )
     parser.add_argument("--drop", type=list[str], default=[], help=f"CSV, ARFF: columns to leave out, as [a,b]{remembered}")
+
+
+def add_text(parser: Parser, remembered: str = "") -> None:
+    """``remembered`` : where it comes from unless it is given."""
+    parser.add_argument(
+        "--text",
+        type=str | None,
+        default=None,
+        help="CSV: the column that holds texts, or several joined by commas, the only ones read beside labels; JSON lines: the "
+        f'field that does ("text"), with labels in the field that --labels names ("labels"){remembered}',
+    )
+
+
+def text_argument(value: str | None) -> list[str] | None:
+    """Names of columns or of a field."""
+    return None if value is None else [name.strip() for name in value.split(",")]
+
+
+def add_encoder(parser: Parser) -> None:
+    """What reads texts."""
+    parser.add_argument(
+        "--encoder",
+        type=str | None,
+        default=None,
+        help="of texts: the folder of a pretrained transformer, or its name on Hugging Face's hub if it was fetched before "
+        "(needs enstruct[text]); without it texts go by tf-idf",
+    )
+    parser.add_argument(
+        "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, lora or full"
+    )
+
+
+def encoder_of(options: Namespace) -> dict[str, Any]:
+    """What --encoder and --tuning say of an estimator's parameters. ConfigError."""
+    from enstruct.encoders.text import TextEncoder  # only here: options are read before torch is there
+
+    if options.encoder is None:
+        if options.tuning is not None:
+            raise ConfigError("--tuning says what of --encoder learns: give that too, or leave it out.")
+        return {}
+    return {"encoder": TextEncoder(options.encoder, tuning=options.tuning or "frozen").check()}
 
 
 def add_base(parser: Parser, default: str | None, text: str) -> None:

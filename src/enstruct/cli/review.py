@@ -30,9 +30,12 @@ def run(options: Namespace) -> None:
     check_free([options.out], options.overwrite)
     if options.top is not None:
         check_whole(1, top=options.top)
-    examples = read_examples(options.data, shared.label_argument(options.labels), options.drop, options.base)
+    encoder = shared.encoder_of(options)
+    text = shared.text_argument(options.text)
+    examples = read_examples(options.data, shared.label_argument(options.labels), options.drop, options.base, text)
     with working_bar("reviewing"):
-        issues = find_label_issues(examples.X, examples.y, random_state=options.seed, **shared.joint_parameters(options))
+        settings = {**shared.joint_parameters(options), **encoder}
+        issues = find_label_issues(examples.X, examples.y, random_state=options.seed, **settings)
     names, cells = examples.data.label_names, issues.cells()
     told = examples.data.Y.toarray()
     suspects = [

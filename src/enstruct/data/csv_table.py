@@ -24,6 +24,7 @@ from enstruct.data.label_names import check_label_name, counted
 from enstruct.data.numbers import is_number, overflows, to_numbers
 from enstruct.data.opening import read_lines
 from enstruct.data.rows import as_indicator, indicator_of
+from enstruct.data.texts import as_array
 from enstruct.errors import ParseError, shortened, shown
 
 SEPARATORS = (",", ";", "\t")
@@ -61,12 +62,14 @@ def read_csv(
     drop: Sequence[str] = (),
     known: Sequence[str] | None = None,
     must_be_there: bool = True,
+    text: Sequence[str] | None = None,
 ) -> Dataset:
     """Read one file.
 
     ``labels``: a number (n: the first n columns, -n: the last n), names of 0/1 columns (a list, or joined by commas), or one
     column that holds names; empty: no labels. ``known``: the names that a column of names may hold, in their order; None for
     those that are there.
+    ``text``: names of columns of texts, the only ones that are read beside labels; of several each row's are one below the other.
     ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column); also where
     nothing but labels is there, unless what else there was was dropped: such a table has features from elsewhere.
     """
@@ -74,10 +77,16 @@ def read_csv(
     dropped = table.check(drop, must_be_there)
     targets = _targets(table, labels, dropped)
     left_out = {*targets, *dropped}
-    inputs = [name for name in table.columns if name not in left_out]
+    inputs = table.check(text) if text else [name for name in table.columns if name not in left_out]
+    if both := [name for name in text or () if name in left_out]:
+        raise ParseError(f"the column {shown(both[0])} of texts is said to be a label, or left out", path)
     if not inputs and not dropped:
         raise ParseError("no feature column is left", path)
-    X = np.column_stack([np.zeros((len(table.lines), 0)), *(_numbers(table, name) for name in inputs)])
+    X: NDArray[Any]
+    if text:
+        X = as_array(["\n".join(cells) for cells in zip(*(table.columns[name] for name in inputs), strict=True)])
+    else:
+        X = np.column_stack([np.zeros((len(table.lines), 0)), *(_numbers(table, name) for name in inputs)])
     if len(targets) == 1 and _holds_names(table.columns[targets[0]], targets[0], known):
         (Y, names), unknown = _named(table, targets[0], known), None
     else:
@@ -177,7 +186,7 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
     elif is_number(plain[at].replace(",", ".")):
         mend = "decimals are written with a point"
     else:
-        mend = "make 0/1 columns of what is text"
+        mend = "make 0/1 columns of words, read texts by --text"
     cell, short = shown(cells[at], 40), shortened(name, 20)
     raise table.error(f"{cell} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])", at, name)
 

@@ -21,7 +21,7 @@ beyond that for each of its entries."""
 
 @dataclass(frozen=True)
 class Dataset:
-    """``X`` (rows, features) dense float64 or CSR, missing cells NaN; ``Y`` (rows, labels) CSR uint8.
+    """``X`` (rows, features) dense float64 or CSR, missing cells NaN, or texts (rows,); ``Y`` (rows, labels) CSR uint8.
 
     ``first_feature``: of svmlight files without header, what features count from there.
     ``unknown``: (rows, labels) bool, True where a label is not known; None where all are. ``Y`` is 0 there, which says nothing:
@@ -45,7 +45,14 @@ class Dataset:
         return replace(self, X=self.X[index], Y=self.Y[index], unknown=unknown)
 
     @property
+    def holds_texts(self) -> bool:
+        """Whether ``X`` are texts, from the fields or columns that ``feature_names`` names."""
+        return bool(self.X.dtype == object)
+
+    @property
     def has_missing(self) -> bool:
+        if self.holds_texts:
+            return False
         values = self.X.data if sparse.issparse(self.X) else self.X
         return bool(np.isnan(values).any())
 

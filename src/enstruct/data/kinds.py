@@ -1,4 +1,4 @@
-"""Which kind of output data hold, as far as their name tells: no file is opened, and nothing heavy is imported."""
+"""Which kind of output data hold, as far as their name tells, or what lies in a folder: no file is opened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
 from enstruct.data.opening import OPENERS
 
 ENDINGS: dict[str, tuple[str, ...]] = {
-    "labels": (".csv", ".arff", ".svm", ".svmlight", ".libsvm", ".npz"),
+    "labels": (".csv", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".jsonl"),
     "tags": (".conll", ".conllu", *INLINE),
     "masks": (),
 }
@@ -24,7 +24,13 @@ def kind_of(source: str) -> str | None:
         if source in sets:
             return task
     if Path(source).is_dir():
-        return "masks"
+        return "labels" if is_text_folder(source) else "masks"
     endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
     telling = [*endings[-1:], *(ending for ending in endings if ending in INLINE)]  # as cora.tagged.txt
     return next((task for ending in reversed(telling) for task, own in ENDINGS.items() if ending in own), None)
+
+
+def is_text_folder(path: Path | str) -> bool:
+    """Whether a folder holds .txt files, or folders of such."""
+    folder = Path(path)
+    return folder.is_dir() and any(any(folder.glob(pattern)) for pattern in ("*.txt", "*/*.txt"))

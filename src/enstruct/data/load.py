@@ -10,10 +10,12 @@ from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
+from enstruct.data.kinds import is_text_folder
 from enstruct.data.npz import read_npz
 from enstruct.data.opening import OPENERS
 from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
+from enstruct.data.text_files import TEXT, read_jsonl, read_text_folder
 from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".txt")
@@ -28,21 +30,31 @@ def read_file(
     first_feature: int | None = None,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    text: Sequence[str] | None = None,
 ) -> Dataset:
     """Any supported file, by its suffix (before the compression's).
 
     ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file, and are
     those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a CSV
     file's column of names may hold. ``feature_names`` is what a model has learnt from: these nominal attributes of an ARFF file
-    are no identifiers, and columns to ``drop`` need not be there.
+    are no identifiers, and columns to ``drop`` need not be there. ``text``: columns of a CSV file, or the field of JSON lines,
+    that hold texts; a folder of .txt files, and JSON lines, hold them whether that is told or not.
     """
     path, kind = Path(path), _ending(path)
+    if kind == ".jsonl" or is_text_folder(path):
+        if drop:
+            raise DataError(f"{path} has no columns to leave out; drop={shown([*drop])} is not for this kind.")
+        return _read_documents(path, labels, text, label_names)
+    if text and not is_csv(path):
+        raise DataError(
+            f"{path}: texts are read from CSV columns, JSON lines (.jsonl) and folders of .txt files: leave --text out."
+        )
     if kind == ".arff":
         return read_arff(path, labels, drop, feature_names)
     if has_columns(path):
-        return read_csv(path, labels, drop, label_names, must_be_there=feature_names is None)
+        return read_csv(path, labels, drop, label_names, must_be_there=feature_names is None, text=text)
     if kind not in (*SVMLIGHT, ".npz"):
-        known = "use .csv, .arff, .svm or .npz, optionally with .xz, .gz or .bz2"
+        known = "use .csv, .arff, .svm, .npz or .jsonl, optionally with .xz, .gz or .bz2"
         raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
     if labels is not None and labels != ():
         what = f"labels={shown(labels)} is for ARFF and CSV files"
@@ -52,6 +64,16 @@ def read_file(
     if kind == ".npz":
         return read_npz(path, labels is None, n_features, n_labels)
     return read_svmlight(path, n_labels, n_features, first_feature)
+
+
+def _read_documents(path: Path, labels: Any, text: Sequence[str] | None, label_names: Sequence[str] | None) -> Dataset:
+    if is_text_folder(path):
+        if labels is not None and labels != ():
+            raise DataError(f"{path}: the folders in it are the labels of its files; labels={shown(labels)}: leave it out.")
+        return read_text_folder(path, labels is None, label_names)
+    if text is not None and len(text) > 1:
+        raise DataError(f"{path}: a line has its text in one field, not {len(text)}: name one, as --text {shown(text[0], 30)}.")
+    return read_jsonl(path, TEXT if text is None else text[0], labels, label_names)
 
 
 def has_columns(path: Path | str) -> bool:
@@ -69,14 +91,18 @@ def _ending(path: Path | str) -> str:
     return endings[-1] if endings else ""
 
 
-def load(source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = ()) -> Dataset:
-    """A catalogue entry's ``part`` or a file."""
+def load(
+    source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = (), text: Sequence[str] | None = None
+) -> Dataset:
+    """A catalogue entry's ``part``, a file, or a folder of texts."""
     entry = CATALOGUE.get(str(source))
     if entry is None:
-        if not Path(source).is_file():
+        if not Path(source).is_file() and not is_text_folder(source):
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
-        return read_file(source, labels, drop)
+        return read_file(source, labels, drop, text=text)
+    if text:
+        raise DataError(f"{source} is a set of the catalogue, which has no texts: leave --text out.")
     check_named(source, labels, drop)
     return read_part(entry, part)
 
@@ -99,6 +125,8 @@ def load_splits(
     data = load(source, "full", labels, drop)
     if not unknown_labels:
         data.check_known("Leave such rows out, or train on the file with `enstruct train --base auto`.")
+    if data.holds_texts:
+        raise DataError(f"{source} holds texts, which this command does not take: `enstruct train` and `enstruct review` do.")
     return split_60_20_20(drop_empty_rows(data), seed)
 
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from enstruct.data.rows import Rows
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
 from enstruct.errors import ConfigError
@@ -40,6 +41,8 @@ from enstruct.training.settings import Settings
 from enstruct.validation import one_of, optional, switch
 
 log = logging.getLogger("enstruct")
+TUNING_EPOCHS = 6
+"""Of pretrained encoders of texts, when "auto"."""
 COLUMN = "method__"
 """Before the name of a column of the method in ``get_params`` and ``set_params``."""
 
@@ -126,6 +129,10 @@ class EnergyEstimator(SavedEstimator):
     def _settings(self, n_rows: int) -> Settings:
         batch_size, budget = int(self.batch_size), self._task.budget
         patience, epochs = self.n_iter_no_change, self.max_epochs
+        tuned = isinstance(self._network_encoder(), TextEncoder)
+        if tuned:
+            epochs = TUNING_EPOCHS if isinstance(epochs, str) else epochs
+            patience = int(epochs) if isinstance(patience, str) else patience
         patience = budget.patience(n_rows, batch_size) if isinstance(patience, str) else int(patience)
         return Settings(
             learning_rate=self.learning_rate,
@@ -136,6 +143,7 @@ class EnergyEstimator(SavedEstimator):
             max_epochs=budget.max_epochs(n_rows, batch_size) if isinstance(epochs, str) else int(epochs),
             patience=patience,
             tol=self.tol,
+            schedule="linear" if tuned else "plateau",
         )
 
     def _device(self) -> torch.device:

@@ -21,7 +21,7 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     """X as float rows, dense or CSR, texts by way of :mod:`enstruct.estimators.texts`; every objection of scikit-learn's becomes
     a DataError."""
     X = rows_of(estimator, X, reset)
-    if getattr(X, "dtype", None) == object and hasattr(estimator, "text_"):  # texts that a base takes as they are
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O" and hasattr(estimator, "text_"):  # texts that a base takes as they are
         estimator.n_features_in_ = 1
         return X
     try:

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError
 from enstruct.estimators.joint import FittedOn, JointMultiLabelClassifier
 from enstruct.estimators.tag_issues import TagIssues, tag_issues
@@ -58,25 +59,44 @@ def find_label_issues(X: Any, Y: Any, base: EnergySequenceTagger, *, folds: int 
 
 @overload
 def find_label_issues(
-    X: Any, Y: Any, base: Any = "auto", *, folds: int = 5, minutes: float = 3.0, rules: Any = None, random_state: Any = None
+    X: Any,
+    Y: Any,
+    base: Any = "auto",
+    *,
+    encoder: TextEncoder | None = None,
+    folds: int = 5,
+    minutes: float = 3.0,
+    rules: Any = None,
+    random_state: Any = None,
 ) -> LabelIssues: ...
 
 
 def find_label_issues(
-    X: Any, Y: Any, base: Any = "auto", *, folds: int = 5, minutes: float = 3.0, rules: Any = None, random_state: Any = None
+    X: Any,
+    Y: Any,
+    base: Any = "auto",
+    *,
+    encoder: TextEncoder | None = None,
+    folds: int = 5,
+    minutes: float = 3.0,
+    rules: Any = None,
+    random_state: Any = None,
 ) -> LabelIssues | TagIssues:
     """The quality of each given label of the rows, cross-fitted; Y may have holes.
 
-    ``base``, ``folds``, ``minutes``, ``rules`` and ``random_state`` as of :class:`~enstruct.JointMultiLabelClassifier`, which
-    raises what cannot be. Given labels that together break a rule have quality 0. With an unfitted
-    :class:`~enstruct.EnergySequenceTagger` as ``base``, which has its own rules, X are sentences and Y their tags
-    (:mod:`enstruct.estimators.tag_issues`).
+    ``base``, ``encoder``, ``folds``, ``minutes``, ``rules`` and ``random_state`` as of
+    :class:`~enstruct.JointMultiLabelClassifier`, which raises what cannot be. Given labels that together break a rule have
+    quality 0. With an unfitted :class:`~enstruct.EnergySequenceTagger` as ``base``, which has its own rules, X are sentences and
+    Y their tags (:mod:`enstruct.estimators.tag_issues`).
     """
     if isinstance(base, EnergySequenceTagger):
+        if encoder is not None:
+            raise ConfigError("encoder= reads texts, and a tagger reads words: leave it out.")
         if rules is not None:
             raise ConfigError("Rules over tags are a setting of the tagger: EnergySequenceTagger(..., rules=).")
         return tag_issues(X, Y, base, folds=folds, random_state=random_state)
-    settings: dict[str, Any] = {"folds": folds, "minutes": minutes, "rules": rules, "random_state": random_state}
+    settings: dict[str, Any] = {"encoder": encoder, "folds": folds, "minutes": minutes, "rules": rules}
+    settings["random_state"] = random_state
     model = JointMultiLabelClassifier(base, **settings).fit(X, Y)
     labels = told_labels(Y, model.labels_, "Y")
     quality = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary

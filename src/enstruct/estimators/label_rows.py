@@ -109,7 +109,7 @@ def _row_digests(rows: Rows) -> NDArray[np.bytes_]:
 
 
 def _row_bytes(matrix: Any) -> Iterator[bytes]:
-    if getattr(matrix, "dtype", None) == object:  # texts
+    if matrix.dtype.kind == "O":  # texts
         return (text.encode() for text in matrix)
     if not sparse.issparse(matrix):
         return ((row + 0.0).tobytes() for row in np.asarray(matrix))  # -0.0 becomes 0.0

@@ -63,9 +63,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "extra-trees", "boosting",
         "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there. ``encoder``, ``metric``, ``decision``, ``n_iter_no_change`` (of its energy:
-        epochs without a better held-out value), ``rules`` and ``random_state`` are the other parameters that it has; any of
-        the rest needs a method of networks to act on.
+        Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
+        ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other
+        parameters that it has; any of the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -224,7 +224,16 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
         self.joint_, self.energy_ = joint, joint.energy_
-        for name in ("classes_", "n_features_in_", "feature_names_in_", "text_", "rules_", "decision_", "decision_scores_", "notes_"):
+        for name in (
+            "classes_",
+            "n_features_in_",
+            "feature_names_in_",
+            "text_",
+            "rules_",
+            "decision_",
+            "decision_scores_",
+            "notes_",
+        ):
             if hasattr(joint, name):
                 setattr(self, name, getattr(joint, name))
         return self

@@ -1,9 +1,9 @@
 """Texts where rows of numbers may be: what an estimator reads them by, learnt in ``fit`` and kept as its ``text_``.
 
-    encoder=TextEncoder(...), frozen     rows of its features
-    encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
-    a base that takes texts itself       the texts (:func:`takes_texts`)
-    else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
+encoder=TextEncoder(...), frozen     rows of its features
+encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
+a base that takes texts itself       the texts (:func:`takes_texts`)
+else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, Protocol, Self
 import msgspec
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from enstruct.data.texts import are_texts, as_array, as_texts
@@ -104,8 +103,9 @@ def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
 
 def takes_texts(base: Any) -> bool:
     """Whether it is a classifier of scikit-learn's that reads strings, as a pipeline that begins with a vectoriser is."""
-    if isinstance(base, Pipeline):  # whose own tags say nothing of it
-        return bool(base.steps) and _reads_strings(base.steps[0][1])
+    steps = getattr(base, "steps", None)
+    if isinstance(steps, list) and steps:  # a pipeline, whose own tags say nothing of it
+        return _reads_strings(steps[0][1])
     return hasattr(base, "predict_proba") and not isinstance(base, type) and _reads_strings(base)
 
 
@@ -121,7 +121,7 @@ def input_record(estimator: Any, **more: Any) -> dict[str, Any]:
 
 
 def restore_input(estimator: Any, record: Input) -> None:
-    """The inverse of :func:`input_record`. ValueError for what does not go together, ConfigError where an encoder is not there."""
+    """The inverse of :func:`input_record`. ValueError for what does not go together, ConfigError without the encoder."""
     estimator.n_features_in_ = record.n_features
     if record.names:
         estimator.feature_names_in_ = np.array(record.names, dtype=object)

@@ -35,7 +35,7 @@ class Game:
         self.reports: list[dict[str, float]] = []  # of the outer steps since the loop last took them
         self.anchor: dict[str, Tensor] = {}  # the predictor's weights where the stage began, if its loss holds it to them
         self.reset_optimizer()
-        self._rates = {name: optimizer.param_groups[0]["lr"] for name, optimizer in self.optimizers.items()}
+        self._rates = {name: [group["lr"] for group in optimizer.param_groups] for name, optimizer in self.optimizers.items()}
 
     def reset_optimizer(self) -> None:
         settings = self.settings
@@ -58,11 +58,16 @@ class Game:
 
     def enter(self, stage: Stage) -> None:
         """Learning rates of the stage, and the anchor."""
-        for name, optimizer in self.optimizers.items():
-            for group in optimizer.param_groups:
-                group["lr"] = self._rates[name] * stage.rate * (stage.predictor_rate if name == "predictor" else 1.0)
+        self.set_rates(stage)
         anchored = self.method.predictor_loss.anchor_weight and stage.predictor and stage.energy_in_loss
         self.anchor = {name: p.detach().clone() for name, p in self.predictor.named_parameters()} if anchored else {}
+
+    def set_rates(self, stage: Stage, share: float = 1.0) -> None:
+        """Those of the stage, times a share of them."""
+        for name, optimizer in self.optimizers.items():
+            of_stage = stage.rate * (stage.predictor_rate if name == "predictor" else 1.0)
+            for group, rate in zip(optimizer.param_groups, self._rates[name], strict=True):
+                group["lr"] = rate * of_stage * share
 
     @property
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:

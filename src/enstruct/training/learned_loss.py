@@ -30,7 +30,7 @@ from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
 from enstruct.training.batches import Batch
 from enstruct.training.mean_gradients import MeanGradient
-from enstruct.training.optimizers import make_optimizer
+from enstruct.training.optimizers import learnt_by, make_optimizer
 from enstruct.training.settings import Settings
 from enstruct.weak_supervision.expectations import Expected
 from enstruct.weak_supervision.rewards import Judged
@@ -56,7 +56,7 @@ def weighted_mean(loss: Tensor, weight: Tensor | None) -> Tensor:
 
 def descend(optimizer: torch.optim.Optimizer, clip: float | None) -> None:
     """One optimiser step on the gradients at hand, their norm clipped."""
-    parameters = optimizer.param_groups[0]["params"]
+    parameters = learnt_by(optimizer)
     if clip is not None:
         torch.nn.utils.clip_grad_norm_(parameters, clip)
     optimizer.step()
@@ -187,7 +187,7 @@ class LearnedLoss:
 
     def _moved(self, player: str) -> list[Tensor]:
         """The parameters of a player's optimiser, whether they learn at present or not."""
-        return cast(list[Tensor], self.optimizers[player].param_groups[0]["params"])
+        return learnt_by(self.optimizers[player])
 
     def _everybodys(self, player: str, mean: MeanGradient) -> MeanGradient:
         return mean.over_ranks(self._moved(player)) if self.across_ranks else mean

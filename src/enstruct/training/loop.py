@@ -124,7 +124,11 @@ class Loop:
         totals: dict[str, float] = {}
         n = 0
         self.game.reports.clear()
-        for batch in batches(self.train, self.game.settings.batch_size, order, self.device):
+        settings = self.game.settings
+        for batch in batches(self.train, settings.batch_size, order, self.device):
+            if settings.schedule == "linear":
+                done = (self.progress.epoch + n / len(order)) / settings.max_epochs
+                self.game.set_rates(stage, settings.share_of_rate(done))
             for player, loss in self.game.play(batch, stage).items():
                 totals[player] = totals.get(player, 0.0) + loss
             n += 1
@@ -190,7 +194,7 @@ class Loop:
         if progress.epoch in kept:
             progress.snapshots[progress.epoch] = self._weights(stage)
         stale = progress.stale(next(iter(scores)))
-        if stale and stale % settings.plateau == 0:
+        if stale and stale % settings.plateau == 0 and settings.schedule == "plateau":
             self._halve_rates(stage)
 
     def _halve_rates(self, stage: Stage) -> None:

@@ -23,7 +23,7 @@ def make_optimizer(name: str, module: nn.Module, rate: float, weight_decay: floa
     """torch.optim's ``name`` (lower case) over what learns, fused where it can be: one pass over the parameters.
 
     ``weight_decay`` means what the optimiser means by it: decoupled for AdamW, an L2 penalty for Adam and SGD. ConfigError for
-    an unknown name.
+    an unknown name. Weights of a module within it that has an ``own_rate``, as pretrained ones have, get that: a group of theirs.
     """
     if name not in OPTIMIZERS:
         raise unknown_name("optimizer", name, OPTIMIZERS)
@@ -33,4 +33,14 @@ def make_optimizer(name: str, module: nn.Module, rate: float, weight_decay: floa
         raise ConfigError(f"The optimizer {name!r} has no weight decay; set weight_decay=0.")
     settings: dict[str, Any] = {"lr": rate, "weight_decay": weight_decay, "fused": True}
     chosen = {key: value for key, value in settings.items() if key in accepted}
-    return cls([p for p in module.parameters() if p.requires_grad], **chosen)
+    pretrained = {id(p): own for part in module.modules() if (own := getattr(part, "own_rate", None)) for p in part.parameters()}
+    learning = [p for p in module.parameters() if p.requires_grad]
+    groups = [{"params": [p for p in learning if id(p) not in pretrained]}]
+    for own in sorted(set(pretrained.values())):
+        groups.append({"params": [p for p in learning if pretrained.get(id(p)) == own], "lr": own})
+    return cls([group for group in groups if group["params"]] or groups[:1], **chosen)
+
+
+def learnt_by(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+    """The parameters of all its groups."""
+    return [p for group in optimizer.param_groups for p in group["params"]]

@@ -19,10 +19,13 @@ DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 
 def add_data(p: Parser) -> None:
     shared.add_data(p, remembered=" (default: as in training)")
+    shared.add_text(p, remembered=" (default: as in training)")
 
 
 def add_train(p: Parser) -> None:
     shared.add_data(p)
+    shared.add_text(p)
+    shared.add_encoder(p)
     p.add_argument(
         "--auto",
         type=float,

@@ -17,6 +17,8 @@ from enstruct.cli.parser import Parser
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     shared.add_data(p)
+    shared.add_text(p)
+    shared.add_encoder(p)
     p.add_argument("--out", type=Path, required=True, help="CSV file to write")
     p.add_argument("--top", type=int | None, default=None, help="the N least likely alone (default: all)")
     shared.add_base(p, "auto", "auto, or a method: what gives the marginals on which an energy learns how labels hang together")

@@ -42,7 +42,8 @@ class Parts(nn.Module):
                 modules.append(self.part(module, size))
         if not modules:
             raise ConfigError(
-                f"{type(network).__name__} has none of the layers that {type(self).__name__.lower()} go on: choose another tuning=."
+                f"{type(network).__name__} has none of the layers that its parts ({type(self).__name__}) go on: choose another "
+                "tuning=."
             )
         self.parts = nn.ModuleList(modules)
 

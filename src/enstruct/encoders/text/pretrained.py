@@ -1,12 +1,12 @@
 """``TextEncoder``: a pretrained transformer as texts' features, frozen, or trained with the rest.
 
-    tuning     what learns                                        what is read at every pass
-    frozen     nothing: features are computed once and kept       (rows, width) numbers
-    adapter    two bottlenecks a layer (Houlsby et al. 2019)      tokens
-    lora       low-rank parts of queries and values (Hu et al.)   tokens
-    full       every weight                                       tokens
+tuning     what learns                                        what is read at every pass
+frozen     nothing: features are computed once and kept       (rows, width) numbers
+adapter    two bottlenecks a layer (Houlsby et al. 2019)      tokens
+lora       low-rank parts of queries and values (Hu et al.)   tokens
+full       every weight                                       tokens
 
-    features = mean of the last hidden states over a text's tokens, or that of its first one ("cls")
+features = mean of the last hidden states over a text's tokens, or that of its first one ("cls")
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if rate is not None and not (isinstance(rate, (int, float)) and 0 < rate < np.inf):
             raise ConfigError(f"TextEncoder: learning_rate= is a positive number, not {rate!r:.60}.")
         if self.tuning != "full" and self.checkpointing:
-            raise ConfigError("TextEncoder: checkpointing= is for tuning='full', which keeps every layer's numbers: leave it out.")
+            raise ConfigError(
+                "TextEncoder: checkpointing= is for tuning='full', which keeps every layer's numbers: leave it out."
+            )
         return self
 
     @property

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from enstruct.errors import ConfigError, MissingExtraError, ModelFileError, shown
@@ -67,7 +68,9 @@ def _cached(name: str) -> Path | None:
 
 
 def _missing() -> MissingExtraError:
-    return MissingExtraError("Pretrained encoders need transformers: pip install 'enstruct[text]'. Without it texts go by tf-idf.")
+    return MissingExtraError(
+        "Pretrained encoders need transformers: pip install 'enstruct[text]'. Without it texts go by tf-idf."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,7 @@ def _quiet(folder: Path) -> Any:
     words.disable_progress_bar()
     try:
         yield transformers
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ConfigError(f"{folder} cannot be read as an encoder: {error}") from error
     finally:
         words.set_verbosity(before)

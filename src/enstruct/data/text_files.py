@@ -1,0 +1,114 @@
+"""Documents with label sets: JSON lines, and folders of text files.
+
+.jsonl     an object a line; the text in one of its fields ("text"), the labels in another ("labels"): a list of names, names
+           joined by ; or |, or an object {name: true, false or null}. Without that field, or null: nothing is known of them
+folder     .txt files, a document each; those in a folder within it have its name for a label. A document that lies in
+           several folders, under one name and with one content, has all their labels. In the order of their paths
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enstruct.data.dataset import Dataset, any_of
+from enstruct.data.label_names import check_label_name
+from enstruct.data.opening import read_lines
+from enstruct.data.rows import as_indicator, indicator_of
+from enstruct.data.texts import as_array
+from enstruct.errors import ParseError, shown
+
+TEXT, LABELS = "text", "labels"
+"""Fields, where others are not named."""
+Told = dict[str, bool] | list[str] | None
+"""Of one document: some labels that it has or lacks, others are not known; those that it has, all others it lacks; nothing."""
+
+
+def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: Sequence[str] | None = None) -> Dataset:
+    """One file. ``labels``: the field's name; (): no labels. ``known``: the names that there are, in their order; None for those
+    in the file. ParseError (file, line)."""
+    path, texts, told, lines = Path(path), [], [], []
+    field = labels if isinstance(labels, str) else LABELS if labels is None else ""
+    if labels not in (None, ()) and not field:
+        raise ParseError(f"labels={shown(labels)}: name the field that holds them, as labels='{LABELS}'", path)
+    for number, row in _objects(path):
+        if not isinstance(row.get(text), str):
+            there = ", ".join(shown(name, 20) for name in [*row][:5])
+            what = "is missing" if row.get(text) is None else "is no text"
+            raise ParseError(f'the field {shown(text, 30)} {what} (there are {there}): give "" for an empty text', path, number)
+        texts.append(row[text])
+        told.append(_labels(row.get(field), path, number) if field else [])
+        lines.append(number)
+    if not texts:
+        raise ParseError("there is no document in it", path)
+    return _dataset(path, texts, told, lines, text, known if field else ())
+
+
+def read_text_folder(path: Path | str, labelled: bool = True, known: Sequence[str] | None = None) -> Dataset:
+    """One folder; ``labelled=False``: whatever the folders within it are called. ParseError."""
+    root = Path(path)
+    found: dict[tuple[str, str], list[str]] = {}
+    for file in sorted([*root.glob("*.txt"), *root.glob("*/*.txt")], key=lambda file: (file.name, file.parent.name)):
+        content = "\n".join(read_lines(file))
+        folders = found.setdefault((file.name, content), [])
+        if file.parent != root:
+            folders.append(file.parent.name)
+    if not found:
+        raise ParseError("there is no .txt file in it, nor in its folders", root)
+    if labelled and not any(found.values()):
+        raise ParseError("its files lie in no folder within it, whose name would be their label", root)
+    told: list[Told] = [names if labelled else [] for names in found.values()]
+    return _dataset(root, [content for _, content in found], told, None, TEXT, known if labelled else ())
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"the line is no JSON ({error})", path, number) from error
+        if not isinstance(row, dict):
+            raise ParseError(f"the line holds {shown(row, 40)}, and must be an object, as {{...}}", path, number)
+        yield number, row
+
+
+def _labels(value: Any, path: Path, line: int) -> Told:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return [name for part in value.replace("|", ";").split(";") if (name := part.strip())]
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return value
+    if isinstance(value, dict):
+        if all(one is None or (isinstance(one, (bool, int)) and one in (0, 1)) for one in value.values()):
+            return {name: bool(one) for name, one in value.items() if one is not None}
+        raise ParseError(f"labels {shown(value, 60)}: each is true, false or null", path, line)
+    raise ParseError(f"labels {shown(value, 60)} are no list of names, as ['a', 'b']", path, line)
+
+
+def _dataset(
+    path: Path, texts: list[str], told: list[Told], lines: list[int] | None, text: str, known: Sequence[str] | None
+) -> Dataset:
+    seen = sorted({name for one in told for name in (one or ())})
+    names = tuple(seen if known is None else known)
+    number = {name: k for k, name in enumerate(names)}
+    for row, one in enumerate(told):
+        line = None if lines is None else lines[row]
+        for name in one or ():
+            if known is None:
+                check_label_name(name, path, line)
+            elif name not in number:
+                raise ParseError(f"the model has no label {shown(name)}: take it out", path, line)
+    Y = indicator_of([[number[name] for name in one or () if not isinstance(one, dict) or one[name]] for one in told], len(names))
+    unknown = np.zeros((len(texts), len(names)), dtype=bool)
+    for row, one in enumerate(told):
+        if not isinstance(one, list):
+            unknown[row] = True
+            unknown[row, [number[name] for name in one or ()]] = False
+    return Dataset(as_array(texts), as_indicator(Y), (text,), names, name=path.name, unknown=any_of(unknown))

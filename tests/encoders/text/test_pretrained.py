@@ -1,0 +1,276 @@
+"""Encoders of texts: frozen features against the library ``transformers`` by itself, what is tuned, what is kept and refused."""
+
+import copy
+import logging
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from tests.generated_texts import documents, tiny_encoder
+
+from enstruct import TextEncoder
+from enstruct.encoders.text import convert
+from enstruct.encoders.text.feature_cache import LEAST
+from enstruct.encoders.text.trunk import load_trunk
+from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.training.batches import to_features
+
+transformers = pytest.importorskip("transformers")
+TEXTS = ["grain and wheat", "", "oil", "grain and wheat", "gold ship trade crude corn rate bank " * 9]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+
+
+def reference(folder, texts, pooling="mean", most=32):
+    """Text by text, without padding."""
+    tokenizer, network = (getattr(transformers, name).from_pretrained(folder) for name in ("AutoTokenizer", "AutoModel"))
+    out = []
+    for text in texts:
+        tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=most)
+        states = network.eval()(**tokens).last_hidden_state[0]
+        out.append((states[0] if pooling == "cls" else states.mean(0)).detach().numpy())
+    return np.stack(out)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_frozen_features_are_the_encoders(folder, pooling):
+    encoder = TextEncoder(folder, pooling=pooling, cache=False)
+    assert np.allclose(encoder.fit_transform(TEXTS), reference(folder, TEXTS, pooling), atol=1e-5)
+    assert clone(encoder) == encoder
+    assert encoder.get_feature_names_out().shape == (16,)
+
+
+def test_texts_are_cut_where_positions_end_and_that_is_said(folder, caplog):
+    with caplog.at_level(logging.INFO, "enstruct"):
+        features = TextEncoder(folder, max_tokens=1000, cache=False).transform(TEXTS)
+    assert np.allclose(features, reference(folder, TEXTS), atol=1e-5)
+    assert [record.getMessage() for record in caplog.records] == ["1 of 4 texts have 32 tokens or more and are cut there"]
+    assert np.allclose(
+        TextEncoder(folder, max_tokens=5, cache=False).transform(TEXTS), reference(folder, TEXTS, most=5), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("tuning", ["adapter", "lora", "full"])
+def test_tuning_begins_at_the_pretrained_features(folder, tuning):
+    encoder = TextEncoder(folder, tuning=tuning, size=3 if tuning != "full" else None)
+    network = encoder.network().eval()
+    with torch.no_grad():
+        assert np.allclose(network(to_features(encoder.token_rows(TEXTS))), reference(folder, TEXTS), atol=1e-5)
+    own = sum(p.numel() for p in network.parameters())
+    layers, width, inner = 2, 16, 3
+    counts = {
+        "adapter": layers * 2 * (2 * width * inner + width + inner),
+        "lora": layers * 2 * 2 * width * inner,
+        "full": sum(p.numel() for p in load_trunk(folder).network.parameters()),
+    }
+    assert own == counts[tuning]
+
+
+def test_low_rank_parts_are_as_if_added_to_the_weights(folder):
+    encoder = TextEncoder(folder, tuning="lora", size=2)
+    network = encoder.network().eval()
+    for part in network.parts.parts:
+        torch.nn.init.normal_(part.b)
+    merged = transformers.AutoModel.from_pretrained(folder).eval()
+    targets = [m for name, m in merged.named_modules() if name.endswith((".query", ".value"))]
+    with torch.no_grad():
+        for target, part in zip(targets, network.parts.parts, strict=True):
+            target.weight += 16 / 2 * part.b @ part.a
+        tokens = load_trunk(folder).tokenizer(["oil grain"], return_tensors="pt")
+        wanted = merged(**tokens).last_hidden_state.mean(1)
+        assert torch.allclose(network(to_features(encoder.token_rows(["oil grain"]))), wanted, atol=1e-5)
+
+
+def test_adapters_stand_before_the_sum_with_what_came_in(folder):
+    encoder = TextEncoder(folder, tuning="adapter", size=2)
+    network = encoder.network().eval()
+    for part in network.parts.parts:
+        torch.nn.init.normal_(part.up.weight)
+    seen = transformers.AutoModel.from_pretrained(folder).eval()
+    parts = iter(network.parts.parts)
+    for layer in seen.encoder.layer:
+        for end in (layer.attention.output, layer.output):
+            part, dense = next(parts), end.dense
+            end.dense = torch.nn.Sequential(dense, Added(part))
+    with torch.no_grad():
+        tokens = load_trunk(folder).tokenizer(["oil grain"], return_tensors="pt")
+        wanted = seen(**tokens).last_hidden_state.mean(1)
+        assert torch.allclose(network(to_features(encoder.token_rows(["oil grain"]))), wanted, atol=1e-5)
+        assert not torch.allclose(wanted, torch.from_numpy(reference(folder, ["oil grain"])), atol=1e-2)
+
+
+class Added(torch.nn.Module):
+    """h + W2 relu(W1 h + b1) + b2."""
+
+    def __init__(self, part):
+        super().__init__()
+        self.w1, self.w2 = part.down, part.up
+
+    def forward(self, h):
+        return h + torch.relu(h @ self.w1.weight.T + self.w1.bias) @ self.w2.weight.T + self.w2.bias
+
+
+def test_parts_alone_learn_and_two_networks_share_a_trunk(folder):
+    encoder = TextEncoder(folder, tuning="adapter", size=2)
+    one, other = encoder.network(), encoder.network()
+    twin = copy.deepcopy(one)
+    assert one.trunk is other.trunk is twin.trunk
+    assert {id(p) for p in one.parameters()}.isdisjoint(id(p) for p in twin.parameters())
+    x = to_features(encoder.token_rows(TEXTS))
+    one.train()(x).pow(2).sum().backward()
+    assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in one.parameters())
+    assert all(p.grad is None for p in (*one.trunk.network.parameters(), *other.parameters(), *twin.parameters()))
+    with torch.no_grad():
+        for part in one.parts.parts:
+            torch.nn.init.normal_(part.up.weight)
+        assert not torch.allclose(one.eval()(x), other.eval()(x))
+        assert torch.allclose(twin.eval()(x), other(x), atol=1e-6)
+
+
+def test_features_are_kept_by_content(folder, tmp_path, monkeypatch):
+    texts, _ = documents(LEAST * 3)
+    encoder = TextEncoder(folder, cache=tmp_path / "kept")
+    once = encoder.transform(texts)
+    (file,) = (tmp_path / "kept").glob("*.npy")
+    monkeypatch.setattr(TextEncoder, "_computed", lambda *_: pytest.fail("computed again"))
+    assert np.array_equal(encoder.transform(texts[::-1]), once[::-1])
+    monkeypatch.undo()
+    file.write_bytes(b"damaged")
+    assert np.array_equal(encoder.transform(texts), once)
+    assert np.array_equal(np.load(file), np.load(file))
+    other = TextEncoder(folder, max_tokens=4, cache=tmp_path / "kept").transform(texts)
+    assert not np.allclose(other, once)
+    assert len([*(tmp_path / "kept").glob("*.npy")]) == 2
+
+
+def test_few_texts_and_a_folder_that_cannot_be_written_keep_nothing(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    texts, _ = documents(LEAST * 3)
+    assert TextEncoder(folder, cache=tmp_path / "file" / "below").transform(texts).shape == (len(texts), 16)
+    TextEncoder(folder, cache=tmp_path / "kept").transform(texts[:3])
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch):
+    texts, _ = documents(LEAST * 9)
+    monkeypatch.setenv("ENSTRUCT_CACHE", str(tmp_path / "own"))
+    TextEncoder(folder).transform(texts)
+    assert len([*(tmp_path / "own" / "texts").glob("*.npy")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tuning": "all"}, "tuning= is"),
+        ({"pooling": "max"}, "pooling= is"),
+        ({"max_tokens": 2}, "max_tokens= is"),
+        ({"size": 0}, "size= is"),
+        ({"learning_rate": -1.0}, "learning_rate= is"),
+        ({"checkpointing": True}, "checkpointing= is for"),
+        ({"name": 3}, "name= is"),
+        ({"name": "no/such-encoder"}, "There is no encoder"),
+    ],
+)
+def test_settings_that_cannot_be_meant(folder, settings, said):
+    with pytest.raises(ConfigError, match=said):
+        _ = TextEncoder(**{"name": folder, **settings}).trunk
+
+
+def test_what_is_no_text_and_what_a_classifier_tunes(folder):
+    with pytest.raises(DataError, match="reads texts"):
+        TextEncoder(folder).transform(np.eye(2))
+    with pytest.raises(ConfigError, match="give it as encoder="):
+        TextEncoder(folder, tuning="lora").fit(TEXTS)
+
+
+def test_folders_that_are_no_encoders(tmp_path, folder):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match=r"no config\.json"):
+        load_trunk(tmp_path / "empty")
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "config.json").write_text((folder / "config.json").read_text())
+    with pytest.raises(ConfigError, match="has no weights"):
+        load_trunk(tmp_path / "bare")
+    (tmp_path / "bare" / "model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_trunk(tmp_path / "bare")
+
+
+def test_pickled_weights_are_refused_and_converted_by_an_explicit_call(tmp_path, folder):
+    pickled = tmp_path / "pickled"
+    pickled.mkdir()
+    for file in folder.iterdir():
+        if file.suffix != ".safetensors":
+            (pickled / file.name).write_bytes(file.read_bytes())
+    torch.save(transformers.AutoModel.from_pretrained(folder).state_dict(), pickled / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match="pickled alone"):
+        load_trunk(pickled)
+    convert(pickled)
+    assert np.allclose(TextEncoder(pickled, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
+    assert load_trunk(pickled).width == 16
+
+
+class Malicious:
+    """Would write a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def test_a_pickle_that_runs_code_is_not_read(tmp_path):
+    torch.save({"weight": Malicious(tmp_path / "ran")}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(ModelFileError, match="more than weights"):
+        convert(tmp_path)
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(ModelFileError, match="no pickled weights"):
+        convert(tmp_path / "ran")
+
+
+def test_what_the_hub_gives_is_checked(tmp_path, folder, monkeypatch):
+    """Without a network: a stand-in for the hub, whose checksum is right, then wrong."""
+    import hashlib
+    from types import SimpleNamespace
+
+    import huggingface_hub
+
+    from enstruct.encoders.text import download
+
+    right = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    asked = {}
+
+    class Hub:
+        sum = right
+
+        def model_info(self, name, revision, files_metadata):
+            files = [SimpleNamespace(rfilename="model.safetensors", lfs=SimpleNamespace(sha256=Hub.sum))]
+            return SimpleNamespace(siblings=[*files, SimpleNamespace(rfilename="config.json", lfs=None)], sha="abc")
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **how: asked.update(how) or str(folder))
+    assert download("some/encoder") == folder
+    assert asked["revision"] == "abc"
+    assert "*.bin" not in asked["allow_patterns"]
+    Hub.sum = "0" * 64
+    with pytest.raises(ConfigError, match="checksum"):
+        download("some/encoder")
+
+
+def test_an_encoder_of_another_kind_of_layers(tmp_path):
+    from transformers import DistilBertConfig, DistilBertModel, GPT2Config, GPT2Model
+
+    config = DistilBertConfig(vocab_size=40, dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=32)
+    folder = tiny_encoder(tmp_path / "distil")
+    DistilBertModel(config).save_pretrained(folder)
+    for tuning, n in (("adapter", 4), ("lora", 4)):
+        assert len(TextEncoder(folder, tuning=tuning).network().parts.parts) == n
+    folder = tiny_encoder(tmp_path / "gpt")
+    GPT2Model(GPT2Config(vocab_size=40, n_embd=16, n_layer=1, n_head=2, n_positions=32)).save_pretrained(folder)
+    with pytest.raises(ConfigError, match="none of the layers"):
+        TextEncoder(folder, tuning="lora").network()
