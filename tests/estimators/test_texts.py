@@ -187,3 +187,26 @@ def test_damaged_headers_are_refused(change, tmp_path):
     (tmp_path / "model" / "model.json").write_text(json.dumps(header))
     with pytest.raises(ModelFileError):
         EnergyMultiLabelClassifier.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder, tmp_path, holes):
+    labels = Y.astype(float)
+    if holes:
+        labels[::5, 0] = np.nan
+    encoder = TextEncoder(folder)
+    model = JointMultiLabelClassifier(encoder=encoder, folds=2, random_state=0).fit(TEXTS, labels)
+    tried = {name for names in model.base_scores_ for name in names.split("+")}
+    linear, network = ("linear", "network") if holes else ("binary-relevance", "cross-entropy")
+    assert tried == {f"{linear} (terms)", f"{linear} (encoder)", f"{network} (encoder)"}
+    assert (model.predict(NEW) == TRUTH).mean() > 0.9
+    p = np.mean([one.answer(model.text_.rows(NEW)) for one in model.base_], axis=0)
+    assert np.allclose(np.clip(p, 1e-4, 1 - 1e-4), model.predict_proba(NEW), atol=1e-5) or model.marginals_of_ == "joint"
+    model.save(tmp_path / "model")
+    again = JointMultiLabelClassifier.load(tmp_path / "model")
+    assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    header = json.loads((tmp_path / "model" / "joint.json").read_text())
+    del header["bases"][0]["view"]
+    (tmp_path / "model" / "joint.json").write_text(json.dumps(header))
+    with pytest.raises(ModelFileError, match="other parts of its texts"):
+        JointMultiLabelClassifier.load(tmp_path / "model")

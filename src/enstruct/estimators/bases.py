@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -212,6 +212,36 @@ class ObservedBase:
         return np.asarray(torch.sigmoid(model(as_tensor(X)).double()).numpy())
 
 
+@dataclass(frozen=True)
+class ViewBase:
+    """A base on some columns of the rows: on terms of texts, which come first, or on an encoder's features behind them, dense.
+
+    view : "terms" or "encoder"; n_terms : how many columns terms have.
+    """
+
+    base: Base
+    view: str
+    n_terms: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name} ({self.view})"
+
+    @property
+    def refits(self) -> bool:
+        return self.base.refits
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
+        others = None if left_out is None else replace(left_out, X=self._seen(left_out.X))
+        return self.base.fit(replace(train, X=self._seen(train.X)), others, seed, deadline)
+
+    def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
+        return self.base.marginals(model, self._seen(X))
+
+    def _seen(self, X: Any) -> Any:
+        return X[:, : self.n_terms] if self.view == "terms" else X[:, self.n_terms :].toarray()
+
+
 OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
     **dict.fromkeys(GROW, BoostedTrees),
     "linear": LinearPredictor,
@@ -276,6 +306,17 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
 def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
     """For networks that train it: the rows of a frozen one are features like others."""
     return None if encoder is None or encoder.frozen else encoder
+
+
+def _on_both(table: Table, metric: str, n_terms: int) -> list[Base]:
+    """Of texts' terms and an encoder's features: one linear on each, and a network on the features."""
+    linear, network = (
+        (MethodBase(METHODS["binary-relevance"], metric), MethodBase(METHODS["cross-entropy"], metric))
+        if table.complete
+        else (ObservedBase("linear"), ObservedBase("network"))
+    )
+    views: list[tuple[Base, str]] = [(linear, "terms"), (network, "encoder"), (linear, "encoder")]
+    return [ViewBase(base, view, n_terms) for base, view in views]
 
 
 def takes_label_sets(classifier: Any) -> bool:
@@ -354,13 +395,15 @@ def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
     return max(comparison.scores.values())
 
 
-def automatic(table: Table, metric: str, encoder: TextEncoder | None = None) -> list[Base]:
+def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_terms: int | None = None) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
     dense array, a network. Where labels have holes: logistic regressions, a network on observed cells, boosted ensembles.
 
     Of more than MANY_LABELS the network comes first, as it learns all at once. Where LightGBM is installed it grows the boosted
     trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
     """
+    if n_terms is not None:
+        return _on_both(table, metric, n_terms)
     if (tuned := _tuned(encoder)) is not None:
         if not table.complete:
             raise ConfigError(

@@ -80,7 +80,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         label sets or for one label, of which each label gets a copy; "auto": linear model, trees, boosted trees and network as
         far as ``minutes`` go, averaged where that scores better.
     encoder : TextEncoder, optional
-        What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of one that is tuned each fold's network
+        What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of a frozen one "auto" averages models on
+        its features and one on tf-idf. Of one that is tuned each fold's network
         has its own copy: "auto" is that network alone.
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
@@ -110,6 +111,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     """
 
     _candidates: Sequence[Candidate] = CANDIDATES
+    _averages = True  # bases on terms of texts and on an encoder's features
 
     def __init__(
         self,
@@ -179,7 +181,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
         deadline = time.monotonic() + 60 * self.minutes
         wanted: list[Base] = (
-            automatic(table, self.metric, self.encoder)
+            automatic(table, self.metric, self.encoder, getattr(getattr(self, "text_", None), "n_terms", None))
             if isinstance(self.base, str) and self.base == "auto"
             else [as_base(self.base, self.metric, table.complete, self.encoder)]
         )

@@ -49,6 +49,12 @@ class TermsOfTexts(Struct, forbid_unknown_fields=True, tag_field="read_by", tag=
     idf: dict[Literal["words", "characters"], list[float]]
 
 
+class TermsAndEncoded(TermsOfTexts, forbid_unknown_fields=True, tag_field="read_by", tag="both"):
+    """Both, the terms first."""
+
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 class Encoded(Struct, forbid_unknown_fields=True, tag_field="read_by", tag="encoder"):
     """Texts by the encoder among the parameters, whose weights have this digest."""
 
@@ -63,7 +69,7 @@ class Input(Struct, forbid_unknown_fields=True):
     n_features: Count
     names: Words
     sparse: bool = False
-    text: TermsOfTexts | Encoded | Verbatim | UnsetType = UNSET
+    text: TermsOfTexts | TermsAndEncoded | Encoded | Verbatim | UnsetType = UNSET
 
 
 class Fixed(Struct, forbid_unknown_fields=True):
@@ -137,11 +143,14 @@ class OfAutomatic(Struct, kw_only=True):
 
 
 class OfBase(Struct, forbid_unknown_fields=True):
-    """A base that answers: a method's members, a solver's model of observed labels, or a classifier that is passed to load."""
+    """A base that answers: a method's members, a solver's model of observed labels, or a classifier that is passed to load.
+
+    ``view``: the part of the columns that it sees, where texts have terms and features."""
 
     kind: Literal["method", "observed", "classifier"]
     name: str
     members: Whole
+    view: Literal["terms", "encoder"] | UnsetType = UNSET
 
 
 class OfEnergy(Struct, forbid_unknown_fields=True):

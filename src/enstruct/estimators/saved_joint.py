@@ -20,7 +20,16 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ModelFileError
 from enstruct.estimators import persistence, saved_values
-from enstruct.estimators.bases import OBSERVED, ClassifierBase, CrossFitted, MethodBase, ObservedBase, takes_label_sets
+from enstruct.estimators.bases import (
+    OBSERVED,
+    Base,
+    ClassifierBase,
+    CrossFitted,
+    MethodBase,
+    ObservedBase,
+    ViewBase,
+    takes_label_sets,
+)
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.legality import Legality, system_of
@@ -113,7 +122,8 @@ class SavedJoint(BaseEstimator):
             n = len(model.varying_)
             model.legality_ = Legality.of(system_of(model.rules, model.labels_), model.constants_)
             model.energy_ = read_energy(header, tensors, n)
-            model.base_ = read_bases(header, folder, tensors, n, model.metric, base)
+            n_terms = getattr(getattr(model, "text_", None), "n_terms", None)
+            model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms)
             rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)
         model.rules_, model.decision_, model.decision_scores_ = rules.rules, rules.decision, rules.scores
         model.base_scores_, model.likelihoods_, model.terms_ = header.base_scores, header.likelihoods, header.terms
@@ -124,16 +134,29 @@ class SavedJoint(BaseEstimator):
 def base_records(bases: Sequence[CrossFitted]) -> list[dict[str, Any]]:
     """What the header says of each."""
     kinds = {MethodBase: "method", ObservedBase: "observed", ClassifierBase: "classifier"}
-    return [{"kind": kinds[type(one.base)], "name": one.base.name, "members": _n_members(one)} for one in bases]
+    return [
+        {
+            "kind": kinds[type(_inner(one))],
+            "name": _inner(one).name,
+            "members": _n_members(one),
+            **({"view": one.base.view} if isinstance(one.base, ViewBase) else {}),
+        }
+        for one in bases
+    ]
+
+
+def _inner(one: CrossFitted) -> Base:
+    """The base, whatever part of the columns it sees."""
+    return one.base.base if isinstance(one.base, ViewBase) else one.base
 
 
 def members_of(bases: Sequence[CrossFitted]) -> list[Member]:
     """The models that have folders of their own, in the order of the bases."""
-    return [model for one in bases if isinstance(one.base, MethodBase) for model in one.models]
+    return [model for one in bases if isinstance(_inner(one), MethodBase) for model in one.models]
 
 
 def base_tensors(bases: Sequence[CrossFitted]) -> Tensors:
-    observed = {i: one.models[0] for i, one in enumerate(bases) if isinstance(one.base, ObservedBase)}
+    observed = {i: one.models[0] for i, one in enumerate(bases) if isinstance(_inner(one), ObservedBase)}
     return {f"observed-{i}/{name}": value for i, model in observed.items() for name, value in model.state_dict().items()}
 
 
@@ -151,26 +174,37 @@ def read_energy(header: OfJoint, tensors: Tensors, n_labels: int) -> ResidualEne
     return energy.eval()
 
 
-def read_bases(header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, metric: str, custom: Any) -> list[CrossFitted]:
-    """``custom``: the fitted classifier that stands for a base of kind "classifier". ModelFileError where it is missing."""
+def read_bases(
+    header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, metric: str, custom: Any, n_terms: int | None = None
+) -> list[CrossFitted]:
+    """``n_terms``: columns of terms, where texts have features beside them.
+
+    ``custom``: the fitted classifier that stands for a base of kind "classifier". ModelFileError where it is missing."""
     bases, number = [], 0
     for i, record in enumerate(header.bases):
         base: Any
         models: list[Any]
+        if isinstance(record.view, str) != (n_terms is not None):
+            raise ValueError("its bases see other parts of its texts than there are")
+        n_features = header.input.n_features
+        if n_terms is not None:
+            n_features = n_terms if record.view == "terms" else n_features - n_terms
         if record.kind == "method":
             models = [Member.load(folder / f"member-{number + k}") for k in range(record.members)]
             number += record.members
-            if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(header.input.n_features, n_labels)}:
+            if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(n_features, n_labels)}:
                 raise ValueError("its members have other features or labels than it has itself")
             base = MethodBase(models[0]._method(), metric)
         elif record.kind == "observed":
             own = persistence.under(tensors, f"observed-{i}/")
-            base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, header.input.n_features, n_labels)]
+            base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels)]
         else:
             if custom is None:
                 raise ModelFileError(f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load.")
             check_is_fitted(custom)
             base, models = ClassifierBase(custom, per_label=not takes_label_sets(custom)), [custom]
+        if n_terms is not None:
+            base = ViewBase(base, str(record.view), n_terms)
         bases.append(CrossFitted(base, np.zeros((0, n_labels)), models, 0.0))
     if number != len(header.members):
         raise ValueError("its members are not those of its bases")
@@ -178,4 +212,4 @@ def read_bases(header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, m
 
 
 def _n_members(one: CrossFitted) -> int:
-    return len(one.models) if isinstance(one.base, MethodBase) else 0
+    return len(one.models) if isinstance(_inner(one), MethodBase) else 0

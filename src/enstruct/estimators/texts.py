@@ -1,9 +1,11 @@
 """Texts where rows of numbers may be: what an estimator reads them by, learnt in ``fit`` and kept as its ``text_``.
 
-encoder=TextEncoder(...), frozen     rows of its features
-encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
-a base that takes texts itself       the texts (:func:`takes_texts`)
-else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
+    encoder=TextEncoder(...), frozen     rows of its features; of a joint on base="auto" behind those of tf-idf
+    encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
+    a base that takes texts itself       the texts (:func:`takes_texts`)
+    else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
+
+Terms and their weights are those of all rows of ``fit``, whose labels they know nothing of.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
@@ -21,7 +24,7 @@ from enstruct.data.texts import are_texts, as_array, as_texts
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text import TextEncoder, TextFeatures
 from enstruct.errors import DataError
-from enstruct.estimators.saved_header import Encoded, Input, TermsOfTexts, Verbatim
+from enstruct.estimators.saved_header import Encoded, Input, TermsAndEncoded, TermsOfTexts, Verbatim
 
 
 class Reader(Protocol):
@@ -64,6 +67,24 @@ class ByEncoder:
 
 
 @dataclass(frozen=True)
+class ByBoth:
+    """Terms first, then features."""
+
+    terms: ByTerms
+    features: ByEncoder
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.terms.features.get_feature_names_out())
+
+    def rows(self, texts: Sequence[str]) -> Any:
+        return sparse.csr_matrix(sparse.hstack([self.terms.rows(texts), sparse.csr_matrix(self.features.rows(texts))]))
+
+    def record(self) -> dict[str, Any]:
+        return {**self.terms.record(), "read_by": "both", "digest": self.features.digest}
+
+
+@dataclass(frozen=True)
 class AsTheyAre:
     def rows(self, texts: Sequence[str]) -> Any:
         return as_array(texts)
@@ -95,7 +116,9 @@ def rows_of(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
 def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
     encoder = getattr(estimator, "encoder", None)
     if isinstance(encoder, TextEncoder):
-        return ByEncoder.of(encoder)
+        by_encoder, base = ByEncoder.of(encoder), getattr(estimator, "base", None)
+        by_both = encoder.frozen and getattr(estimator, "_averages", False) and isinstance(base, str) and base == "auto"
+        return ByBoth(ByTerms(TextFeatures().fit(texts)), by_encoder) if by_both else by_encoder
     if takes_texts(getattr(estimator, "base", None)):
         return AsTheyAre()
     return ByTerms(TextFeatures().fit(texts))
@@ -125,14 +148,24 @@ def restore_input(estimator: Any, record: Input) -> None:
     estimator.n_features_in_ = record.n_features
     if record.names:
         estimator.feature_names_in_ = np.array(record.names, dtype=object)
-    if isinstance(record.text, TermsOfTexts):
-        estimator.text_ = ByTerms(TextFeatures.from_record(msgspec.structs.asdict(record.text)))
+    if isinstance(record.text, TermsAndEncoded):
+        estimator.text_ = ByBoth(_by_terms(record.text), _by_encoder(estimator, record.text.digest))
+    elif isinstance(record.text, TermsOfTexts):
+        estimator.text_ = _by_terms(record.text)
     elif isinstance(record.text, Encoded):
-        encoder = getattr(estimator, "encoder", None)
-        if not isinstance(encoder, TextEncoder):
-            raise ValueError("its texts are read by an encoder, and it has none")
-        estimator.text_ = ByEncoder(encoder, record.text.digest)
-        if encoder.trunk.digest != record.text.digest:
-            raise ValueError(f"the encoder at {encoder.name} has other weights than the one that it was trained with")
+        estimator.text_ = _by_encoder(estimator, record.text.digest)
     elif isinstance(record.text, Verbatim):
         estimator.text_ = AsTheyAre()
+
+
+def _by_terms(record: TermsOfTexts | TermsAndEncoded) -> ByTerms:
+    return ByTerms(TextFeatures.from_record(msgspec.structs.asdict(record)))
+
+
+def _by_encoder(estimator: Any, digest: str) -> ByEncoder:
+    encoder = getattr(estimator, "encoder", None)
+    if not isinstance(encoder, TextEncoder):
+        raise ValueError("its texts are read by an encoder, and it has none")
+    if encoder.trunk.digest != digest:
+        raise ValueError(f"the encoder at {encoder.name} has other weights than the one that it was trained with")
+    return ByEncoder(encoder, digest)
