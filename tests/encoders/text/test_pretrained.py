@@ -2,15 +2,17 @@
 
 import copy
 import logging
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from tests.generated_texts import documents, tiny_encoder
+from tests.generated_texts import tiny_encoder
 
 from enstruct import TextEncoder
-from enstruct.encoders.text import convert
+from enstruct.encoders.text import convert, feature_cache
 from enstruct.encoders.text.feature_cache import LEAST
 from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError, DataError, ModelFileError
@@ -131,35 +133,66 @@ def test_parts_alone_learn_and_two_networks_share_a_trunk(folder):
         assert torch.allclose(twin.eval()(x), other(x), atol=1e-6)
 
 
+def many(n, start=0):
+    return [f"grain {i:05} wheat" for i in range(start, start + n)]
+
+
+def counted(monkeypatch):
+    """How many texts are computed at each call."""
+    calls, real = [], TextEncoder._computed
+    monkeypatch.setattr(
+        TextEncoder, "_computed", lambda self, trunk, texts, device: calls.append(len(texts)) or real(self, trunk, texts, device)
+    )
+    return calls
+
+
 def test_features_are_kept_by_content(folder, tmp_path, monkeypatch):
-    texts, _ = documents(LEAST * 3)
+    texts, calls = many(LEAST), counted(monkeypatch)
     encoder = TextEncoder(folder, cache=tmp_path / "kept")
     once = encoder.transform(texts)
-    (file,) = (tmp_path / "kept").glob("*.npy")
-    monkeypatch.setattr(TextEncoder, "_computed", lambda *_: pytest.fail("computed again"))
     assert np.array_equal(encoder.transform(texts[::-1]), once[::-1])
-    monkeypatch.undo()
-    file.write_bytes(b"damaged")
+    assert np.array_equal(encoder.transform(many(LEAST, 3))[: LEAST - 3], once[3:])
+    assert calls == [LEAST, 3]
+    (file,) = (tmp_path / "kept").glob("*.sqlite")
+    file.write_bytes(b"damaged" * 999)
     assert np.array_equal(encoder.transform(texts), once)
-    assert np.array_equal(np.load(file), np.load(file))
-    other = TextEncoder(folder, max_tokens=4, cache=tmp_path / "kept").transform(texts)
-    assert not np.allclose(other, once)
-    assert len([*(tmp_path / "kept").glob("*.npy")]) == 2
+    assert np.array_equal(encoder.transform(texts), once)
+    assert calls == [LEAST, 3, LEAST]
+    TextEncoder(folder, max_tokens=4, cache=tmp_path / "kept").transform(texts)
+    assert calls == [LEAST, 3, LEAST, LEAST]
+    assert len([*(tmp_path / "kept").glob("*.sqlite")]) == 2
 
 
 def test_few_texts_and_a_folder_that_cannot_be_written_keep_nothing(folder, tmp_path):
     (tmp_path / "file").write_text("")
-    texts, _ = documents(LEAST * 3)
-    assert TextEncoder(folder, cache=tmp_path / "file" / "below").transform(texts).shape == (len(texts), 16)
-    TextEncoder(folder, cache=tmp_path / "kept").transform(texts[:3])
+    assert TextEncoder(folder, cache=tmp_path / "file" / "below").transform(many(LEAST)).shape == (LEAST, 16)
+    TextEncoder(folder, cache=tmp_path / "kept").transform(many(3))
+    TextEncoder(folder, cache=False).transform(many(LEAST))
     assert not (tmp_path / "kept").exists()
 
 
+def test_a_file_that_another_process_holds_costs_time_alone(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_cache, "WAIT", 0.05)
+    encoder = TextEncoder(folder, cache=tmp_path)
+    once = encoder.transform(many(LEAST))
+    (file,) = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert np.array_equal(encoder.transform(many(LEAST)), once)
+    assert np.array_equal(encoder.transform(many(LEAST)), once)
+
+
+def test_old_files_go_where_there_are_many_bytes(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_cache, "MOST_BYTES", 1)
+    for most in (4, 5):
+        TextEncoder(folder, max_tokens=most, cache=tmp_path).transform(many(LEAST))
+    assert len([*tmp_path.glob("*.sqlite")]) == 1
+
+
 def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch):
-    texts, _ = documents(LEAST * 9)
     monkeypatch.setenv("ENSTRUCT_CACHE", str(tmp_path / "own"))
-    TextEncoder(folder).transform(texts)
-    assert len([*(tmp_path / "own" / "texts").glob("*.npy")]) == 1
+    TextEncoder(folder).transform(many(LEAST))
+    assert len([*(tmp_path / "own" / "texts").glob("*.sqlite")]) == 1
 
 
 @pytest.mark.parametrize(

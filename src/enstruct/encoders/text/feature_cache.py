@@ -1,30 +1,33 @@
-"""Features of texts by a frozen encoder, kept in a folder by the content of both: what was computed once is read the next time.
+"""Features of texts by a frozen encoder, kept on disk by the content of both: what was computed once is read the next time.
 
-A file a list of texts, named by the digest of the encoder and of every text. Those that were used longest ago go once there are
-more than ``MOST_BYTES``. A file that cannot be read, or is of another size, is computed again; a folder that cannot be written
-keeps nothing, which costs time alone.
+A file of SQLite for each way to compute them, named by its digest; in it a row a text: the digest of the text, its features. The
+files that were used longest ago go once all take more than ``MOST_BYTES``. A file that is damaged is thrown away; one that cannot
+be written, or that another process holds, keeps nothing, which costs time alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
-from collections.abc import Callable
-from contextlib import suppress
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.errors import SaveError
-from enstruct.files import replace_file
-
 log = logging.getLogger("enstruct")
 LEAST = 64
-"""Texts that are worth a file."""
+"""Texts at a time from which on a look is worth its while."""
 MOST_BYTES = 2**32
-Compute = Callable[[], NDArray[np.float32]]
+AT_ONCE = 500
+WAIT = 10.0
+"""Seconds for a file that another process writes."""
+Features = NDArray[np.float32]
+Compute = Callable[[list[str]], Features]
 
 
 def folder_of_cache(cache: bool | str | Path) -> Path | None:
@@ -40,37 +43,66 @@ def folder_of_cache(cache: bool | str | Path) -> Path | None:
     return Path(pooch.os_cache("enstruct")) / "texts"
 
 
-def kept(key: Any, texts: list[str], cache: bool | str | Path, compute: Compute) -> NDArray[np.float32]:
-    """(texts, width). ``key``: a hash of ``hashlib`` that has taken in how they are computed."""
+def kept(how: str, texts: Sequence[str], width: int, cache: bool | str | Path, compute: Compute) -> Features:
+    """(texts, width) of distinct texts. ``how``: names the encoder's weights and settings."""
     folder = folder_of_cache(cache)
     if folder is None or len(texts) < LEAST:
-        return compute()
-    for text in texts:
-        content = text.encode()
-        key.update(len(content).to_bytes(8, "little") + content)
-    path = folder / f"{key.hexdigest()}.npy"
-    with suppress(OSError, ValueError, EOFError):
-        features = np.load(path, allow_pickle=False)
-        if features.dtype == np.float32 and features.ndim == 2 and len(features) == len(texts) and np.isfinite(features).all():
-            os.utime(path)
-            return features
-    features = compute()
+        return compute([*texts])
+    path = folder / f"{hashlib.sha256(how.encode()).hexdigest()}.sqlite"
+    names = [hashlib.sha256(text.encode()).digest() for text in texts]
+    out = np.empty((len(texts), width), dtype=np.float32)
+    there = np.zeros(len(texts), dtype=bool)
+    for row, features in _read(path, names, width):
+        out[row], there[row] = features, True
+    missing = np.flatnonzero(~there)
+    if len(missing):
+        out[missing] = compute([texts[row] for row in missing.tolist()])
+        _write(path, [(names[row], out[row].tobytes()) for row in missing])
+    return out
+
+
+def _read(path: Path, names: list[bytes], width: int) -> Iterator[tuple[int, Features]]:
+    if not path.is_file():
+        return
+    place = {name: row for row, name in enumerate(names)}
+    found: list[tuple[bytes, bytes]] = []
     try:
-        replace_file(path, lambda part: _write(part, features))
-        _sweep(folder)
-    except (SaveError, OSError) as error:
+        with closing(sqlite3.connect(path, timeout=WAIT)) as file:
+            for few in _in_parts(names):
+                asked = ",".join("?" * len(few))
+                found += file.execute(f"SELECT text, features FROM kept WHERE text IN ({asked})", few).fetchall()
+        os.utime(path)
+    except sqlite3.OperationalError as error:
+        log.info("features of texts are not read: %s", error)
+    except sqlite3.DatabaseError:
+        with suppress(OSError):
+            path.unlink()
+        return
+    for name, content in found:
+        features = np.frombuffer(content, dtype=np.float32) if isinstance(content, bytes) else np.zeros(0, np.float32)
+        if features.shape == (width,) and np.isfinite(features).all():
+            yield place[name], features
+
+
+def _write(path: Path, rows: list[tuple[bytes, bytes]]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=WAIT)) as file, file:
+            file.execute("CREATE TABLE IF NOT EXISTS kept (text BLOB PRIMARY KEY, features BLOB) WITHOUT ROWID")
+            file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
+        _sweep(path.parent, path)
+    except (sqlite3.Error, OSError) as error:
         log.info("features of texts are not kept: %s", error)
-    return features
 
 
-def _write(path: Path, features: NDArray[np.float32]) -> None:
-    with path.open("wb") as file:
-        np.save(file, features, allow_pickle=False)
-
-
-def _sweep(folder: Path) -> None:
-    files = sorted(folder.glob("*.npy"), key=lambda file: file.stat().st_mtime, reverse=True)
-    sizes = np.cumsum([file.stat().st_size for file in files])
-    for file, total in zip(files[1:], sizes[1:], strict=True):
-        if total > MOST_BYTES:
+def _sweep(folder: Path, present: Path) -> None:
+    files = sorted(folder.glob("*.sqlite"), key=lambda file: file.stat().st_mtime, reverse=True)
+    total = 0
+    for file in files:
+        total += file.stat().st_size
+        if total > MOST_BYTES and file != present:
             file.unlink(missing_ok=True)
+
+
+def _in_parts(names: list[bytes]) -> Iterator[Any]:
+    return (names[start : start + AT_ONCE] for start in range(0, len(names), AT_ONCE))

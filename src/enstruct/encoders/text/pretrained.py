@@ -11,7 +11,6 @@ features = mean of the last hidden states over a text's tokens, or that of its f
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,8 +142,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         """(texts, width) of the frozen encoder, from where they are kept where they are."""
         trunk = self.trunk
         distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        key = hashlib.sha256(f"{trunk.digest} {self.pooling} {self._most(trunk)}".encode())
-        out = kept(key, list(distinct), self.cache, lambda: self._computed(trunk, list(distinct), device))
+        how = f"{trunk.digest} {self.pooling} {self._most(trunk)}"
+        out = kept(how, list(distinct), trunk.width, self.cache, lambda few: self._computed(trunk, few, device))
         return out[place.reshape(-1)]
 
     def _computed(self, trunk: Trunk, texts: list[str], device: torch.device | str) -> NDArray[np.float32]:

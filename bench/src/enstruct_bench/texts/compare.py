@@ -1,0 +1,155 @@
+"""Models of texts on one collection of documents, under the same rules: F1, exact sets, and what told labels are worth.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.texts.compare reuters21578 --encoder FOLDER --seeds 3 --out results/texts-R90.json
+
+Every side learns from four fifths of the training documents, drawn by the seed and stratified; by the others it stops and chooses
+its settings, and its decision rules are fitted and chosen there, one for each metric. Test documents are the published ones.
+"half told": half of each document's labels, the same for all, are told; a joint answers by its conditionals, everybody else by
+their marginals, both with the set of largest expected F1 and told labels as told, and what counts is example-F1 of those that are
+not. Features of the frozen encoder are kept between runs, so that seconds of a fit do not count them. Runs that the file has are
+not run again; label sets lie beside it, for intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.rows import as_indicator
+from enstruct.data.splits import holdout
+from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
+from enstruct.decisions.expected_f1 import ExpectedF1
+from enstruct.environment import environment
+from enstruct.estimators.candidates import AVERAGEABLE
+from enstruct.files import replace_file, write_json
+from enstruct.metrics import get_metric
+from enstruct.records import read_record
+from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.told import random_order, told_share
+from enstruct_bench.texts.collections import load_collection
+from enstruct_bench.texts.sides import SIDES, Fitted, Task, clipped, is_there
+
+METRICS = ("micro-f1", "macro-f1", "subset-accuracy")
+PAIRED = ("micro-f1", "subset-accuracy", "half-told")
+"""Of which documents are drawn for intervals: macro-F1 is a mean over labels."""
+Sets = dict[str, sparse.csr_matrix]
+
+
+def decided(held: NDArray[Any], truth: Any, p: NDArray[Any], metric: str) -> sparse.csr_matrix:
+    """Label sets of marginals ``p``, by the rule that is best on those held out."""
+    name = cross_validate(AVERAGEABLE, held, truth, metric).best()
+    return fit_rule(make_rule(name), held, truth, metric, None).predict(p)
+
+
+def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> tuple[dict[str, Any], Sets]:
+    begin = time.perf_counter()
+    fitted = SIDES[side](task)
+    seconds = time.perf_counter() - begin
+    truth, held = as_indicator(task.validation.Y), clipped(fitted.marginals(task.validation.texts))
+    begin = time.perf_counter()
+    p = clipped(fitted.marginals(texts))
+    sets = {metric: decided(held, truth, p, metric) for metric in METRICS}
+    figures = {metric: 100 * get_metric(metric)(as_indicator(Y), sets[metric]) for metric in METRICS}
+    told = told_share(Y.astype(np.float32), random_order(Y.shape, task.seed), 0.5)
+    sets["half-told"] = _half_told(fitted, texts, p, told)
+    loss = -np.log(np.clip(np.where(Y == 1, p, 1 - p), 1e-4, 1))
+    row = {
+        "side": side,
+        "seed": task.seed,
+        **figures,
+        "half-told": 100 * get_metric("example-f1")(_asked(Y, told), sets["half-told"]),
+        "log-loss": float(loss.sum(1).mean()),
+        "fit_seconds": seconds,
+        "answer_seconds": time.perf_counter() - begin,
+    }
+    if fitted.joint is not None:
+        row |= {"base": "+".join(one.base.name for one in fitted.joint.base_), "energy": fitted.joint.terms_}
+    return row, sets
+
+
+def _half_told(fitted: Fitted, texts: list[str], p: NDArray[Any], told: NDArray[Any]) -> sparse.csr_matrix:
+    """Answers on the labels that are not told, nothing on the others."""
+    if fitted.joint is not None:
+        p = fitted.joint.predict_proba(texts, known=told)
+    p = np.where(np.isnan(told), p, told)
+    return _asked(ExpectedF1(allow_empty=True).predict(p).toarray(), told)
+
+
+def _asked(Y: NDArray[Any], told: NDArray[Any]) -> sparse.csr_matrix:
+    return as_indicator(np.where(np.isnan(told), Y, 0))
+
+
+def differences(folder: Path, rows: list[dict[str, Any]], name: str, reference: str) -> dict[str, Any]:
+    """Side -> metric -> [mean, low, high] points above the reference, over the seeds that both have."""
+    truth = load_collection(name).test.Y
+    seeds = {side: {row["seed"] for row in rows if row["side"] == side} for side in {row["side"] for row in rows}}
+    out: dict[str, Any] = {}
+    for side in seeds:
+        common = sorted(seeds[side] & seeds.get(reference, set()))
+        if side == reference or not common:
+            continue
+        out[side] = {metric: _paired(folder, truth, common, reference, side, metric) for metric in PAIRED}
+    return out
+
+
+def _paired(folder: Path, truth: Any, seeds: list[int], reference: str, side: str, metric: str) -> list[float]:
+    counts: list[list[Any]] = []
+    for each in (reference, side):
+        counts.append([])
+        for seed in seeds:
+            told = told_share(truth.astype(np.float32), random_order(truth.shape, seed), 0.5)
+            true = _asked(truth, told) if metric == "half-told" else as_indicator(truth)
+            own = get_metric("example-f1" if metric == "half-told" else metric)
+            counts[-1].append(own.counts(true, sparse.load_npz(folder / f"{each}-{seed}-{metric}.npz")))
+    return [100 * value for value in paired_difference(counts[0], counts[1])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--sides", default=",".join(SIDES))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--encoder", type=Path, default=None)
+    parser.add_argument("--max_tokens", type=int, default=256)
+    parser.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
+    parser.add_argument("--reference", default="terms")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    collection = load_collection(options.data)
+    rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
+    folder = options.out.with_suffix(".sets")
+    for seed in range(options.seeds):
+        for side in options.sides.split(","):
+            if not is_there(side) or any((row["side"], row["seed"]) == (side, seed) for row in rows):
+                continue
+            train, held = holdout(as_indicator(collection.train.Y), 0.2, seed)
+            if options.few is not None:
+                train = np.sort(np.random.default_rng(seed).permutation(train)[: options.few])
+            learnt, judged = (collection.train.take(part) for part in (train, held))
+            task = Task(learnt, judged, options.encoder, options.max_tokens, seed)
+            row, sets = measured(side, task, collection.test.texts, collection.test.Y)
+            for metric, chosen in sets.items():
+                replace_file(folder / f"{side}-{seed}-{metric}.npz", partial(sparse.save_npz, matrix=chosen))
+            rows.append(row | {"documents": len(train), "commit": present_commit()})
+            print(rows[-1], flush=True)
+            content = {
+                "data": options.data,
+                "encoder": None if options.encoder is None else str(options.encoder.name),
+                "max_tokens": options.max_tokens,
+                "reference": options.reference,
+                "rows": rows,
+                "differences": differences(folder, rows, options.data, options.reference),
+            }
+            write_json(options.out, {**content, "environment": environment()})
+
+
+if __name__ == "__main__":
+    main()
