@@ -27,6 +27,7 @@ from enstruct_bench.reports.searches import ablation_section, cost_section, peer
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
 from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
+from enstruct_bench.reports.texts import texts_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -36,7 +37,8 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
 `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
 `python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `joint.tags_wrong` (`wrong-tags-*`), `joint.hierarchies`,
-`joint.clicks`, `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto` (`search-*`, `ablation-*`).
+`joint.clicks`, `texts.compare` (`texts-*`), `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto` (`search-*`,
+`ablation-*`).
 The papers' own tables have a page a
 paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -55,6 +57,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "hierarchies-": hierarchies_section,
     "clicks-": clicks_section,
     "masks-": compared_section,
+    "texts-": texts_section,
     "light-": light_section,
     "tune-": trials_section,
     "search-": search_section,

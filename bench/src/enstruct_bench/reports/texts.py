@@ -1,0 +1,60 @@
+"""A section of the results page: models of texts, from a file of :mod:`enstruct_bench.texts.compare`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enstruct_bench.comparison.quantity import Quantity, Value
+from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
+
+FIGURES = {"micro-f1": "micro F1", "macro-f1": "macro F1", "subset-accuracy": "exact sets", "half-told": "F1, half told"}
+PAIRED = {"micro-f1": "Δ micro F1", "subset-accuracy": "Δ exact", "half-told": "Δ half told"}
+TITLES = ("side", *FIGURES.values(), "log-loss", *PAIRED.values(), "fit s", "seeds", "commit")
+
+
+def texts_section(path: Path) -> str:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    rows: list[list[Value]] = []
+    for side in dict.fromkeys(row["side"] for row in content["rows"]):
+        runs = [row for row in content["rows"] if row["side"] == side]
+        away = content["differences"].get(side, {})
+        rows.append(
+            [
+                side,
+                *(_mean(runs, key) for key in (*FIGURES, "log-loss")),
+                *(_interval(away.get(key)) for key in PAIRED),
+                Quantity(float(np.mean([run["fit_seconds"] for run in runs])), form=".1f"),
+                len(runs),
+                ", ".join(dict.fromkeys(str(run["commit"]) for run in runs)),
+            ]
+        )
+    sizes = sorted({run["documents"] for run in content["rows"]})
+    documents = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    chosen = {run["side"]: f"{run['base']}; energy {run['energy']}" for run in content["rows"] if "base" in run}
+    lines = [
+        f"## {content['data']}: texts (`{path.name}`)",
+        "",
+        f"{documents} training documents, a fourth as many to choose on; encoder {content['encoder']}, {content['max_tokens']} "
+        "tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
+        "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
+        f"sum over labels, in nats a document. Δ: points above {content['reference']}, 95% by bootstrap over seeds and documents, "
+        "of one seed over documents alone. Seconds are with other work on the machine, without features of the frozen encoder. "
+        f"{where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(TITLES, rows),
+    ]
+    if chosen:
+        lines += ["", "Chosen by the defaults, last seed: " + "; ".join(f"{side}: {what}" for side, what in chosen.items()) + "."]
+    return Text(lines)
+
+
+def _mean(runs: list[dict[str, Any]], key: str) -> Quantity:
+    return Quantity(float(np.mean([run[key] for run in runs])), form=".2f")
+
+
+def _interval(value: list[float] | None) -> str:
+    return "" if value is None else "{:+.2f} [{:+.2f}, {:+.2f}]".format(*value)

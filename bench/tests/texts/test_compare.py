@@ -1,0 +1,70 @@
+"""Models of texts compared on generated documents, from the command to the section of the results page."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from tests.generated_texts import documents, tiny_encoder
+
+from enstruct_bench.joint.told import random_order, told_share
+from enstruct_bench.reports.texts import texts_section
+from enstruct_bench.texts import compare, sides
+from enstruct_bench.texts.collections import Collection, Documents
+
+NAMES = ("grain", "wheat", "both")
+
+
+@pytest.fixture
+def collection(monkeypatch, tmp_path):
+    parts = [Documents(texts, Y.astype(np.uint8), NAMES) for texts, Y in (documents(150, 0), documents(50, 1))]
+    monkeypatch.setattr(compare, "load_collection", lambda name: Collection(*parts))
+    monkeypatch.setenv("ENSTRUCT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return Collection(*parts)
+
+
+def run(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["compare", "toy", *words, "--out", "texts-toy.json"])
+    compare.main()
+
+
+def test_from_the_command_to_the_page(collection, monkeypatch, tmp_path, capsys):
+    encoder = tiny_encoder(tmp_path / "tiny")
+    wanted = ["--sides", "words,terms,frozen-linear,joint-encoder", "--encoder", str(encoder), "--max_tokens", "16"]
+    run(monkeypatch, *wanted, "--seeds", "1")
+    content = json.loads((tmp_path / "texts-toy.json").read_text())
+    rows = {row["side"]: row for row in content["rows"]}
+    assert set(rows) == {"words", "terms", "frozen-linear", "joint-encoder"}
+    assert all(rows[side]["micro-f1"] > 90 for side in ("words", "terms", "joint-encoder"))
+    assert rows["joint-encoder"]["half-told"] >= rows["frozen-linear"]["half-told"]
+    assert set(content["differences"]) == {"words", "frozen-linear", "joint-encoder"}
+    mean, low, high = content["differences"]["frozen-linear"]["micro-f1"]
+    assert low <= mean <= high
+    assert mean == pytest.approx(rows["frozen-linear"]["micro-f1"] - rows["terms"]["micro-f1"])
+    section = texts_section(tmp_path / "texts-toy.json")
+    assert "| joint-encoder |" in section
+    assert f"{rows['terms']['micro-f1']:.2f}" in section
+    monkeypatch.setattr(compare, "measured", lambda *_: pytest.fail("what the file has was run again"))
+    run(monkeypatch, *wanted, "--seeds", "1")
+
+
+def test_what_is_told_counts_for_nothing(collection):
+    Y = collection.test.Y
+    told = told_share(Y.astype(np.float32), random_order(Y.shape, 0), 0.5)
+    p = np.full(Y.shape, 0.01)
+    answer = compare._half_told(sides.Fitted(lambda _: p), collection.test.texts, p, told)
+    assert not answer.toarray()[~np.isnan(told)].any()
+
+
+def test_few_documents_and_sides_without_an_encoder(collection, monkeypatch, tmp_path):
+    run(monkeypatch, "--sides", "terms", "--few", "40", "--seeds", "1")
+    assert json.loads((tmp_path / "texts-toy.json").read_text())["rows"][0]["documents"] == 40
+    with pytest.raises(SystemExit, match="needs --encoder"):
+        run(monkeypatch, "--sides", "adapter", "--seeds", "1")
+
+
+def test_peers_that_are_not_installed_are_left_out(monkeypatch):
+    monkeypatch.setattr(sides, "find_spec", lambda name: None)
+    assert sides.is_there("terms")
+    assert not sides.is_there("one-vs-rest")
