@@ -4,7 +4,8 @@
     TagSequences   tags (all tokens,), -1 where a token has no tag of its own (a hole)
 
 Both are indexed by sentence, so that ``Rows(sentences, tags)`` trains like any other rows. Columns are the encoder's business;
-the last one numbers the spellings, whose characters stand once each in ``spellings`` (spellings, characters), 0 for padding.
+the last one numbers the spellings, whose characters stand once each in ``spellings`` (spellings, characters), 0 for padding, and
+whose pieces, where a pretrained encoder reads them, in ``pieces`` (spellings, most pieces): numbers of pieces plus one, likewise.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Sentences:
     offsets: NDArray[np.int64]
     holes: NDArray[np.bool_]  # (all tokens,) read by the encoder, tagged by nobody
     spellings: NDArray[np.int64]
+    pieces: NDArray[np.int64] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,7 +42,7 @@ class Sentences:
     def __getitem__(self, index: Any) -> Sentences:
         """Some sentences, by slice or array of numbers."""
         places, offsets = _places(self.offsets, index)
-        return Sentences(self.tokens[places], offsets, self.holes[places], self.spellings)
+        return Sentences(self.tokens[places], offsets, self.holes[places], self.spellings, self.pieces)
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,15 @@ UNKNOWN = 0.02
 
 class TokenBatch(NamedTuple):
     """``columns`` (batch, time, columns) whole numbers; ``there`` (batch, time) which tokens exist; ``spellings`` (spellings,
-    characters), numbered by the last column."""
+    characters), numbered by the last column, and ``pieces`` (spellings, most pieces), if an encoder reads such."""
 
     columns: Tensor
     there: Tensor
     spellings: Tensor
+    pieces: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Self:
-        return type(self)(*(part.to(device) for part in self))
+        return type(self)(*(None if part is None else part.to(device) for part in self))  # type: ignore[arg-type]
 
 
 class TokenEmbedding(nn.Module):

@@ -116,6 +116,7 @@ class OfTagger(Common, kw_only=True):
     tokens: Tokens
     tags: TagFormat
     metric: Literal["span-f1", "accuracy"]
+    encoder_digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | UnsetType = UNSET
 
 
 class OfSegmenter(Common, kw_only=True):

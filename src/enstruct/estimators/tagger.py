@@ -21,6 +21,7 @@ from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.monitors import tag_monitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
+from enstruct.encoders.text import Beside, EncodedWords, TextEncoder
 from enstruct.energies.tag_lm import pretrain_on
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
@@ -44,6 +45,7 @@ from enstruct.estimators.tag_format import (
 )
 from enstruct.estimators.tag_joint import Known, TagJoint, learnt_links
 from enstruct.estimators.tag_rules import check_sentences, several, tag_system
+from enstruct.estimators.texts import read_by
 from enstruct.estimators.token_format import TokenFormat, check_pairs, check_tables, check_tokens, cluster_table, vector_table
 from enstruct.estimators.weak_data import WeakData, reward_monitor
 from enstruct.inference import Chain
@@ -99,8 +101,9 @@ class EnergySequenceTagger(EnergyEstimator):
         Width of the character network; 0 for none.
     hidden, layers, dropout : int, int, float
         Of the bidirectional LSTM; ``hidden`` is a direction's.
-    encoder : nn.Module or callable(TokenFormat) -> nn.Module, default=None
-        Your own tokens (:class:`~enstruct.encoders.tokens.TokenBatch`) -> (batch, time, ``out_features``) instead.
+    encoder : nn.Module, callable(TokenFormat) -> nn.Module or TextEncoder, default=None
+        Your own tokens (:class:`~enstruct.encoders.tokens.TokenBatch`) -> (batch, time, ``out_features``) instead. Of a frozen
+        :class:`~enstruct.TextEncoder` the features go into the LSTM beside the words'; of a tuned one they take its place.
     energy_network : EnergySpec, default=None
         Terms of ``enstruct.energies.build.TAG_TERMS``: "local", "chain", "skip-2", "skip-3", "conv", "tag-lm".
     initial : EnergySequenceTagger, default=None
@@ -290,6 +293,7 @@ class EnergySequenceTagger(EnergyEstimator):
             words, self._pretrained = vector_table(self.embeddings)
             sentences = [*(pair.tokens for pair in pairs), *unlabelled]
             self.tokens_ = TokenFormat(words, cluster_table(self.clusters)).fit(sentences)
+            self.tokens_.pieces_of = self.encoder.pieces if isinstance(self.encoder, TextEncoder) else None
             known = self.classes if classes is None else classes
             self.tags_ = TagFormat.fit([pair.tags for pair in every], self.scheme, known)
         self.classes_ = np.array(self.tags_.tags)
@@ -299,7 +303,7 @@ class EnergySequenceTagger(EnergyEstimator):
         longest, width = int(np.diff(rows.X.offsets).max()), 0 if self.encoder is not None else 2 * self.hidden
         self._check_batch(method, len(rows), longest, width, len(self.tags_.tags), "hidden=")
         predictor, energy = self._build(method)
-        if self.encoder is not None:
+        if self.encoder is not None and not isinstance(self.encoder, TextEncoder):
             x = to_inputs(rows.take(np.arange(min(2, len(rows)))).X).x
             check_places(cast(nn.Module, predictor.encoder), x, tuple(x.columns.shape[:2]), "tokens as a TokenBatch")
         if self.initial is not None:
@@ -316,10 +320,13 @@ class EnergySequenceTagger(EnergyEstimator):
         width, n_characters = self.embedding_dim if table is None else table.shape[1], len(tokens.characters) + 2
 
         def fresh() -> nn.Module:
-            if self.encoder is not None:
+            if isinstance(self.encoder, TextEncoder) and not self.encoder.frozen:
+                return EncodedWords(self.encoder)
+            if self.encoder is not None and not isinstance(self.encoder, TextEncoder):
                 return own_encoder(self.encoder, tokens, sized=True)
             words = TokenEmbedding(table, len(tokens.words) + 1, width, tokens.categories, self.characters, n_characters)
-            return BiLSTM(words, self.hidden, self.layers, self.dropout)
+            read = Beside(words, EncodedWords(self.encoder)) if isinstance(self.encoder, TextEncoder) else words
+            return BiLSTM(read, self.hidden, self.layers, self.dropout)
 
         sizes = "hidden=, layers=, embedding_dim= or characters=" if self.encoder is None else None
         return make_networks(method, TAGS, fresh, len(self.tags_.tags), self.energy_network, sizes)
@@ -462,10 +469,15 @@ class EnergySequenceTagger(EnergyEstimator):
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         links = {} if self.links_ is None else self.links_.tensors()
-        return {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}, links
+        record = {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}
+        if isinstance(self.encoder, TextEncoder):
+            record["encoder_digest"] = self.encoder.trunk.digest
+        return record, links
 
     def _restore(self, header: OfTagger, weights: Weights) -> None:
         self.tokens_, self.tags_ = TokenFormat.from_record(header.tokens), header.tags
+        if isinstance(header.encoder_digest, str):
+            self.tokens_.pieces_of = read_by(self.encoder, header.encoder_digest).pieces
         self.classes_, self.metric_ = np.array(self.tags_.tags), header.metric
         if self.metric_ == "span-f1" and self.tags_.user_scheme is None:
             raise ValueError("its metric is that of spans, and its tags spell out none")

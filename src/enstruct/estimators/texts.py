@@ -163,9 +163,13 @@ def _by_terms(record: TermsOfTexts | TermsAndEncoded) -> ByTerms:
 
 
 def _by_encoder(estimator: Any, digest: str) -> ByEncoder:
-    encoder = getattr(estimator, "encoder", None)
+    return ByEncoder(read_by(getattr(estimator, "encoder", None), digest), digest)
+
+
+def read_by(encoder: Any, digest: str) -> TextEncoder:
+    """The encoder, if its weights have this digest; else a ValueError."""
     if not isinstance(encoder, TextEncoder):
         raise ValueError("its texts are read by an encoder, and it has none")
     if encoder.trunk.digest != digest:
         raise ValueError(f"the encoder at {encoder.name} has other weights than the one that it was trained with")
-    return ByEncoder(encoder, digest)
+    return encoder

@@ -9,7 +9,7 @@ last    the spelling's number, whose characters the character network reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,6 +53,7 @@ class TokenFormat:
     columns: list[dict[str, int]] = field(default_factory=list)
     characters: dict[str, int] = field(default_factory=dict)
     width: int = 1  # of a token: the word and its further columns
+    pieces_of: Callable[[list[str]], list[list[int]]] | None = field(default=None, compare=False, repr=False)  # of an encoder
 
     def fit(self, sentences: Sequence[Sequence[Token]]) -> TokenFormat:
         """Numbers for what these sentences hold."""
@@ -82,7 +83,8 @@ class TokenFormat:
         n_columns = 3 + len(self.categories)
         numbers = np.array(rows, dtype=np.int64).reshape(-1, n_columns)
         lengths = [len(s) for s in sentences]
-        return Sentences(numbers, offsets_of(lengths), _hole_places(holes, lengths), self._spell(spellings))
+        pieces = None if self.pieces_of is None else _padded(self.pieces_of(list(spellings)))
+        return Sentences(numbers, offsets_of(lengths), _hole_places(holes, lengths), self._spell(spellings), pieces)
 
     def _row(self, token: tuple[str, ...]) -> tuple[int, ...]:
         word = token[0]
@@ -121,6 +123,14 @@ class TokenFormat:
         if len(tokens.columns) != tokens.width - 1 + (len(PREFIXES) if tokens.clusters else 0):
             raise ValueError(f"{len(tokens.columns)} columns of tokens that have {tokens.width}")
         return tokens
+
+
+def _padded(pieces: list[list[int]]) -> NDArray[np.int64]:
+    """(spellings from 1 on, most pieces) numbers plus one, 0 for padding."""
+    out = np.zeros((len(pieces) + 1, max([1, *map(len, pieces)])), dtype=np.int64)
+    for row, numbers in enumerate(pieces, 1):
+        out[row, : len(numbers)] = np.array(numbers) + 1
+    return out
 
 
 def check_tokens(sentences: Sequence[Sequence[Token]], width: int | None = None) -> None:

@@ -165,6 +165,7 @@ def _(X: Sentences, device: torch.device | str = "cpu", dtype: torch.dtype = tor
         torch.from_numpy(tokens).to(device),
         torch.from_numpy(there).to(device),
         torch.from_numpy(X.spellings[spellings]).to(device),
+        None if X.pieces is None else torch.from_numpy(X.pieces[spellings]).to(device),
     )
     return Inputs(batch, torch.from_numpy(tagged).to(device=device, dtype=dtype).unsqueeze(-1))
 

@@ -173,6 +173,6 @@ def _digest(rows: Rows) -> int:
 def _bytes(data: Any) -> bytes:
     """Of a tensor, or several."""
     if isinstance(data, tuple):
-        return b"".join(map(_bytes, data))
+        return b"".join(_bytes(part) for part in data if part is not None)
     dense = data if data.layout is torch.strided else data.to_dense()
     return bytes(dense.cpu().numpy().tobytes())

@@ -41,8 +41,9 @@ def texts_section(path: Path) -> str:
         f"{documents} training documents, a fourth as many to choose on; encoder {content['encoder']}, {content['max_tokens']} "
         "tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
-        f"sum over labels, in nats a document. Δ: points above {content['reference']}, 95% by bootstrap over seeds and documents, "
-        "of one seed over documents alone. Seconds are with other work on the machine, without features of the frozen encoder. "
+        f"sum over labels, in nats a document. Δ: points above {content['reference']}, 95% by bootstrap over seeds and "
+        "documents, of one seed over documents alone. Seconds are with other work on the machine, without features of the "
+        "frozen encoder. "
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),

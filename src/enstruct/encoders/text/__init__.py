@@ -5,3 +5,5 @@ from enstruct.encoders.text.pretrained import TunedText as TunedText
 from enstruct.encoders.text.tfidf import TextFeatures as TextFeatures
 from enstruct.encoders.text.trunk import convert as convert
 from enstruct.encoders.text.trunk import download as download
+from enstruct.encoders.text.words import Beside as Beside
+from enstruct.encoders.text.words import EncodedWords as EncodedWords

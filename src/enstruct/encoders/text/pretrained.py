@@ -183,6 +183,12 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         """Newly initialised parts on the one trunk, or a copy of all of it."""
         return TunedText(self)
 
+    def pieces(self, words: Sequence[str]) -> list[list[int]]:
+        """The numbers of each word's pieces, as within a sentence; one at least."""
+        trunk = self.trunk
+        encoded = trunk.tokenizer([[word] for word in words], is_split_into_words=True, add_special_tokens=False)["input_ids"]
+        return [numbers or [int(trunk.tokenizer.unk_token_id or 0)] for numbers in encoded] if len(words) else []
+
 
 def autocast(device: torch.device | str) -> Any:
     """bfloat16 where the device computes in it faster."""
@@ -213,28 +219,40 @@ class TunedText(nn.Module):
 
     def __init__(self, how: TextEncoder) -> None:
         super().__init__()
-        self.pooling, self.own_rate = how.pooling, how.rate
-        kind = TUNED[how.tuning]
-        if kind is None:
+        self.pooling, self.own_rate = how.pooling, 0.0 if how.frozen else how.rate
+        self.most = how._most(how.trunk)
+        kind = TUNED.get(how.tuning)
+        self.frozen = how.frozen
+        if how.frozen:
+            trunk, self.parts = how.trunk, None
+        elif kind is None:
             self.whole, trunk = new_network(how.name)
             if how.checkpointing:
                 self.whole.gradient_checkpointing_enable()  # type: ignore[operator]
-            self.parts: Parts | None = None
+            self.parts = None
         else:
             trunk = how.trunk
             self.parts = kind(trunk.network, SIZES[how.tuning] if how.size is None else int(how.size))
         self.trunk, self.fill = trunk, how._fill(trunk)
         self.out_features = trunk.width
 
+    parts: Parts | None
+
     def forward(self, x: Tensor) -> Tensor:
         numbers, there = token_batch(x, self.fill)
-        with autocast(x.device):
+        return pooled(self.states(numbers, there), there, self.pooling)
+
+    def states(self, numbers: Tensor, there: Tensor) -> Tensor:
+        """(texts, tokens, width) last hidden states, in single precision."""
+        with autocast(numbers.device), redirected():
+            if self.frozen:
+                with torch.no_grad():
+                    return hidden(self.trunk.network.to(numbers.device).eval(), numbers, there).float()
             if self.parts is None:
-                with redirected():
-                    return pooled(hidden(self.whole, numbers, there), there, self.pooling).float()
-            network = self.trunk.network.to(x.device).train(self.training)
-            with running(self.parts), redirected():
-                return pooled(hidden(network, numbers, there), there, self.pooling).float()
+                return hidden(self.whole, numbers, there).float()
+            network = self.trunk.network.to(numbers.device).train(self.training)
+            with running(self.parts):
+                return hidden(network, numbers, there).float()
 
 
 def token_batch(x: Tensor, fill: int) -> tuple[Tensor, Tensor]:

@@ -126,7 +126,7 @@ def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
 
 
 def _network(folder: Path) -> nn.Module:
-    with _quiet(folder) as transformers:
+    with _quiet(folder) as transformers, torch.device("cpu"):  # whatever device somebody builds networks on at present
         network: nn.Module = transformers.AutoModel.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
         )

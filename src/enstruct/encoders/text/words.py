@@ -1,0 +1,72 @@
+"""A pretrained encoder on sentences of words: each word's features are those of its pieces, in the middle of the others.
+
+    [CLS] pieces of word 1, of word 2, ... [SEP]  ->  hidden states  ->  (batch, time, width)
+
+A word has the mean over its pieces, or the first one's (``pooling="cls"``). Words behind the last position that the encoder has
+are zeros.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from enstruct.encoders.text.pretrained import TextEncoder
+from enstruct.encoders.tokens import TokenBatch
+from enstruct.errors import ConfigError
+
+
+class EncodedWords(nn.Module):
+    """:class:`~enstruct.encoders.tokens.TokenBatch` with pieces -> (batch, time, ``out_features``)."""
+
+    def __init__(self, how: TextEncoder) -> None:
+        super().__init__()
+        self.text = how.network()
+        self.own_rate = self.text.own_rate
+        self.first = how.pooling == "cls"
+        self.out_features = self.text.out_features
+        tokenizer = self.text.trunk.tokenizer
+        begin, end = (getattr(tokenizer, f"{name}_token_id", None) for name in ("cls", "sep"))
+        if begin is None or end is None:
+            raise ConfigError(f"The encoder at {how.name} has no tokens around a sentence ([CLS], [SEP]), which taggers need.")
+        self.begin, self.end = int(begin), int(end)
+
+    def forward(self, x: TokenBatch) -> Tensor:
+        assert x.pieces is not None  # the format of the words makes them
+        pieces = x.pieces[x.columns[..., -1]] * x.there.unsqueeze(-1)  # (batch, time, most pieces)
+        batch, time, most = pieces.shape
+        flat = pieces.flatten(1)
+        place = (flat > 0).cumsum(1)  # 0 is [CLS]'s
+        kept = (flat > 0) & (place <= self.text.most - 2)
+        lengths = kept.sum(1)
+        numbers = torch.full((batch, int(lengths.max()) + 2), self.text.fill, dtype=torch.int64, device=flat.device)
+        numbers[:, 0] = self.begin
+        sentence, column = kept.nonzero(as_tuple=True)
+        where = place[sentence, column]
+        numbers[sentence, where] = flat[sentence, column] - 1
+        numbers[torch.arange(batch, device=flat.device), lengths + 1] = self.end
+        there = torch.arange(numbers.shape[1], device=flat.device) < (lengths + 2).unsqueeze(1)
+        states = self.text.states(numbers, there)
+        word, piece = column.div(most, rounding_mode="floor"), column % most
+        if self.first:
+            begins = piece == 0
+            sentence, where, word = sentence[begins], where[begins], word[begins]
+        place_of_word = sentence * time + word
+        ones = torch.ones(len(where), 1, dtype=states.dtype, device=states.device)
+        total = states.new_zeros(batch * time, states.shape[2]).index_add(0, place_of_word, states[sentence, where])
+        count = states.new_zeros(batch * time, 1).index_add(0, place_of_word, ones)
+        return (total / count.clamp_min(1)).view(batch, time, -1)
+
+
+class Beside(nn.Module):
+    """The features of several encoders of the same tokens, side by side."""
+
+    def __init__(self, *encoders: nn.Module) -> None:
+        super().__init__()
+        self.encoders = nn.ModuleList(encoders)
+        self.out_features = sum(cast(int, encoder.out_features) for encoder in encoders)
+
+    def forward(self, x: TokenBatch) -> Tensor:
+        return torch.cat([encoder(x) for encoder in self.encoders], dim=-1)

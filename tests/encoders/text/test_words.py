@@ -1,0 +1,79 @@
+"""A pretrained encoder on words, against the library ``transformers`` sentence by sentence; a tagger on it."""
+
+import numpy as np
+import pytest
+import torch
+from tests.generated_texts import tiny_encoder
+
+from enstruct import EnergySequenceTagger, TextEncoder
+from enstruct.encoders.text import EncodedWords
+from enstruct.errors import ModelFileError
+from enstruct.estimators.token_format import TokenFormat
+from enstruct.training.batches import to_inputs
+
+transformers = pytest.importorskip("transformers")
+SENTENCES = [["grain", "goldship", "xyz", "oil"], ["wheat"], ["corn", "é", "gold"], ["bank"] * 40]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    more = ("##ship", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"))
+    return tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", more=more)
+
+
+def reference(folder, sentence, first):
+    """Of as many words as fit into 32 places; zeros behind."""
+    tokenizer, network = (getattr(transformers, name).from_pretrained(folder) for name in ("AutoTokenizer", "AutoModel"))
+    tokens = tokenizer(sentence, is_split_into_words=True, return_tensors="pt", truncation=True, max_length=32)
+    states = network.eval()(**tokens).last_hidden_state[0].detach().numpy()
+    words = tokens.word_ids(0)
+    out = np.zeros((len(sentence), states.shape[1]), dtype=np.float32)
+    for word in {word for word in words if word is not None}:
+        own = [states[place] for place, of in enumerate(words) if of == word]
+        out[word] = own[0] if first else np.mean(own, axis=0)
+    return out
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("tuning", ["frozen", "adapter"])
+def test_words_have_the_features_of_their_pieces(folder, pooling, tuning):
+    encoder = TextEncoder(folder, tuning=tuning, pooling=pooling)
+    words = TokenFormat(pieces_of=encoder.pieces).fit(SENTENCES)
+    assert max(map(len, encoder.pieces(["goldship", "xyz"]))) == 3
+    batch = to_inputs(words.encode(SENTENCES)).x
+    with torch.no_grad():
+        features = EncodedWords(encoder).eval()(batch).numpy()
+    for row, sentence in enumerate(SENTENCES):
+        assert np.allclose(features[row, : len(sentence)], reference(folder, sentence, pooling == "cls"), atol=1e-5)
+        assert not features[row, len(sentence) :].any()
+
+
+TRAIN = [["grain", "rises"], ["oil", "and", "wheat"], ["gold"], ["grain", "and", "gold"]] * 12
+TAGS = [[{"grain": "B-X", "wheat": "B-X", "gold": "B-Y"}.get(word, "O") for word in sentence] for sentence in TRAIN]
+
+
+@pytest.mark.parametrize(("tuning", "method"), [("frozen", "cross-entropy"), ("lora", "seal-nce"), ("full", "crf")])
+def test_a_tagger_on_an_encoder(folder, tmp_path, tuning, method):
+    encoder = TextEncoder(folder, tuning=tuning, learning_rate=5e-3)
+    tagger = EnergySequenceTagger(method, encoder=encoder, hidden=8, max_epochs=6, learning_rate=0.02, random_state=0).fit(
+        TRAIN, TAGS
+    )
+    new = [["wheat", "and", "gold"], ["grain"]]
+    answer = tagger.predict_proba(new)
+    tagger.save(tmp_path / "tagger")
+    again = EnergySequenceTagger.load(tmp_path / "tagger")
+    for mine, theirs in zip(answer, again.predict_proba(new), strict=True):
+        assert np.array_equal(mine, theirs)
+    assert tagger.score(TRAIN, TAGS) > 0.5
+    assert tagger.predict(new, known=[["B-Y", None, None], [None]])[0][0] == "B-Y"
+    moved = tiny_encoder(tmp_path / "other", seed=5)
+    with pytest.raises(ModelFileError, match="other weights"):
+        EnergySequenceTagger.load(tmp_path / "tagger", encoder=TextEncoder(moved, tuning=tuning))
+
+
+def test_an_encoder_changes_what_a_tagger_answers(folder):
+    settings = {"hidden": 8, "max_epochs": 2, "random_state": 0}
+    bare = EnergySequenceTagger("cross-entropy", **settings).fit(TRAIN, TAGS)
+    read = EnergySequenceTagger("cross-entropy", encoder=TextEncoder(folder), **settings).fit(TRAIN, TAGS)
+    assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 16
+    assert not np.allclose(read.predict_proba([["gold"]])[0], bare.predict_proba([["gold"]])[0])
