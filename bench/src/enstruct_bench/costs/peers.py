@@ -57,13 +57,15 @@ def multilearn(make: str) -> Fit:
     return fit
 
 
-def libmultilabel(trainer: str) -> Fit:
+def libmultilabel(trainer: str, solver: int = 0) -> Fit:
+    """``solver``: LIBLINEAR's number, 0 logistic regression, 1 the support vector machine that is LibMultiLabel's own default."""
+
     def fit(splits: Splits) -> tuple[Answer, Answer]:
         from libmultilabel import linear
 
         train = {"one-vs-rest": linear.train_1vsrest, "cost-sensitive": linear.train_cost_sensitive}[trainer]
         X, Y = (sparse.csr_matrix(part, dtype=np.float64) for part in (splits.train.X, splits.train.Y))
-        model = train(Y, X, options=f"-s 0 -B 1 -m {torch.get_num_threads()} -q", verbose=False)
+        model = train(Y, X, options=f"-s {solver} -B 1 -m {torch.get_num_threads()} -q", verbose=False)
 
         def scores(X: Any) -> NDArray[np.float64]:
             return np.asarray(linear.predict_values(model, sparse.csr_matrix(X, dtype=np.float64)))
