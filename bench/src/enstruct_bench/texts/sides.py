@@ -1,13 +1,16 @@
 """What is compared on documents with label sets: models of texts, ours and peers', each from training rows to marginals.
 
-words            one-vs-rest logistic regression on tf-idf of words and pairs, C chosen on the validation rows
-terms            the same on the library's own tf-idf, which has pieces of words too
-one-vs-rest      LibMultiLabel's linear trainer on those terms; cost-sensitive: its other one (not where it is not installed)
-joint            the library's default: ``JointMultiLabelClassifier()``
-frozen-linear    one-vs-rest logistic regression on the features of a frozen encoder
-frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
-joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
-adapter          cross-entropy, the encoder's adapters trained; adapter-seal: seal-nce likewise; lora: low-rank parts
+    words            one-vs-rest logistic regression on tf-idf of words and pairs, C chosen on the validation rows
+    terms            the same on the library's own tf-idf, which has pieces of words too
+    svm              LibMultiLabel's default linear trainer on those terms, one-vs-rest support vector machines
+    one-vs-rest      its logistic regressions
+    joint            the library's default: ``JointMultiLabelClassifier()``
+    frozen-linear    one-vs-rest logistic regression on the features of a frozen encoder
+    frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
+    joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
+    adapter          cross-entropy, the encoder's adapters trained; adapter-seal: seal-nce likewise; lora: low-rank parts
+
+LibMultiLabel's are left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -82,13 +85,13 @@ def joint(encoded: bool) -> Callable[[Task], Fitted]:
     return fit
 
 
-def peer(trainer: str) -> Callable[[Task], Fitted]:
+def peer(solver: int) -> Callable[[Task], Fitted]:
     def fit(task: Task) -> Fitted:
         rows = TextFeatures().fit(task.train.texts)
         train, held = (
             Dataset(rows.transform(part.texts), as_indicator(part.Y), (), part.names) for part in (task.train, task.validation)
         )
-        _, marginals = libmultilabel(trainer)(Splits(train, held, held))
+        _, marginals = libmultilabel("one-vs-rest", solver)(Splits(train, held, held))
         return Fitted(lambda texts: marginals(rows.transform(texts)))
 
     return fit
@@ -97,8 +100,8 @@ def peer(trainer: str) -> Callable[[Task], Fitted]:
 SIDES: dict[str, Callable[[Task], Fitted]] = {
     "words": words,
     "terms": network("binary-relevance"),
-    "one-vs-rest": peer("one-vs-rest"),
-    "cost-sensitive": peer("cost-sensitive"),
+    "svm": peer(1),
+    "one-vs-rest": peer(0),
     "joint": joint(False),
     "frozen-linear": network("binary-relevance", "frozen"),
     "frozen-network": network("cross-entropy", "frozen"),
@@ -108,7 +111,7 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "adapter-seal": network("seal-nce", "adapter"),
     "lora": network("cross-entropy", "lora"),
 }
-PEERS = {"one-vs-rest": "libmultilabel", "cost-sensitive": "libmultilabel"}
+PEERS = {"svm": "libmultilabel", "one-vs-rest": "libmultilabel"}
 """Side -> the package it needs (group "peers" of pyproject.toml)."""
 
 
