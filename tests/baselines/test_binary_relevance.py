@@ -73,3 +73,15 @@ def test_bibtex_is_the_bar_it_should_be(real_data):
     threshold = GlobalThreshold(model.rules_["threshold"].threshold)
     assert example_f1(splits.test.Y, threshold.predict(p)) > 0.43
     assert example_f1(splits.test.Y, decode(p, allow_empty=False)) > 0.46
+
+
+def test_sparse_rows_come_to_the_optimum_of_scikit_learns_newton_method(blocks):
+    """Also from the weights of another C: logistic regression has one optimum."""
+    rows = Rows(sparse.csr_matrix(np.where(abs(blocks.X) > 1, blocks.X, 0)), blocks.Y, np.linspace(0.5, 2.0, len(blocks.X)))
+    cold, warm = _fit(rows, 3.0, None, 0), _fit(rows, 3.0, None, 0, _fit(rows, 0.1, None, 0))
+    label = int(np.asarray(blocks.Y.sum(0)).argmax())
+    y = blocks.Y[:, [label]].toarray().ravel()
+    exact = LogisticRegression(C=3.0, solver="newton-cholesky", tol=1e-10).fit(rows.X, y, sample_weight=rows.weight)
+    for weights, biases in (cold, warm):
+        np.testing.assert_allclose(weights[label], exact.coef_[0], atol=2e-3)
+        np.testing.assert_allclose(biases[label], exact.intercept_[0], atol=2e-3)

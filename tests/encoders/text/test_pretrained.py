@@ -140,9 +140,7 @@ def many(n, start=0):
 def counted(monkeypatch):
     """How many texts are computed at each call."""
     calls, real = [], TextEncoder._computed
-    monkeypatch.setattr(
-        TextEncoder, "_computed", lambda self, trunk, texts, device: calls.append(len(texts)) or real(self, trunk, texts, device)
-    )
+    monkeypatch.setattr(TextEncoder, "_computed", lambda self, trunk, texts: calls.append(len(texts)) or real(self, trunk, texts))
     return calls
 
 
@@ -205,6 +203,7 @@ def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch)
         ({"learning_rate": -1.0}, "learning_rate= is"),
         ({"checkpointing": True}, "checkpointing= is for"),
         ({"name": 3}, "name= is"),
+        ({"device": "abacus"}, "device= is"),
         ({"name": "no/such-encoder"}, "There is no encoder"),
     ],
 )

@@ -63,6 +63,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     cache : bool, str or Path, default=True
         Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
+    device : str, default="auto"
+        Where frozen features are computed: "auto", an accelerator if there is one. What is tuned is where the classifier's
+        networks are.
     """
 
     name: Any
@@ -73,6 +76,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     learning_rate: float | None = None
     checkpointing: bool = False
     cache: Any = True
+    device: str = "auto"
 
     def check(self) -> Self:
         """ConfigError for settings that cannot be meant."""
@@ -90,6 +94,11 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         rate = self.learning_rate
         if rate is not None and not (isinstance(rate, (int, float)) and 0 < rate < np.inf):
             raise ConfigError(f"TextEncoder: learning_rate= is a positive number, not {rate!r:.60}.")
+        if self.device != "auto":
+            try:
+                torch.device(self.device)
+            except (RuntimeError, TypeError) as error:
+                raise ConfigError(f"TextEncoder: device= is 'auto', 'cpu', 'cuda' or 'mps', not {self.device!r:.60}.") from error
         if self.tuning != "full" and self.checkpointing:
             raise ConfigError(
                 "TextEncoder: checkpointing= is for tuning='full', which keeps every layer's numbers: leave it out."
@@ -138,15 +147,16 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     # -- what classifiers read of texts -----------------------------------------------------------
 
-    def features(self, texts: Sequence[str], device: torch.device | str = "cpu") -> NDArray[np.float32]:
+    def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, width) of the frozen encoder, from where they are kept where they are."""
         trunk = self.trunk
         distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
         how = f"{trunk.digest} {self.pooling} {self._most(trunk)}"
-        out = kept(how, list(distinct), trunk.width, self.cache, lambda few: self._computed(trunk, few, device))
+        out = kept(how, list(distinct), trunk.width, self.cache, lambda few: self._computed(trunk, few))
         return out[place.reshape(-1)]
 
-    def _computed(self, trunk: Trunk, texts: list[str], device: torch.device | str) -> NDArray[np.float32]:
+    def _computed(self, trunk: Trunk, texts: list[str]) -> NDArray[np.float32]:
+        device = accelerator() if self.device == "auto" else torch.device(self.device)
         tokens = self._tokens(trunk, texts)
         order = np.argsort([-len(one) for one in tokens], kind="stable")
         network = trunk.network.to(device).eval()
@@ -188,6 +198,13 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         trunk = self.trunk
         encoded = trunk.tokenizer([[word] for word in words], is_split_into_words=True, add_special_tokens=False)["input_ids"]
         return [numbers or [int(trunk.tokenizer.unk_token_id or 0)] for numbers in encoded] if len(words) else []
+
+
+def accelerator() -> torch.device:
+    """CUDA, Apple's, or the processor."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
 def autocast(device: torch.device | str) -> Any:

@@ -1,0 +1,111 @@
+"""What an encoder of texts costs within the library, beside the bare one.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.text_encoder FOLDER [--out results/benchmark-text-encoder.json]
+
+Made-up documents of 20 to 200 words. Features: documents a second of ``TextEncoder.features`` without its cache, beside a loop
+over the bare network with batches of like lengths and as many tokens, both from the strings on. One document: what
+``predict_proba`` of a loaded classifier on the frozen encoder takes, beside the encoder's forward pass alone. Each pair is timed in
+turns, so that other work on the machine meets both; figures are medians, and ratios medians of the turns' own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from enstruct import EnergyMultiLabelClassifier, TextEncoder
+from enstruct.encoders.text.pretrained import TOKENS_A_BATCH, hidden, pooled
+from enstruct.encoders.text.trunk import padded
+from enstruct.environment import environment
+from enstruct.files import write_json
+from enstruct_bench.comparison.provenance import present_commit
+
+WORDS = ("grain", "price", "market", "ship", "export", "bank", "trade", "oil", "rate", "gold", "company", "year", "said", "new")
+
+
+def documents(n: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, size=rng.integers(20, 200))) for _ in range(n)]
+
+
+def most(encoder: TextEncoder) -> int:
+    """Tokens of a text."""
+    return min(encoder.max_tokens, encoder.trunk.positions)
+
+
+def bare(encoder: TextEncoder, texts: list[str]) -> None:
+    """The loop that a user would write."""
+    trunk = encoder.trunk
+    tokens = sorted(trunk.tokens(texts, most(encoder)), key=len, reverse=True)
+    start = 0
+    with torch.inference_mode():
+        while start < len(tokens):
+            batch = tokens[start : start + max(1, TOKENS_A_BATCH // len(tokens[start]))]
+            numbers, there = padded(batch, 0)
+            pooled(hidden(trunk.network, numbers, there), there, "mean").numpy()
+            start += len(batch)
+
+
+def in_turns(one: Callable[[], Any], other: Callable[[], Any], turns: int) -> dict[str, float]:
+    """Median seconds of each, and of one over the other."""
+    took: list[tuple[float, float]] = []
+    for _ in range(turns):
+        pair = []
+        for call in (one, other):
+            begin = time.perf_counter()
+            call()
+            pair.append(time.perf_counter() - begin)
+        took.append((pair[0], pair[1]))
+    table = np.array(took)
+    ours, theirs = np.median(table, axis=0)
+    return {"seconds": float(ours), "bare_seconds": float(theirs), "ratio": float(np.median(table[:, 0] / table[:, 1]))}
+
+
+def measured(folder: Path, n: int, turns: int) -> dict[str, Any]:
+    encoder = TextEncoder(str(folder), cache=False)
+    texts = documents(n, 0)
+    rows = in_turns(lambda: encoder.features(texts), lambda: bare(encoder, texts), turns)
+    labels = (np.arange(80)[:, None] >> np.arange(3)) & 1
+    with tempfile.TemporaryDirectory() as place:
+        fitted = EnergyMultiLabelClassifier("binary-relevance", encoder=encoder, random_state=0).fit(documents(80, 1), labels)
+        fitted.save(Path(place) / "model")
+        model = EnergyMultiLabelClassifier.load(Path(place) / "model")
+    trunk, text = encoder.trunk, sorted(texts, key=len)[n // 2]
+    numbers, there = padded(trunk.tokens([text], most(encoder)), 0)
+
+    def forward() -> None:
+        with torch.inference_mode():
+            hidden(trunk.network, numbers, there)
+
+    one = in_turns(lambda: model.predict_proba([text]), forward, 10 * turns)
+    return {
+        "documents": n,
+        "documents_a_second": n / rows["seconds"],
+        "share_of_bare": 1 / rows["ratio"],
+        "one_document": one,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("encoder", type=Path)
+    parser.add_argument("--documents", type=int, default=100)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    content = measured(options.encoder, options.documents, options.turns)
+    print(content)
+    if options.out is not None:
+        write_json(options.out, {**content, "commit": present_commit(), "environment": environment()})
+
+
+if __name__ == "__main__":
+    main()
