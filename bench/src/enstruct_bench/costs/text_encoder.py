@@ -4,7 +4,7 @@
 
 Made-up documents of 20 to 200 words. Features: documents a second of ``TextEncoder.features`` without its cache, beside a loop
 over the bare network with batches of like lengths and as many tokens, both from the strings on. One document: what
-``predict_proba`` of a loaded classifier on the frozen encoder takes, beside the encoder's forward pass alone. Each pair is timed in
+``predict_proba`` of a loaded classifier on the frozen encoder takes, beside the forward pass alone. Each pair is timed in
 turns, so that other work on the machine meets both; figures are medians, and ratios medians of the turns' own.
 """
 

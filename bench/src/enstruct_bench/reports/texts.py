@@ -41,7 +41,8 @@ def texts_section(path: Path) -> str:
         f"{documents} training documents, a fourth as many to choose on; encoder {content['encoder']}, {content['max_tokens']} "
         "tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
-        f"sum over labels, in nats a document. Δ: points above {content['reference']}, 95% by bootstrap over seeds and "
+        "sum over labels, in nats a document. Neither of svm, whose scores are no probabilities. "
+        f"Δ: points above {content['reference']}, 95% by bootstrap over seeds and "
         "documents, of one seed over documents alone. Seconds are with other work on the machine, without features of the "
         "frozen encoder. "
         f"{where_it_ran(content['environment'])}",
@@ -53,7 +54,9 @@ def texts_section(path: Path) -> str:
     return Text(lines)
 
 
-def _mean(runs: list[dict[str, Any]], key: str) -> Quantity:
+def _mean(runs: list[dict[str, Any]], key: str) -> Value:
+    if any(key not in run for run in runs):
+        return ""
     return Quantity(float(np.mean([run[key] for run in runs])), form=".2f")
 
 

@@ -58,17 +58,15 @@ def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> t
     p = clipped(fitted.marginals(texts))
     sets = {metric: decided(held, truth, p, metric) for metric in METRICS}
     figures = {metric: 100 * get_metric(metric)(as_indicator(Y), sets[metric]) for metric in METRICS}
+    row = {"side": side, "seed": task.seed, **figures, "fit_seconds": seconds, "answer_seconds": time.perf_counter() - begin}
+    if not fitted.calibrated:  # scores that decisions can be cut from, and no more
+        return row, sets
     told = told_share(Y.astype(np.float32), random_order(Y.shape, task.seed), 0.5)
     sets["half-told"] = _half_told(fitted, texts, p, told)
     loss = -np.log(np.clip(np.where(Y == 1, p, 1 - p), 1e-4, 1))
-    row = {
-        "side": side,
-        "seed": task.seed,
-        **figures,
+    row |= {
         "half-told": 100 * get_metric("example-f1")(_asked(Y, told), sets["half-told"]),
         "log-loss": float(loss.sum(1).mean()),
-        "fit_seconds": seconds,
-        "answer_seconds": time.perf_counter() - begin,
     }
     if fitted.joint is not None:
         row |= {"base": "+".join(one.base.name for one in fitted.joint.base_), "energy": fitted.joint.terms_}
@@ -96,7 +94,8 @@ def differences(folder: Path, rows: list[dict[str, Any]], name: str, reference: 
         common = sorted(seeds[side] & seeds.get(reference, set()))
         if side == reference or not common:
             continue
-        out[side] = {metric: _paired(folder, truth, common, reference, side, metric) for metric in PAIRED}
+        of_side = [metric for metric in PAIRED if all(metric in row for row in rows if row["side"] == side)]
+        out[side] = {metric: _paired(folder, truth, common, reference, side, metric) for metric in of_side}
     return out
 
 

@@ -51,10 +51,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Fitted:
-    """``joint``: the model that takes what is told, where there is one."""
+    """``joint``: the model that takes what is told, where there is one. ``calibrated``: whether marginals are probabilities."""
 
     marginals: Marginals
     joint: JointMultiLabelClassifier | None = None
+    calibrated: bool = True
 
 
 def network(method: str, tuning: str | None = None) -> Callable[[Task], Fitted]:
@@ -92,7 +93,7 @@ def peer(solver: int) -> Callable[[Task], Fitted]:
             Dataset(rows.transform(part.texts), as_indicator(part.Y), (), part.names) for part in (task.train, task.validation)
         )
         _, marginals = libmultilabel("one-vs-rest", solver)(Splits(train, held, held))
-        return Fitted(lambda texts: marginals(rows.transform(texts)))
+        return Fitted(lambda texts: marginals(rows.transform(texts)), calibrated=solver == 0)
 
     return fit
 
