@@ -6,7 +6,7 @@ model.json
     weights     SHA-256 of weights.safetensors (models from before it was kept have none)
     parameters  the estimator's parameters (a custom encoder or energy network is named in ``custom``)
     labels      kind, classes, sparse
-    input       number and names of features
+    input       number and names of features; of models of texts how these are read: their terms and idf, or an encoder's digest
     rules       every fitted decision rule and which one is in force
     history     one record an epoch
 weights.safetensors

@@ -2,7 +2,9 @@
 
 import copy
 import logging
+import pickle
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import numpy as np
@@ -306,3 +308,38 @@ def test_an_encoder_of_another_kind_of_layers(tmp_path):
     GPT2Model(GPT2Config(vocab_size=40, n_embd=16, n_layer=1, n_head=2, n_positions=32)).save_pretrained(folder)
     with pytest.raises(ConfigError, match="none of the layers"):
         TextEncoder(folder, tuning="lora").network()
+
+
+def test_threads_do_not_meet_in_one_trunk(folder):
+    """Two networks with parts of their own answer at once as they do one after the other."""
+    encoder = TextEncoder(folder, tuning="adapter", size=2)
+    networks = [encoder.network().eval() for _ in range(2)]
+    for network in networks:
+        for part in network.parts.parts:
+            torch.nn.init.normal_(part.up.weight)
+    x = to_features(encoder.token_rows(TEXTS))
+    with torch.no_grad():
+        alone = [network(x) for network in networks]
+
+        def answers(i):
+            with torch.no_grad():
+                return [torch.equal(networks[i % 2](x), alone[i % 2]) for _ in range(20)]
+
+        with ThreadPoolExecutor(4) as pool:
+            assert all(all(same) for same in pool.map(answers, range(4)))
+    assert not torch.allclose(*alone)
+
+
+def test_pickles_name_the_encoder(folder, tmp_path):
+    own = tiny_encoder(tmp_path / "own")
+    network = TextEncoder(own, tuning="lora", size=2).network().eval()
+    content = pickle.dumps(network)
+    assert len(content) < 20_000
+    again = pickle.loads(content)
+    assert again.trunk is network.trunk
+    x = to_features(TextEncoder(own).token_rows(TEXTS))
+    with torch.no_grad():
+        assert torch.equal(again(x), network(x))
+    tiny_encoder(own, seed=3)
+    with pytest.raises(ModelFileError, match="other weights"):
+        pickle.loads(content)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -34,11 +33,11 @@ class Parts(nn.Module):
 
     def __init__(self, network: nn.Module, size: int) -> None:
         super().__init__()
-        self._targets: list[nn.Module] = []  # in a list: the transformer's own
+        self.names: list[str] = []  # of the transformer's modules that they go on
         modules = []
         for name, module in network.named_modules():
             if isinstance(module, nn.Linear) and any(name == end or name.endswith(f".{end}") for end in self.ends):
-                self._targets.append(module)
+                self.names.append(name)
                 modules.append(self.part(module, size))
         if not modules:
             raise ConfigError(
@@ -50,22 +49,13 @@ class Parts(nn.Module):
     def part(self, target: nn.Linear, size: int) -> nn.Module:
         raise NotImplementedError  # every kind has its own
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parts:
-        """Parts of its own on the same transformer."""
-        import copy
-
-        twin = type(self).__new__(type(self))
-        nn.Module.__init__(twin)
-        twin._targets, twin.parts = self._targets, copy.deepcopy(self.parts, memo)
-        return twin.train(self.training)
-
 
 @contextmanager
-def running(parts: Parts) -> Iterator[None]:
-    """Inside, the outputs of the transformer's modules pass through these parts."""
+def running(parts: Parts, network: nn.Module) -> Iterator[None]:
+    """Inside, the outputs of the transformer's modules pass through these parts: one thread's at a time."""
     handles = [
-        target.register_forward_hook(lambda _, inputs, output, part=part: part(inputs[0], output))
-        for target, part in zip(parts._targets, parts.parts, strict=True)
+        network.get_submodule(name).register_forward_hook(lambda _, inputs, output, part=part: part(inputs[0], output))
+        for name, part in zip(parts.names, parts.parts, strict=True)
     ]
     try:
         yield

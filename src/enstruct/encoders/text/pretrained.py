@@ -159,10 +159,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         device = accelerator() if self.device == "auto" else torch.device(self.device)
         tokens = self._tokens(trunk, texts)
         order = np.argsort([-len(one) for one in tokens], kind="stable")
-        network = trunk.network.to(device).eval()
         out = np.empty((len(texts), trunk.width), dtype=np.float32)
         start = 0
-        with torch.inference_mode(), autocast(device):
+        with trunk.lock, torch.inference_mode(), autocast(device):
+            network = trunk.network.to(device).eval()
             while start < len(order):
                 rows = order[start : start + max(1, TOKENS_A_BATCH // len(tokens[order[start]]))]
                 numbers, there = (part.to(device) for part in padded([tokens[row] for row in rows], self._fill(trunk)))
@@ -263,13 +263,14 @@ class TunedText(nn.Module):
         """(texts, tokens, width) last hidden states, in single precision."""
         with autocast(numbers.device), redirected():
             if self.frozen:
-                with torch.no_grad():
+                with self.trunk.lock, torch.no_grad():
                     return hidden(self.trunk.network.to(numbers.device).eval(), numbers, there).float()
             if self.parts is None:
                 return hidden(self.whole, numbers, there).float()
-            network = self.trunk.network.to(numbers.device).train(self.training)
-            with running(self.parts):
-                return hidden(network, numbers, there).float()
+            with self.trunk.lock:
+                network = self.trunk.network.to(numbers.device).train(self.training)
+                with running(self.parts, network):
+                    return hidden(network, numbers, there).float()
 
 
 def token_batch(x: Tensor, fill: int) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -75,12 +76,17 @@ def _missing() -> MissingExtraError:
 
 @dataclass(frozen=True, eq=False)
 class Trunk:
-    """``network`` (token numbers, mask) -> hidden states; ``positions``: the most tokens that it reads at once."""
+    """``network`` (token numbers, mask) -> hidden states; ``positions``: the most tokens that it reads at once.
 
+    ``lock`` is held while somebody has the network in a mode, on a device, or with parts of his own.
+    """
+
+    folder: Path
     network: nn.Module
     tokenizer: Any
     digest: str
     positions: int
+    lock: Any = field(default_factory=threading.RLock)
 
     @property
     def width(self) -> int:
@@ -90,10 +96,21 @@ class Trunk:
         """The same one: nobody trains it."""
         return self
 
+    def __reduce__(self) -> Any:
+        """A pickle names the folder, and the digest that it must have."""
+        return _reloaded, (self.folder, self.digest)
+
     def tokens(self, texts: list[str], most: int) -> list[list[int]]:
         """Token numbers of each text, its special ones among them, at most so many."""
         encoded = self.tokenizer(texts, truncation=True, max_length=most, add_special_tokens=True, return_attention_mask=False)
         return [numbers[:most] for numbers in encoded["input_ids"]]
+
+
+def _reloaded(folder: Path, digest: str) -> Trunk:
+    trunk = load_trunk(folder)
+    if trunk.digest != digest:
+        raise ModelFileError(f"The encoder at {folder} has other weights than the one that was pickled.")
+    return trunk
 
 
 def load_trunk(name: str | Path) -> Trunk:
@@ -122,7 +139,7 @@ def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
     positions = int(getattr(config, "max_position_embeddings", 0) or 2**31)
     if getattr(config, "position_embedding_type", "absolute") == "absolute" and config.model_type in ("roberta", "xlm-roberta"):
         positions -= 2  # numbers of positions begin behind the padding's
-    return Trunk(network.eval(), tokenizer, digest_of(folder), positions)
+    return Trunk(folder, network.eval(), tokenizer, digest_of(folder), positions)
 
 
 def _network(folder: Path) -> nn.Module:
