@@ -102,6 +102,7 @@ def test_a_document_in_several_folders_has_all_their_labels(folder):
 
 def test_folders_of_pictures_are_masks_still(tmp_path):
     (tmp_path / "images").mkdir()
+    (tmp_path / "README.txt").write_text("about them")
     assert not is_text_folder(tmp_path)
     assert kind_of(str(tmp_path)) == "masks"
 

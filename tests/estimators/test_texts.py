@@ -210,3 +210,66 @@ def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder,
     (tmp_path / "model" / "joint.json").write_text(json.dumps(header))
     with pytest.raises(ModelFileError, match="other parts of its texts"):
         JointMultiLabelClassifier.load(tmp_path / "model")
+
+
+def test_a_warm_start_keeps_terms_and_reader(folder):
+    model = EnergyMultiLabelClassifier("cross-entropy", warm_start=True, random_state=0, **QUICK).fit(TEXTS, Y)
+    terms = model.text_
+    model.set_params(learning_rate=1e-9, weight_decay=0.0)
+    before = model.predict_proba(NEW)
+    model.fit([text.replace("oil", "tin") for text in TEXTS], Y)
+    assert model.text_ is terms
+    assert np.allclose(model.predict_proba(NEW), before, atol=1e-3)
+    model.fit(pd.DataFrame({"body": TEXTS}), Y)
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=TextEncoder(folder), random_state=0, **QUICK).fit(TEXTS, Y)
+    model.set_params(encoder=TextEncoder(folder, pooling="cls"))
+    for use in (lambda: model.predict(NEW), lambda: model.save("nowhere")):
+        with pytest.raises(ConfigError, match=r"in another way|another encoder"):
+            use()
+
+
+def test_tuned_encoders_need_a_network(folder):
+    encoder = TextEncoder(folder, tuning="lora")
+    for model in (
+        EnergyMultiLabelClassifier("binary-relevance", encoder=encoder),
+        JointMultiLabelClassifier("extra-trees", encoder=encoder),
+        JointMultiLabelClassifier(LogisticRegression(), encoder=encoder),
+    ):
+        with pytest.raises(ConfigError, match="is tuned with a network"):
+            model.fit(TEXTS, Y)
+
+
+def test_a_joint_of_tuned_members_finds_an_encoder_that_has_moved(tmp_path):
+    own = tiny_encoder(tmp_path / "own")
+    encoder = TextEncoder(own, tuning="lora", size=2)
+    model = JointMultiLabelClassifier(encoder=encoder, folds=2, random_state=0).fit(TEXTS[:40], Y[:40])
+    model.save(tmp_path / "model")
+    before = model.predict_proba(NEW)
+    own.rename(tmp_path / "away")
+    moved = JointMultiLabelClassifier.load(tmp_path / "model", encoder=TextEncoder(tmp_path / "away", tuning="lora", size=2))
+    assert np.array_equal(moved.predict_proba(NEW), before)
+
+
+def test_single_passes_have_the_full_rate(folder):
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=TextEncoder(folder, tuning="lora"), random_state=0)
+    model.partial_fit(TEXTS[:20], Y[:20]).partial_fit(TEXTS[:20], Y[:20])
+    assert sorted(group["lr"] for group in model.partial_game_.optimizer.param_groups) == [5e-4, 1e-3]
+
+
+def test_where_a_folder_lies_is_written_whole_and_its_cache_is_not(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    encoder = TextEncoder(folder.name, cache=tmp_path / "kept")
+    EnergyMultiLabelClassifier("cross-entropy", encoder=encoder, **QUICK).fit(TEXTS, Y).save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    assert EnergyMultiLabelClassifier.load("model").encoder.cache is True
+    header = (tmp_path / "model" / "model.json").read_text()
+    assert '"cache": true' in header
+    (tmp_path / "model" / "model.json").write_text(header.replace('"cache": true', '"cache": "/somewhere"'))
+    with pytest.raises(ModelFileError, match="the reader's to choose"):
+        EnergyMultiLabelClassifier.load("model")
+
+
+def test_no_texts_at_all():
+    model = EnergyMultiLabelClassifier("binary-relevance").fit(TEXTS, Y)
+    with pytest.raises(DataError, match="holds no text"):
+        model.predict([])

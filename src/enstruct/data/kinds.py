@@ -14,6 +14,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "masks": (),
 }
 """Task -> endings of the files that hold its data and no other's; ``.txt`` and ``.tsv`` may hold label sets as well as tags."""
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 SETS: dict[str, Mapping[str, object]] = {"labels": CATALOGUE, "tags": TAGGED, "masks": PICTURES}
 """Task -> its named sets."""
 
@@ -31,6 +32,11 @@ def kind_of(source: str) -> str | None:
 
 
 def is_text_folder(path: Path | str) -> bool:
-    """Whether a folder holds .txt files, or folders of such."""
+    """Whether a folder holds .txt files, or folders of such, and no pictures."""
     folder = Path(path)
-    return folder.is_dir() and any(any(folder.glob(pattern)) for pattern in ("*.txt", "*/*.txt"))
+    if not folder.is_dir():
+        return False
+    files = [file for pattern in ("*", "*/*") for file in folder.glob(pattern)]
+    if any(file.name in ("images", "masks") or file.suffix.lower() in PICTURE_ENDINGS for file in files):
+        return False
+    return any(file.suffix == ".txt" for file in files)

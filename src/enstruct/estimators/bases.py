@@ -285,7 +285,11 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
 
 
 def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None = None) -> Base:
-    """What ``base=`` names. ConfigError for what gives no probabilities, and for methods where labels are not ``complete``."""
+    """What ``base=`` names, with an ``encoder`` of texts.
+
+    ConfigError for what gives no probabilities, for methods where labels are not ``complete``, and for an encoder to be tuned that
+    nobody tunes.
+    """
     if isinstance(base, str) and base not in METHODS:
         raise unknown_name("base", base, ["auto", *METHODS])
     if isinstance(base, (str, Method)):
@@ -295,12 +299,20 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
                 f"base={method.name!r} needs every label of every row, and y has holes: use base='auto' or a classifier of one "
                 "label."
             )
+        if method.solver is not None:
+            _refuse_tuned(encoder, method.name)
         return MethodBase(method, metric, _tuned(encoder))
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
     if not hasattr(base, "predict_proba"):
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
+    _refuse_tuned(encoder, type(base).__name__)
     return ClassifierBase(base, per_label=not (complete and takes_label_sets(base)))
+
+
+def _refuse_tuned(encoder: TextEncoder | None, name: str) -> None:
+    if _tuned(encoder) is not None:
+        raise ConfigError(f"encoder= is tuned with a network, and base={name} has none: take tuning='frozen', or another base.")
 
 
 def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:

@@ -16,6 +16,7 @@ from enstruct.data.rows import Rows
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.monitors import LabelSetMonitor
 from enstruct.encoders import SparseLinear
+from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
@@ -114,6 +115,10 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     def _check_parameters(self) -> Method:
         method = super()._check_parameters()
         check_suits(method, self.decision)
+        if method.solver is not None and isinstance(self._network_encoder(), TextEncoder):
+            raise ConfigError(
+                f"encoder= is tuned with a network, and {method.name!r} has none: take tuning='frozen', or another method."
+            )
         return method
 
     def __sklearn_tags__(self) -> Any:
@@ -136,9 +141,10 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         """
         method = self._check_parameters()
         validates, goes_on = both_or_neither(X_val=X_val, y_val=y_val), self._goes_on(method)
-        if goes_on:
+        on_texts = goes_on and hasattr(self, "text_")  # whose terms keep their columns
+        if goes_on and not on_texts:
             check_width(self.n_features_in_, X)
-        X = validated(self, X, reset=True)
+        X = validated(self, X, reset=not on_texts)
         labels = LabelFormat.infer(y, self._classes)
         rows = merge_duplicates(label_rows(X, y, sample_weight, labels, self.class_weight))
         learns = self.learn_constant and method.solver is None

@@ -6,7 +6,7 @@ observed labels. A base that is somebody's classifier is named in the header and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -123,7 +123,8 @@ class SavedJoint(BaseEstimator):
             model.legality_ = Legality.of(system_of(model.rules, model.labels_), model.constants_)
             model.energy_ = read_energy(header, tensors, n)
             n_terms = getattr(getattr(model, "text_", None), "n_terms", None)
-            model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms)
+            tuned = {} if encoder is None or encoder.frozen else {"encoder": encoder}
+            model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms, tuned)
             rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)
         model.rules_, model.decision_, model.decision_scores_ = rules.rules, rules.decision, rules.scores
         model.base_scores_, model.likelihoods_, model.terms_ = header.base_scores, header.likelihoods, header.terms
@@ -175,9 +176,16 @@ def read_energy(header: OfJoint, tensors: Tensors, n_labels: int) -> ResidualEne
 
 
 def read_bases(
-    header: OfJoint, folder: Path, tensors: Tensors, n_labels: int, metric: str, custom: Any, n_terms: int | None = None
+    header: OfJoint,
+    folder: Path,
+    tensors: Tensors,
+    n_labels: int,
+    metric: str,
+    custom: Any,
+    n_terms: int | None,
+    of_members: Mapping[str, Any],
 ) -> list[CrossFitted]:
-    """``n_terms``: columns of terms, where texts have features beside them.
+    """``n_terms``: columns of terms, where texts have features beside them; ``of_members``: what their loading takes.
 
     ``custom``: the fitted classifier that stands for a base of kind "classifier". ModelFileError where it is missing."""
     bases, number = [], 0
@@ -190,7 +198,7 @@ def read_bases(
         if n_terms is not None:
             n_features = n_terms if record.view == "terms" else n_features - n_terms
         if record.kind == "method":
-            models = [Member.load(folder / f"member-{number + k}") for k in range(record.members)]
+            models = [Member.load(folder / f"member-{number + k}", **of_members) for k in range(record.members)]
             number += record.members
             if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(n_features, n_labels)}:
                 raise ValueError("its members have other features or labels than it has itself")

@@ -72,6 +72,8 @@ def encode_parameter(name: str, value: Any) -> Any:
     for kind, functions in FUNCTIONS.items():
         if (own := next((known for known, function in functions.items() if function is value), None)) is not None:
             return {kind: own}
+    if isinstance(value, TextEncoder):
+        value = value.for_a_file()
     if is_dataclass(value) and type(value) in NAMES:
         content = {field.name: encode_parameter(name, getattr(value, field.name)) for field in fields(value)}
         return {"value": NAMES[type(value)], "fields": content}
@@ -106,6 +108,8 @@ def _value(name: str, of: Any, content: dict[str, Any]) -> Any:
     cls = VALUES.get(of) if isinstance(of, str) else None
     if cls is None:
         raise ModelFileError(f"The parameter {name} names an unknown value class {of!r}.")
+    if cls is TextEncoder and not isinstance(content.get("cache", True), bool):
+        raise ModelFileError(f"The parameter {name} names a folder to keep features in, which is the reader's to choose.")
     hints = get_type_hints(cls)
     for field in fields(cls):
         if field.name in content and not conforms(content[field.name], hints[field.name]):

@@ -106,7 +106,9 @@ class SavedEstimator(BaseEstimator):
         """The settings that networks are made of."""
         own = {} if self._network_encoder() is not None else {name: getattr(self, name) for name in self._of_networks}
         energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
-        return {**own, "energy_network": energy}
+        encoder = self.encoder
+        read = (encoder.tuning, encoder.pooling, encoder.size) if isinstance(encoder, TextEncoder) else None
+        return {**own, "energy_network": energy, "encoder": read}
 
     def _network_encoder(self) -> Any:
         """What the networks' own encoder is made by, None where it is the default: a frozen encoder of texts makes their rows."""

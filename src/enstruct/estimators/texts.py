@@ -17,13 +17,13 @@ from typing import Any, Protocol, Self
 import msgspec
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from enstruct.data.texts import are_texts, as_array, as_texts
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text import TextEncoder, TextFeatures
-from enstruct.errors import DataError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.saved_header import Encoded, Input, TermsAndEncoded, TermsOfTexts, Verbatim
 
 
@@ -57,7 +57,7 @@ class ByEncoder:
 
     @classmethod
     def of(cls, encoder: TextEncoder) -> Self:
-        return cls(encoder, encoder.trunk.digest)
+        return cls(clone(encoder), encoder.trunk.digest)
 
     def rows(self, texts: Sequence[str]) -> Any:
         return self.encoder.features(texts) if self.encoder.frozen else self.encoder.token_rows(texts)
@@ -72,6 +72,10 @@ class ByBoth:
 
     terms: ByTerms
     features: ByEncoder
+
+    @property
+    def encoder(self) -> TextEncoder:
+        return self.features.encoder
 
     @property
     def n_terms(self) -> int:
@@ -108,9 +112,22 @@ def rows_of(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     trained_on_texts = hasattr(estimator, "text_")
     if texts and not trained_on_texts:
         raise DataError("X are texts, and this model was trained on rows of numbers: give it such, or fit it on texts.")
+    if not texts and trained_on_texts and isinstance(X, (list, tuple)) and not len(X):
+        raise DataError("X holds no text: give it one at least.")
     if not texts and trained_on_texts:
         raise DataError("This model was trained on texts, and X is something else: give it a list or column of strings.")
-    return estimator.text_.rows(as_texts(X)) if texts else X
+    if not texts:
+        return X
+    check_same_reader(estimator)
+    return estimator.text_.rows(as_texts(X))
+
+
+def check_same_reader(estimator: Any) -> None:
+    """ConfigError where ``encoder=`` reads otherwise than the one that the estimator was fitted with."""
+    fitted = getattr(getattr(estimator, "text_", None), "encoder", None)
+    present = getattr(estimator, "encoder", None)
+    if fitted is not None and not (isinstance(present, TextEncoder) and present.reads_like(fitted)):
+        raise ConfigError("encoder= reads texts in another way than in fit (set_params since?): set it back, or fit anew.")
 
 
 def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
@@ -138,6 +155,7 @@ def _reads_strings(step: Any) -> bool:
 
 def input_record(estimator: Any, **more: Any) -> dict[str, Any]:
     """What a model's header says of its input."""
+    check_same_reader(estimator)
     names = list(getattr(estimator, "feature_names_in_", []))
     text = {"text": estimator.text_.record()} if hasattr(estimator, "text_") else {}
     return {"n_features": estimator.n_features_in_, "names": names, **more, **text}

@@ -93,6 +93,7 @@ class Loop:
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress(stage=first_stage)
         self._stopping = False
+        self._scheduled = False  # single passes have no end that rates could fall to
 
     def stop(self) -> None:
         """End the present stage after this epoch, for callbacks that keep a budget."""
@@ -100,6 +101,7 @@ class Loop:
 
     def run(self) -> Progress:
         """From wherever ``progress`` stands to the end of the last stage."""
+        self._scheduled = self.game.settings.schedule == "linear"
         for callback in self.callbacks:
             callback.on_train_begin(self)
         stages = self.game.method.stages
@@ -126,7 +128,7 @@ class Loop:
         self.game.reports.clear()
         settings = self.game.settings
         for batch in batches(self.train, settings.batch_size, order, self.device):
-            if settings.schedule == "linear":
+            if self._scheduled:
                 done = (self.progress.epoch + n / len(order)) / settings.max_epochs
                 self.game.set_rates(stage, settings.share_of_rate(done))
             for player, loss in self.game.play(batch, stage).items():

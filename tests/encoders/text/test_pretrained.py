@@ -343,3 +343,48 @@ def test_pickles_name_the_encoder(folder, tmp_path):
     tiny_encoder(own, seed=3)
     with pytest.raises(ModelFileError, match="other weights"):
         pickle.loads(content)
+
+
+def test_weights_and_tokenizers_that_are_missing_are_named(tmp_path, folder):
+    from safetensors.torch import load_file, save_file
+
+    lacking = tiny_encoder(tmp_path / "lacking")
+    weights = load_file(lacking / "model.safetensors")
+    save_file({f"student.{name}": value for name, value in weights.items()}, lacking / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ConfigError, match="They would be random"):
+        load_trunk(lacking)
+    mute = tiny_encoder(tmp_path / "mute")
+    for name in ("tokenizer.json", "vocab.txt"):
+        (mute / name).unlink(missing_ok=True)
+    with pytest.raises(ConfigError, match="has no tokenizer"):
+        load_trunk(mute)
+    odd = tiny_encoder(tmp_path / "odd")
+    (odd / "config.json").write_text((odd / "config.json").read_text().replace('"hidden_size": 16', '"hidden_size": "x"'))
+    with pytest.raises(ConfigError, match="cannot be read") as error:
+        load_trunk(odd)
+    assert len(str(error.value)) <= 300
+
+
+def test_a_changed_tokenizer_is_another_encoder(tmp_path):
+    own = tiny_encoder(tmp_path / "own")
+    before = load_trunk(own)
+    settings = (own / "tokenizer_config.json").read_text()
+    (own / "tokenizer_config.json").write_text(settings + " ")
+    assert load_trunk(own).digest != before.digest
+
+
+def test_threads_share_a_tokenizer(folder):
+    texts = ["grain " * 20] * 200
+    encoders = [TextEncoder(folder, max_tokens=most, cache=False) for most in (8, 16)]
+    with ThreadPoolExecutor(4) as pool:
+        lengths = list(pool.map(lambda i: encoders[i % 2].token_rows(texts).lengths, range(40)))
+    assert all((own == (8, 16)[i % 2]).all() for i, own in enumerate(lengths))
+
+
+def test_pieces_are_those_of_a_word_within_a_sentence(folder):
+    assert TextEncoder(folder).pieces([]) == []
+    tokenizer = load_trunk(folder).tokenizer
+    assert TextEncoder(folder).pieces(["grain", "xyz"]) == [
+        tokenizer(word, add_special_tokens=False)["input_ids"] for word in ("grain", "xyz")
+    ]
+    assert TextEncoder(folder).features([]).shape == (0, 16)

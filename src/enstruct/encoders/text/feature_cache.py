@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -96,7 +97,8 @@ def _write(path: Path, rows: list[tuple[bytes, bytes]]) -> None:
 
 
 def _sweep(folder: Path, present: Path) -> None:
-    files = sorted(folder.glob("*.sqlite"), key=lambda file: file.stat().st_mtime, reverse=True)
+    ours = (file for file in folder.glob("*.sqlite") if re.fullmatch(r"[0-9a-f]{64}", file.stem))
+    files = sorted(ours, key=lambda file: file.stat().st_mtime, reverse=True)
     total = 0
     for file in files:
         total += file.stat().st_size

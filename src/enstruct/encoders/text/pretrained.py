@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -150,13 +150,16 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, width) of the frozen encoder, from where they are kept where they are."""
         trunk = self.trunk
+        if not len(texts):
+            return np.zeros((0, trunk.width), dtype=np.float32)
         distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        how = f"{trunk.digest} {self.pooling} {self._most(trunk)}"
+        precision = " bfloat16" if _is_fast(self._place()) else ""
+        how = f"{trunk.digest} {self.pooling} {self._most(trunk)}{precision}"
         out = kept(how, list(distinct), trunk.width, self.cache, lambda few: self._computed(trunk, few))
         return out[place.reshape(-1)]
 
     def _computed(self, trunk: Trunk, texts: list[str]) -> NDArray[np.float32]:
-        device = accelerator() if self.device == "auto" else torch.device(self.device)
+        device = self._place()
         tokens = self._tokens(trunk, texts)
         order = np.argsort([-len(one) for one in tokens], kind="stable")
         out = np.empty((len(texts), trunk.width), dtype=np.float32)
@@ -165,7 +168,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             network = trunk.network.to(device).eval()
             while start < len(order):
                 rows = order[start : start + max(1, TOKENS_A_BATCH // len(tokens[order[start]]))]
-                numbers, there = (part.to(device) for part in padded([tokens[row] for row in rows], self._fill(trunk)))
+                numbers, there = (part.to(device) for part in padded([tokens[row] for row in rows], trunk.fill))
                 out[rows] = pooled(hidden(network, numbers, there), there, self.pooling).float().cpu().numpy()
                 start += len(rows)
         return out
@@ -185,9 +188,18 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     def _most(self, trunk: Trunk) -> int:
         return min(int(self.max_tokens), trunk.positions)
 
-    @staticmethod
-    def _fill(trunk: Trunk) -> int:
-        return int(getattr(trunk.tokenizer, "pad_token_id", None) or 0)
+    def _place(self) -> torch.device:
+        return accelerator() if self.device == "auto" else torch.device(self.device)
+
+    def reads_like(self, other: TextEncoder) -> bool:
+        """Whether it makes the same of texts, wherever it lies and whatever it keeps."""
+        names = ("tuning", "pooling", "max_tokens", "size")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def for_a_file(self) -> TextEncoder:
+        """As a saved model names it: a folder by its whole path, its cache the reader's own."""
+        name = str(Path(self.name).resolve()) if Path(self.name).is_dir() else str(self.name)
+        return replace(self, name=name, cache=self.cache is not False)
 
     def network(self) -> TunedText:
         """Newly initialised parts on the one trunk, or a copy of all of it."""
@@ -195,9 +207,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def pieces(self, words: Sequence[str]) -> list[list[int]]:
         """The numbers of each word's pieces, as within a sentence; one at least."""
-        trunk = self.trunk
-        encoded = trunk.tokenizer([[word] for word in words], is_split_into_words=True, add_special_tokens=False)["input_ids"]
-        return [numbers or [int(trunk.tokenizer.unk_token_id or 0)] for numbers in encoded] if len(words) else []
+        return self.trunk.pieces(list(words))
 
 
 def accelerator() -> torch.device:
@@ -209,8 +219,12 @@ def accelerator() -> torch.device:
 
 def autocast(device: torch.device | str) -> Any:
     """bfloat16 where the device computes in it faster."""
-    kind = torch.device(device).type
-    return torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda" and torch.cuda.is_bf16_supported())
+    return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=_is_fast(device))
+
+
+def _is_fast(device: torch.device | str) -> bool:
+    """In bfloat16."""
+    return torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported()
 
 
 def hidden(network: nn.Module, numbers: Tensor, there: Tensor) -> Tensor:
@@ -250,7 +264,7 @@ class TunedText(nn.Module):
         else:
             trunk = how.trunk
             self.parts = kind(trunk.network, SIZES[how.tuning] if how.size is None else int(how.size))
-        self.trunk, self.fill = trunk, how._fill(trunk)
+        self.trunk, self.fill = trunk, trunk.fill
         self.out_features = trunk.width
 
     parts: Parts | None

@@ -16,15 +16,17 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from enstruct.errors import ConfigError, MissingExtraError, ModelFileError, shown
+from enstruct.errors import ConfigError, EnstructError, MissingExtraError, ModelFileError, shortened, shown
 from enstruct.files import write_tensors
 
 log = logging.getLogger("enstruct")
+_loading = threading.RLock()
+"""Of the library ``transformers``, whose imports are no thread's own, and so that a folder has one trunk."""
 WEIGHTS = "*.safetensors"
 PICKLED = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
+TOKENIZERS = ("tokenizer.json", "vocab.*", "*.model")
 BESIDE = ("*.json", "*.txt", "*.model")
 """What an encoder's folder needs beside weights: its configuration, its tokenizer's files."""
 
@@ -101,9 +103,26 @@ class Trunk:
         return _reloaded, (self.folder, self.digest)
 
     def tokens(self, texts: list[str], most: int) -> list[list[int]]:
-        """Token numbers of each text, its special ones among them, at most so many."""
-        encoded = self.tokenizer(texts, truncation=True, max_length=most, add_special_tokens=True, return_attention_mask=False)
-        return [numbers[:most] for numbers in encoded["input_ids"]]
+        """Token numbers of each text, its special ones among them, at most so many; one at least."""
+        if not texts:
+            return []
+        with self.lock:  # where a tokenizer cuts is a state of it
+            encoded = self.tokenizer(texts, truncation=True, max_length=most, return_attention_mask=False)["input_ids"]
+        return [numbers[:most] or [self.fill] for numbers in encoded]
+
+    def pieces(self, words: list[str]) -> list[list[int]]:
+        """The numbers of each word's pieces, as it has them behind another word; one at least."""
+        if not words:
+            return []
+        with self.lock:
+            before, *encoded = self.tokenizer(["a", *(f"a {word}" for word in words)], add_special_tokens=False)["input_ids"]
+        unknown = int(getattr(self.tokenizer, "unk_token_id", None) or 0)
+        return [numbers[len(before) :] or [unknown] for numbers in encoded]
+
+    @property
+    def fill(self) -> int:
+        """What pads."""
+        return int(getattr(self.tokenizer, "pad_token_id", None) or 0)
 
 
 def _reloaded(folder: Path, digest: str) -> Trunk:
@@ -119,20 +138,23 @@ def load_trunk(name: str | Path) -> Trunk:
     ConfigError for what is no transformer that gives hidden states, MissingExtraError without ``transformers``.
     """
     folder = folder_of(name)
-    files = sorted(folder.glob(WEIGHTS))
-    state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-    return _loaded(folder.resolve(), state)
+    state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _files(folder))
+    with _loading:
+        return _loaded(folder.resolve(), state)
 
 
 def new_network(name: str | Path) -> tuple[nn.Module, Trunk]:
     """A copy of the encoder's network of one's own, to be trained as a whole, and the trunk that it is a copy of."""
     trunk = load_trunk(name)
-    return _network(folder_of(name)), trunk
+    with _loading:
+        return _network(trunk.folder), trunk
 
 
 @lru_cache(maxsize=4)
 def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
     network = _network(folder).requires_grad_(False)
+    if not any(any(folder.glob(pattern)) for pattern in TOKENIZERS):
+        raise ConfigError(f"{folder} has no tokenizer: put tokenizer.json, or the vocabulary, beside its weights.")
     with _quiet(folder) as transformers:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     config: Any = network.config
@@ -144,13 +166,24 @@ def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
 
 def _network(folder: Path) -> nn.Module:
     with _quiet(folder) as transformers, torch.device("cpu"):  # whatever device somebody builds networks on at present
-        network: nn.Module = transformers.AutoModel.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
+        network, found = transformers.AutoModel.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    lacking = sorted(key for key in found["missing_keys"] if not key.startswith("pooler."))
+    if lacking or found.get("mismatched_keys"):
+        raise ConfigError(
+            f"{folder} has not the weights of its network: {len(lacking)} are missing, first {shown(next(iter(lacking), ''))}, "
+            "or have other shapes. They would be random."
         )
     if not hasattr(network, "config") or not hasattr(network.config, "hidden_size"):
         raise ConfigError(f"{folder} holds no encoder of texts: its network says nothing of the width of its hidden states.")
     if getattr(network.config, "is_encoder_decoder", False):
-        network = network.get_encoder()  # type: ignore[operator]
+        network = network.get_encoder()
     return network
 
 
@@ -167,18 +200,26 @@ def _quiet(folder: Path) -> Any:
     words.disable_progress_bar()
     try:
         yield transformers
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise ConfigError(f"{folder} cannot be read as an encoder: {error}") from error
+    except EnstructError:
+        raise
+    except Exception as error:  # whatever that library and those beneath it raise
+        raise ConfigError(f"{shortened(str(folder), 100)} cannot be read as an encoder: {shortened(str(error), 150)}") from error
     finally:
         words.set_verbosity(before)
         if bars:
             words.enable_progress_bar()
 
 
+def _files(folder: Path) -> list[Path]:
+    """What an encoder's features depend on."""
+    names = (WEIGHTS, *TOKENIZERS, "config.json", "tokenizer_config.json", "special_tokens_map.json", "merges.txt")
+    return sorted({file for name in names for file in folder.glob(name)})
+
+
 def digest_of(folder: Path) -> str:
     """SHA-256 of an encoder's weights and its tokenizer, in hexadecimal."""
     total = hashlib.sha256()
-    for file in sorted([*folder.glob(WEIGHTS), *folder.glob("tokenizer.json"), *folder.glob("vocab.*"), folder / "config.json"]):
+    for file in _files(folder):
         with file.open("rb") as opened:
             total.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
     return total.hexdigest()
@@ -223,7 +264,7 @@ def download(name: str, revision: str | None = None) -> Path:
         sums = {file.rfilename: file.lfs.sha256 for file in info.siblings or () if file.lfs is not None}
         folder = Path(snapshot_download(name, revision=info.sha, allow_patterns=[WEIGHTS, *BESIDE]))
     except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-        raise ConfigError(f"The hub does not give {shown(name)}: {error}") from error
+        raise ConfigError(f"The hub does not give {shown(name)}: {shortened(str(error), 150)}") from error
     for file in sorted(folder.glob(WEIGHTS)):
         with file.open("rb") as opened:
             if hashlib.file_digest(opened, "sha256").hexdigest() != sums.get(file.name):
