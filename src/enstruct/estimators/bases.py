@@ -287,8 +287,8 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
 def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None = None) -> Base:
     """What ``base=`` names, with an ``encoder`` of texts.
 
-    ConfigError for what gives no probabilities, for methods where labels are not ``complete``, and for an encoder to be tuned that
-    nobody tunes.
+    ConfigError for what gives no probabilities, for methods where labels are not ``complete``, and for an encoder to be tuned
+    that nobody tunes.
     """
     if isinstance(base, str) and base not in METHODS:
         raise unknown_name("base", base, ["auto", *METHODS])
