@@ -97,6 +97,6 @@ def test_readme_commands_run(tmp_path, monkeypatch, capsys):
 
 def test_commands_that_the_readme_mentions_are_understood():
     mentioned = re.findall(r"`(enstruct [^`]+--[^`]+)`", (ROOT / "README.md").read_text())
-    assert len(mentioned) == 3
+    assert len(mentioned) == 4
     for line in mentioned:
         build_parser().parse_args(shlex.split(line)[1:])

@@ -85,7 +85,7 @@ def test_dense_csr_and_float32_inputs_agree(blocks):
     a = small("binary-relevance").fit(binary, blocks.Y, **validation).predict_proba(binary)
     validation["X_val"] = sparse.csr_matrix(binary[:100])
     b = small("binary-relevance").fit(sparse.csr_matrix(binary), blocks.Y, **validation).predict_proba(sparse.csr_matrix(binary))
-    np.testing.assert_allclose(a, b, atol=1e-3)
+    np.testing.assert_allclose(a, b, atol=5e-3)  # of two solvers: the one for dense rows shrinks the intercept a little
 
 
 def test_tfidf_is_that_of_scikit_learn_on_training_rows_alone(blocks, tmp_path):
@@ -622,7 +622,7 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"tol": "a"}, "tol must be a number"),
         ({"tol": -1}, "tol must be at least 0"),
         ({"callbacks": 3}, "callbacks must be a list of callbacks, not 3"),
-        ({"encoder": 3}, "encoder must be a module, or a function that makes one, not 3"),
+        ({"encoder": 3}, "encoder must be a module, a function that makes one, or a TextEncoder, not 3"),
         ({"rules": 3}, "rules must be a rule of enstruct.rules"),
         ({"n_samples": "a"}, "n_samples must be a whole number"),
         ({"energy_weight": "a"}, "energy_weight must be a number"),
