@@ -20,7 +20,8 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import bases, joint
-from enstruct.estimators.bases import ObservedBase, Table, cross_fit
+from enstruct.estimators.bases import ObservedBase, Table
+from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.training import residual
 
 N_LABELS = 5

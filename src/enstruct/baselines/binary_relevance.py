@@ -4,7 +4,7 @@ One problem a label, as many at a time as torch has threads (fewer on large X). 
 ``C_GRID``, of the metric at the tuned threshold on validation rows, or the last from 1 on that there was time for; without
 validation rows it is 1. Dense rows go to liblinear, which also shrinks the intercept and so ties rare labels' base rates to C;
 ``intercept_scaling=10`` makes that shrinkage a hundred times weaker. CSR rows go to L-BFGS, which leaves the intercept free,
-begins each C at the weights of the one before, and on texts takes a third of liblinear's time to the same answer.
+begins each C at the weights of the one before, and takes less time on texts.
 """
 
 from __future__ import annotations

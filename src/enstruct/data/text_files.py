@@ -3,7 +3,7 @@
 .jsonl     an object a line; the text in one of its fields ("text"), the labels in another ("labels"): a list of names, names
            joined by ; or |, or an object {name: true, false or null}. Without that field, or null: nothing is known of them
 folder     .txt files, a document each; those in a folder within it have its name for a label. A document that lies in
-           several folders, under one name and with one content, has all their labels. In the order of their paths
+           several folders, under one name and with one content, has all their labels. In the order of their names
 """
 
 from __future__ import annotations

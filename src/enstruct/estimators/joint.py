@@ -24,7 +24,8 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import DataError, shown
 from enstruct.estimators.base import seed_of
-from enstruct.estimators.bases import Base, CrossFitted, Table, as_base, automatic, choose, cross_fit, logits_of
+from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
+from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules

@@ -24,12 +24,12 @@ from enstruct.estimators.bases import (
     OBSERVED,
     Base,
     ClassifierBase,
-    CrossFitted,
     MethodBase,
     ObservedBase,
     ViewBase,
     takes_label_sets,
 )
+from enstruct.estimators.cross_fitting import CrossFitted
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.legality import Legality, system_of

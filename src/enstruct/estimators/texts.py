@@ -57,6 +57,7 @@ class ByEncoder:
 
     @classmethod
     def of(cls, encoder: TextEncoder) -> Self:
+        encoder.say_where_texts_end()
         return cls(clone(encoder), encoder.trunk.digest)
 
     def rows(self, texts: Sequence[str]) -> Any:

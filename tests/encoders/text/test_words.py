@@ -36,13 +36,17 @@ def reference(folder, sentence, first):
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("tuning", ["frozen", "adapter"])
-def test_words_have_the_features_of_their_pieces(folder, pooling, tuning):
+def test_words_have_the_features_of_their_pieces(folder, pooling, tuning, caplog):
     encoder = TextEncoder(folder, tuning=tuning, pooling=pooling)
     words = TokenFormat(pieces_of=encoder.pieces).fit(SENTENCES)
     assert max(map(len, encoder.pieces(["goldship", "xyz"]))) == 3
     batch = to_inputs(words.encode(SENTENCES)).x
     with torch.no_grad():
-        features = EncodedWords(encoder).eval()(batch).numpy()
+        network = EncodedWords(encoder).eval()
+        features = network(batch).numpy()
+        network(batch)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert said == ["a sentence has more than 30 pieces: words behind them are read as nothing"]  # once
     for row, sentence in enumerate(SENTENCES):
         assert np.allclose(features[row, : len(sentence)], reference(folder, sentence, pooling == "cls"), atol=1e-5)
         assert not features[row, len(sentence) :].any()

@@ -1,7 +1,7 @@
 """Texts as rows of numbers: tf-idf, which needs nothing else, and pretrained encoders (extra ``text``)."""
 
+from enstruct.encoders.text.pretrained import EncodedText as EncodedText
 from enstruct.encoders.text.pretrained import TextEncoder as TextEncoder
-from enstruct.encoders.text.pretrained import TunedText as TunedText
 from enstruct.encoders.text.tfidf import TextFeatures as TextFeatures
 from enstruct.encoders.text.trunk import convert as convert
 from enstruct.encoders.text.trunk import download as download

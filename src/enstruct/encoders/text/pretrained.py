@@ -191,6 +191,14 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     def _place(self) -> torch.device:
         return accelerator() if self.device == "auto" else torch.device(self.device)
 
+    def say_where_texts_end(self) -> None:
+        """A warning where ``max_tokens`` are more than the encoder reads."""
+        positions = self.trunk.positions
+        if self.max_tokens > positions:
+            log.warning(
+                "max_tokens=%d, and the encoder reads %d tokens at once: longer texts are cut there", self.max_tokens, positions
+            )
+
     def reads_like(self, other: TextEncoder) -> bool:
         """Whether it makes the same of texts, wherever it lies and whatever it keeps."""
         names = ("tuning", "pooling", "max_tokens", "size")
@@ -201,9 +209,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         name = str(Path(self.name).resolve()) if Path(self.name).is_dir() else str(self.name)
         return replace(self, name=name, cache=self.cache is not False)
 
-    def network(self) -> TunedText:
+    def network(self) -> EncodedText:
         """Newly initialised parts on the one trunk, or a copy of all of it."""
-        return TunedText(self)
+        return EncodedText(self)
 
     def pieces(self, words: Sequence[str]) -> list[list[int]]:
         """The numbers of each word's pieces, as within a sentence; one at least."""
@@ -241,11 +249,11 @@ def pooled(states: Tensor, there: Tensor, pooling: str) -> Tensor:
     return (states * weight).sum(1) / weight.sum(1)
 
 
-class TunedText(nn.Module):
+class EncodedText(nn.Module):
     """Batches of :class:`~enstruct.data.tokens.TokenRows` as CSR tensors -> (batch, out_features).
 
-    Parts on a trunk that nobody trains are all that it holds: the trunk is shared by all networks on it, as the predictor's and
-    its energy's.
+    Of one that is tuned in part its parts are all that it holds, and of a frozen one nothing: the trunk is shared by all networks
+    on it, as the predictor's and its energy's. What is tuned as a whole is its own.
     """
 
     def __init__(self, how: TextEncoder) -> None:

@@ -8,6 +8,7 @@ are zeros.
 
 from __future__ import annotations
 
+import logging
 from typing import cast
 
 import torch
@@ -17,6 +18,8 @@ from enstruct.encoders.text.pretrained import TextEncoder
 from enstruct.encoders.tokens import TokenBatch
 from enstruct.errors import ConfigError
 
+log = logging.getLogger("enstruct")
+
 
 class EncodedWords(nn.Module):
     """:class:`~enstruct.encoders.tokens.TokenBatch` with pieces -> (batch, time, ``out_features``)."""
@@ -24,8 +27,8 @@ class EncodedWords(nn.Module):
     def __init__(self, how: TextEncoder) -> None:
         super().__init__()
         self.text = how.network()
-        self.own_rate = self.text.own_rate
         self.first = how.pooling == "cls"
+        self.said = False  # that a sentence was cut
         self.out_features = self.text.out_features
         tokenizer = self.text.trunk.tokenizer
         begin, end = (getattr(tokenizer, f"{name}_token_id", None) for name in ("cls", "sep"))
@@ -34,13 +37,19 @@ class EncodedWords(nn.Module):
         self.begin, self.end = int(begin), int(end)
 
     def forward(self, x: TokenBatch) -> Tensor:
-        assert x.pieces is not None  # the format of the words makes them
+        if x.pieces is None:
+            raise ConfigError(
+                "EncodedWords reads pieces of words, and these tokens have none: they come from another TokenFormat."
+            )
         pieces = x.pieces[x.columns[..., -1]] * x.there.unsqueeze(-1)  # (batch, time, most pieces)
         batch, time, most = pieces.shape
         flat = pieces.flatten(1)
         place = (flat > 0).cumsum(1)  # 0 is [CLS]'s
         kept = (flat > 0) & (place <= self.text.most - 2)
         lengths = kept.sum(1)
+        if not self.said and bool((kept != (flat > 0)).any()):
+            self.said = True
+            log.warning("a sentence has more than %d pieces: words behind them are read as nothing", self.text.most - 2)
         numbers = torch.full((batch, int(lengths.max()) + 2), self.text.fill, dtype=torch.int64, device=flat.device)
         numbers[:, 0] = self.begin
         sentence, column = kept.nonzero(as_tuple=True)

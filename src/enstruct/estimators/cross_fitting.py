@@ -1,0 +1,97 @@
+"""Bases cross-fitted: every row's marginals come from models that have not seen its labels.
+
+    p_oof(x_n) = model without row n's fold (x_n)    what an energy is trained on
+    p(x)       = mean of those models                a method of enstruct's: each was stopped on the fold that it left out
+                 a model of all rows                 a classifier of scikit-learn's
+
+Several are averaged where that scores better on the folds left out (:func:`choose`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.rows import as_indicator
+from enstruct.decisions.choose import cross_validate
+from enstruct.estimators.bases import Base, Table
+
+log = logging.getLogger("enstruct")
+
+COMPARED = ("threshold", "expected-f1")
+"""Rules by which averages of bases are compared."""
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """``marginals`` (rows, labels) by models that have not seen the row; ``models`` that answer; ``seconds`` for all of it."""
+
+    base: Base
+    marginals: NDArray[np.float64]
+    models: Sequence[Any]
+    seconds: float
+
+    def answer(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(np.mean([self.base.marginals(model, X) for model in self.models], axis=0))
+
+
+def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed: int, deadline: float, last: bool) -> Any:
+    """:class:`CrossFitted`; None where the first fold shows that there is no time for the others, unless it is the ``last``.
+
+    What is begun is finished: a deadline that a later fold overruns would leave labels unlearnt in silence.
+    """
+    begin = time.monotonic()
+    marginals, models = np.zeros(table.Y.shape), []
+    for number, fold in enumerate(folds):
+        rest = np.setdiff1d(np.arange(len(table)), fold)
+        # of a first fold that takes more than its share nothing is kept
+        ends = np.inf if number or last else max(begin + (deadline - begin) / (len(folds) + base.refits), begin + 1)
+        model = base.fit(table.take(rest), table.take(fold), seed + number, ends)
+        marginals[fold] = base.marginals(model, table.X[fold])
+        models.append(model)
+        took = time.monotonic() - begin
+        if number == 0 and not last and begin + took * (len(folds) + base.refits) > deadline:
+            log.info("base %s: %.0f s a fold are too many", base.name, took)
+            return None
+    if base.refits:
+        models = [base.fit(table, None, seed, np.inf)]
+    log.info("base %s: %.1f s", base.name, time.monotonic() - begin)
+    return CrossFitted(base, marginals, models, time.monotonic() - begin)
+
+
+def choose(fitted: Sequence[CrossFitted], table: Table, metric: str) -> tuple[list[int], dict[str, float]]:
+    """Which to average, and what each average on the way scored: the best one alone, and others as long as one of them raises
+    the score of the mean by its best rule, in cross-validation over the rows."""
+    scores: dict[str, float] = {}
+
+    def score(members: list[int]) -> float:
+        p = np.mean([fitted[i].marginals for i in members], axis=0)
+        value = best_score(p, table, metric)
+        scores["+".join(fitted[i].base.name for i in members)] = value
+        return value
+
+    alone = [score([i]) for i in range(len(fitted))]
+    chosen = [int(np.argmax(alone))]
+    best = alone[chosen[0]]
+    while len(chosen) < len(fitted):
+        further = {i: score([*chosen, i]) for i in range(len(fitted)) if i not in chosen}
+        i = max(further, key=lambda j: further[j])
+        if further[i] <= best:
+            break
+        chosen, best = [*chosen, i], further[i]
+    return chosen, scores
+
+
+def best_score(p: NDArray[np.float64], table: Table, metric: str) -> float:
+    """Of the best rule, rules fitted on one half of the rows and applied to the other; unobserved cells count for nothing."""
+    unobserved = np.isnan(table.Y)
+    comparison = cross_validate(
+        COMPARED, np.where(unobserved, 0.0, p), as_indicator(np.nan_to_num(table.Y)), metric, weight=table.weight
+    )
+    return max(comparison.scores.values())
