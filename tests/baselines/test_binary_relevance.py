@@ -8,17 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from enstruct.baselines import binary_relevance
-from enstruct.baselines.binary_relevance import C_GRID, _at_a_time, _chosen, _fit, _predict, fit_one_vs_rest
+from enstruct.baselines.binary_relevance import C_GRID, _at_a_time, _fit, _predict, fit_one_vs_rest
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.expected_f1 import decode
 from enstruct.decisions.thresholds import GlobalThreshold, best_threshold_score
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import example_f1
-
-
-def never():
-    return False
 
 
 def test_equals_scikit_learns_one_vs_rest(blocks):
@@ -44,11 +40,36 @@ def test_several_labels_at_a_time_change_nothing(blocks, monkeypatch):
 
 def test_c_is_a_peak_of_the_validation_score(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
-    chosen = best_threshold_score(_predict(_chosen(train, validation, None, 0, "example-f1", never), validation.X), validation.Y)
+    place = C_GRID.index(fit_one_vs_rest(train, validation).chosen["C"])
     scores = [best_threshold_score(_predict(_fit(train, C, None, 0), validation.X), validation.Y) for C in C_GRID]
-    place = scores.index(chosen)
-    assert scores[: place + 1] == sorted(scores[: place + 1])
-    assert place + 1 == len(scores) or scores[place + 1] < chosen
+    assert scores[place] == max(scores[max(0, place - 1) : place + 2])
+    assert scores[place] > min(scores)
+
+
+@pytest.mark.parametrize(
+    ("peak", "tried"),
+    [
+        (0.1, [1.0, 10.0, 0.1, 0.3]),
+        (1.0, [1.0, 10.0, 0.1, 3.0, 0.3]),
+        (30.0, [1.0, 10.0, 100.0, 30.0]),
+        (300.0, [1.0, 10.0, 100.0, 300.0]),
+    ],
+)
+def test_the_peak_is_found_uphill_from_1(blocks, monkeypatch, peak, tried):
+    rows, asked = Rows(blocks.X, blocks.Y), []
+    monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: asked.append(C) or _fit(train, 1.0, None, 0))
+    monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *_: -abs(np.log(asked[-1] / peak)))
+    assert fit_one_vs_rest(rows, rows).chosen == {"C": peak}
+    assert asked == tried
+
+
+def test_a_given_c_is_the_only_one(blocks):
+    train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
+    fitted = fit_one_vs_rest(train, validation, C=3.0)
+    weights, biases = _fit(train, 3.0, None, 0)
+    np.testing.assert_allclose(fitted.linear.weight.detach().numpy(), weights.T, rtol=1e-6)
+    np.testing.assert_allclose(fitted.linear.bias.detach().numpy(), biases, rtol=1e-6)
+    assert fitted.chosen == {"C": 3.0}
 
 
 def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
@@ -56,12 +77,10 @@ def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
     tried = []
     monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: tried.append(C) or _fit(train, C, *rest))
     monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *arguments: len(tried))  # ever higher
-    for spent_after, expected in ((0, [1.0]), (1, [0.1, 1.0]), (3, [0.1, 0.3, 1.0]), (4, [0.1, 0.3, 1.0, 3.0])):
-        _chosen(rows, rows, None, 0, "example-f1", lambda after=spent_after: len(tried) >= after)
+    for spent_after, expected in ((0, [1.0]), (1, [1.0]), (2, [1.0, 10.0]), (4, [1.0, 10.0, 100.0, 300.0])):
+        fit_one_vs_rest(rows, rows, should_stop=lambda after=spent_after: len(tried) >= after)
         assert tried == expected
         tried.clear()
-    _chosen(rows, rows, None, 0, "example-f1", never)
-    assert tried == list(C_GRID)
 
 
 @pytest.mark.real

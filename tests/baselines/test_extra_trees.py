@@ -67,6 +67,11 @@ def test_leaves_are_those_that_score_best(blocks):
     expected = _Growth(X, train, max(LEAVES, key=scores.__getitem__), 0).until(extra_trees.TREES, never).forest(None)
     forest = fit_extra_trees(train, validation)
     assert all(torch.equal(a, b) for a, b in zip(forest.buffers(), expected.buffers(), strict=True))
+    assert forest.chosen == {"leaf": max(LEAVES, key=scores.__getitem__)}
+    other = fit_extra_trees(train, validation, leaf=5)
+    assert other.chosen == {"leaf": 5}
+    given = _Growth(X, train, 5, 0).until(extra_trees.TREES, never).forest(None)
+    assert all(torch.equal(a, b) for a, b in zip(other.buffers(), given.buffers(), strict=True))
 
 
 def test_growing_ends_with_the_time(blocks):

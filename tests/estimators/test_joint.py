@@ -22,6 +22,7 @@ from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import bases, joint
 from enstruct.estimators.bases import ObservedBase, Table
 from enstruct.estimators.cross_fitting import cross_fit
+from enstruct.methods import METHODS
 from enstruct.training import residual
 
 N_LABELS = 5
@@ -199,16 +200,47 @@ def test_any_classifier_is_a_base(rows):
 
 def test_a_base_too_slow_is_left_after_a_folds_share_of_the_time(rows):
     class Slow(ObservedBase):
-        def fit(self, train, left_out, seed, deadline):
+        def fit(self, train, left_out, seed, deadline, like=None):
             given.append(deadline - time.monotonic())
             time.sleep(max(0, given[-1]) + 0.01)
-            return super().fit(train, left_out, seed, deadline)
+            return super().fit(train, left_out, seed, deadline, like)
 
     given = []
     table = Table(rows[0][:90], rows[1][:90].astype(np.float32))
     folds = np.array_split(np.arange(90), 3)
     assert cross_fit(Slow("linear"), table, folds, 0, time.monotonic() + 6, last=False) is None
     assert given == [pytest.approx(6 / (3 + 1), abs=0.2)]
+
+
+def test_what_the_first_fold_chose_the_others_keep(rows):
+    table = Table(rows[0][:120], rows[1][:120].astype(np.float32))
+    folds = np.array_split(np.arange(120), 3)
+    for name, odd in (("binary-relevance", {"C": 0.7}), ("extra-trees", {"leaf": 7})):  # which none would choose
+
+        class FirstChoosesOddly(bases.MethodBase):
+            def fit(self, train, left_out, seed, deadline, like=None, odd=odd):
+                model = super().fit(train, left_out, seed, deadline, like)
+                model.predictor_.chosen = odd if like is None else model.predictor_.chosen
+                return model
+
+        base = FirstChoosesOddly(METHODS[name], "example-f1")
+        fitted = cross_fit(base, table, folds, 0, time.monotonic() + 60, last=False)
+        assert [model.predictor_.chosen for model in fitted.models] == [odd, odd, odd]
+
+
+def test_a_base_that_chooses_shows_what_a_fold_takes_by_its_second(rows):
+    class Slow(bases.MethodBase):
+        def fit(self, train, left_out, seed, deadline, like=None):
+            given.append(deadline - time.monotonic())
+            time.sleep(0.6)
+            return super().fit(train, left_out, seed, deadline, like)
+
+    given = []
+    table = Table(rows[0][:90], rows[1][:90].astype(np.float32))
+    folds = np.array_split(np.arange(90), 9)
+    slow = Slow(METHODS["binary-relevance"], "example-f1")
+    assert cross_fit(slow, table, folds, 0, time.monotonic() + 3, last=False) is None
+    assert given == [pytest.approx(1, abs=0.2), np.inf]
 
 
 def test_forms_of_labels(rows):

@@ -1,6 +1,7 @@
 """What users would pick instead, behind the same face.
 
-A solver is ``fit(train, validation, positive_weight, seed, metric, should_stop)`` -> a predictor, which is trained no further.
+A solver is ``fit(train, validation, positive_weight, seed, metric, should_stop)`` -> a predictor, which is trained no further,
+and whose ``chosen`` names what the solver chose: given back as keywords, it is taken and not chosen anew.
 """
 
 from collections.abc import Callable
@@ -21,3 +22,5 @@ SOLVED: dict[Callable[..., Any], type[BoostedTrees | Forest | LinearPredictor]] 
     fit_catboost: BoostedTrees,
 }
 """What each solver returns, for loading."""
+CHOOSING = (fit_one_vs_rest, fit_extra_trees)
+"""Those that try several settings on validation rows."""

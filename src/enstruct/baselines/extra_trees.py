@@ -37,27 +37,33 @@ def fit_extra_trees(
     seed: int = 0,
     metric: str = "example-f1",
     should_stop: Callable[[], bool] = lambda: False,
+    leaf: int | None = None,
 ) -> Forest:
-    """``positive_weight`` (labels,) multiplies each label's odds; ``should_stop``: when to grow no more, five trees at least."""
+    """``positive_weight`` (labels,) multiplies each label's odds; ``should_stop``: when to grow no more, five trees at least.
+
+    ``leaf``: so many rows, and none to be chosen.
+    """
     X = _growable(train.X)
-    best, highest = _Growth(X, train, DEFAULT_LEAF, seed), -np.inf
-    if validation is not None:
-        for leaf in LEAVES:
-            growth = _Growth(X, train, leaf, seed).until(TREES_TO_CHOOSE, should_stop)
+    best, highest = _Growth(X, train, DEFAULT_LEAF if leaf is None else leaf, seed), -np.inf
+    if validation is not None and leaf is None:
+        for size in LEAVES:
+            growth = _Growth(X, train, size, seed).until(TREES_TO_CHOOSE, should_stop)
             p = _marginals(growth.forest(positive_weight), validation.X)
             quality = best_threshold_score(p, validation.Y, metric, validation.weight)
             if quality > highest:
                 best, highest = growth, quality
             if should_stop():
                 break
-    return best.until(TREES, should_stop).forest(positive_weight)
+    forest = best.until(TREES, should_stop).forest(positive_weight)
+    forest.chosen = {"leaf": best.leaf}
+    return forest
 
 
 class _Growth:
     """Trees of one size of leaves, as many as were asked for so far."""
 
     def __init__(self, X: Any, train: Rows, leaf: int, seed: int) -> None:
-        self._X, self._train, self._leaf = X, train, leaf
+        self._X, self._train, self.leaf = X, train, leaf
         self._rng = np.random.default_rng(seed)
         self._trees: list[Tree] = []
 
@@ -68,7 +74,7 @@ class _Growth:
         while len(self._trees) < n_trees and not (self._trees and should_stop()):
             grown = ExtraTreesRegressor(
                 TREES_A_PROJECTION,
-                min_samples_leaf=self._leaf,
+                min_samples_leaf=self.leaf,
                 max_features=min(MOST_A_SPLIT, max(1, round(SHARE_A_SPLIT * self._X.shape[1]))),
                 n_jobs=torch.get_num_threads(),
                 random_state=int(self._rng.integers(2**31)),

@@ -54,6 +54,7 @@ class BoostedTrees(nn.Module):
         super().__init__()
         for name, tensor in tensors.items():
             self.register_buffer(name, tensor)
+        self.chosen: dict[str, Any] = {}
 
     @classmethod
     def of_ensembles(cls, ensembles: Sequence[Ensemble]) -> Self:

@@ -43,7 +43,7 @@ class Forest(nn.Module):
     Nodes are numbered through all trees; a leaf is its own child; ``feature`` counts among ``columns``, the features that any
     tree reads. ``members`` are the training rows in the order of their leaves, tree after tree: a node has ``size`` of them from
     ``first`` on, whose weights sum to ``mass``. ``labels_*``: the label sets (training rows, labels) in CSR form, with row
-    weights as values.
+    weights as values. ``chosen``: settings that were chosen when it was grown, by name.
     """
 
     columns: Tensor
@@ -65,6 +65,7 @@ class Forest(nn.Module):
         super().__init__()
         for name in Forest.__annotations__:
             self.register_buffer(name, tensors[name])
+        self.chosen: dict[str, Any] = {}
 
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:

@@ -6,7 +6,7 @@ published code lacks.
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ class Predictor(nn.Module):
 
 
 class LinearPredictor(nn.Module):
-    """logits = x W + b on dense or CSR rows; weights come from a convex solver."""
+    """logits = x W + b on dense or CSR rows; weights come from a convex solver. ``chosen``: settings that it took, by name."""
 
     def __init__(self, weights: Tensor, biases: Tensor) -> None:
         super().__init__()
@@ -37,6 +37,7 @@ class LinearPredictor(nn.Module):
         with torch.no_grad():
             self.linear.weight.copy_(weights.T)
             self.linear.bias.copy_(biases)
+        self.chosen: dict[str, Any] = {}
 
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -87,6 +87,8 @@ class EnergyEstimator(SavedEstimator):
 
     _task: ClassVar[Task]
     _parameters: ClassVar[Table]
+    _solver_settings: Mapping[str, Any] = {}
+    """What a solver is told, which would choose it otherwise: members of cross-fitted bases have it from the first fold."""
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -179,7 +181,13 @@ class EnergyEstimator(SavedEstimator):
         if method.solver is not None:
             with seeded(training.seed), redirected():
                 predictor = method.solver(
-                    rows, training.validation, training.positive_weight, training.seed, self.metric, self._should_stop
+                    rows,
+                    training.validation,
+                    training.positive_weight,
+                    training.seed,
+                    self.metric,
+                    self._should_stop,
+                    **self._solver_settings,
                 )
             self.predictor_, self.energy_ = predictor.to(self._device()), None
             self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}

@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from torch import nn
 
+from enstruct.baselines import CHOOSING
 from enstruct.baselines.boosting import GROW, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.baselines.observed_linear import fit_observed_linear
@@ -105,8 +106,12 @@ class Base(Protocol):
     def refits(self) -> bool:
         """Whether it is fitted to all rows in the end; otherwise the folds' models answer."""
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
-        """The fitted model."""
+    @property
+    def chooses(self) -> bool:
+        """Whether it tries several settings, and takes those of another fold's model where it is given one."""
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
+        """The fitted model; ``like``: one of another fold, whose settings are taken and not chosen anew."""
 
     def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
         """(rows, labels)."""
@@ -125,13 +130,17 @@ class MethodBase:
     def name(self) -> str:
         return self.method.name
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Member:
+    @property
+    def chooses(self) -> bool:
+        return self.method.solver in CHOOSING
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Member:
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline)])
         paced = pace(len(train)) if self.encoder is None else {"encoder": self.encoder}
         member.set_params(**paced, method=self.method)
         labels = LabelFormat("indicator", np.arange(train.Y.shape[1]), True)
         assert left_out is not None  # it is fitted by folds only
-        return member.fit_as(labels, train.rows(), left_out.rows())
+        return member.fit_as(labels, train.rows(), left_out.rows(), like)
 
     def marginals(self, model: Member, X: Any) -> NDArray[np.float64]:
         return model.predict_proba(X)
@@ -145,12 +154,13 @@ class ClassifierBase:
     estimator: Any
     per_label: bool = False
     refits: bool = True
+    chooses: bool = False
 
     @property
     def name(self) -> str:
         return type(self.estimator).__name__
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
         if not self.per_label:
             model = _seeded(clone(self.estimator), seed)
             return model.fit(train.X, train.Y.astype(np.int64), **_weights(model, train.weight))
@@ -183,8 +193,9 @@ class ObservedBase:
 
     name: str
     refits: bool = True
+    chooses: bool = False
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> nn.Module:
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> nn.Module:
         weight = np.ones(len(train)) if train.weight is None else train.weight
 
         def is_late() -> bool:
@@ -225,9 +236,13 @@ class ViewBase:
     def refits(self) -> bool:
         return self.base.refits
 
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float) -> Any:
+    @property
+    def chooses(self) -> bool:
+        return self.base.chooses
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
         others = None if left_out is None else replace(left_out, X=self._seen(left_out.X))
-        return self.base.fit(replace(train, X=self._seen(train.X)), others, seed, deadline)
+        return self.base.fit(replace(train, X=self._seen(train.X)), others, seed, deadline, like)
 
     def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
         return self.base.marginals(model, self._seen(X))

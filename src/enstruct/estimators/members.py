@@ -47,13 +47,15 @@ class Member(NetworkClassifier):
 
     _fits_rules = False
 
-    def fit_as(self, labels: LabelFormat, train: Rows, validation: Rows) -> Self:
+    def fit_as(self, labels: LabelFormat, train: Rows, validation: Rows, like: Member | None = None) -> Self:
         """``fit`` on these rows; of one label a row with all classes of ``labels``, whichever of them the rows have.
 
+        What the solver of ``like``, a member of the same method on other rows, chose is not chosen anew.
         Rows held out count by their weights, as copies of a row would. That a label does not vary among some of the rows is
         nothing that whoever gave all of them could mend: no warning says so.
         """
         self._validation_weight = validation.weight
+        self._solver_settings = {} if like is None else getattr(like.predictor_, "chosen", {})
         single = labels.kind == "single"
         y, y_val = (labels.decode(rows.Y) if single else rows.Y for rows in (train, validation))
         if single:

@@ -1,12 +1,11 @@
-"""Readers of raw text collections, on files of the publishers' layout."""
+"""The reader of Reuters-21578, on files of the publisher's layout."""
 
 import lzma
 
-import numpy as np
 import pytest
 
-from enstruct.errors import ConfigError, DatasetNotFoundError, ParseError
-from enstruct_bench.texts.collections import load_collection, read_goemotions, read_reuters
+from enstruct.errors import ParseError
+from enstruct_bench.texts.collections import read_reuters
 
 DOCUMENT = """<REUTERS TOPICS="{topics}" LEWISSPLIT="{split}" OLDID="1" NEWID="2">
 <TOPICS>{labels}</TOPICS><PLACES><D>usa</D></PLACES>
@@ -40,26 +39,6 @@ def test_reuters_has_the_topics_of_both_parts_and_documents_that_have_one(reuter
     assert " ".join(found.train.texts[0].split()) == "GRAIN Prices <up> today"
 
 
-def test_goemotions_puts_training_and_development_rows_together(tmp_path):
-    (tmp_path / "labels.txt").write_text("anger\njoy\n", encoding="utf-8")
-    for part, lines in (("train", "so good\t1\ta\r\nboth\t0,1\tb\n"), ("dev", "no\t0\tc\n"), ("test", "yes\t1\td\n")):
-        with lzma.open(tmp_path / f"{part}.tsv.xz", "wt", encoding="utf-8", newline="") as file:
-            file.write(lines)
-    found = read_goemotions(tmp_path)
-    assert found.train.texts == ["so good", "both", "no"]
-    assert found.train.Y.tolist() == [[0, 1], [1, 1], [1, 0]]
-    np.testing.assert_array_equal(found.train.take(np.array([2])).Y, [[1, 0]])
-    with lzma.open(tmp_path / "dev.tsv.xz", "wt") as file:
-        file.write("no number\t7\tx\n")
-    with pytest.raises(ParseError, match="numbers of emotions"):
-        read_goemotions(tmp_path)
-
-
-def test_what_is_not_there_is_said(tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match="Unknown collection"):
-        load_collection("reuters")
-    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
-    with pytest.raises(DatasetNotFoundError, match="put it at multilabel/goemotions"):
-        load_collection("goemotions")
+def test_other_files_are_refused(tmp_path):
     with pytest.raises(ParseError, match="no document of the ModApte split"):
         read_reuters(tmp_path)
