@@ -49,6 +49,16 @@ def decided(held: NDArray[Any], truth: Any, p: NDArray[Any], metric: str) -> spa
     return fit_rule(make_rule(name), held, truth, metric, None).predict(p)
 
 
+def shots(Y: NDArray[Any], each: int, seed: int) -> NDArray[np.intp]:
+    """Documents, in an order drawn by the seed, that have a label which fewer than so many before them have."""
+    counts, rows = np.zeros(Y.shape[1], dtype=np.int64), []
+    for row in np.random.default_rng(seed).permutation(len(Y)):
+        if (counts[Y[row] > 0] < each).any():
+            rows.append(row)
+            counts += Y[row]
+    return np.sort(np.array(rows))
+
+
 def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> tuple[dict[str, Any], Sets]:
     begin = time.perf_counter()
     fitted = SIDES[side](task)
@@ -118,7 +128,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--encoder", type=Path, default=None)
     parser.add_argument("--max_tokens", type=int, default=256)
-    parser.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
+    few = parser.add_mutually_exclusive_group()
+    few.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
+    few.add_argument("--shots", type=int, default=None, help="documents a label to train and to choose on (default: all)")
     parser.add_argument("--reference", default="terms")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -129,7 +141,8 @@ def main() -> None:
         for side in options.sides.split(","):
             if not is_there(side) or any((row["side"], row["seed"]) == (side, seed) for row in rows):
                 continue
-            train, held = holdout(as_indicator(collection.train.Y), 0.2, seed)
+            there = np.arange(len(collection.train)) if options.shots is None else shots(collection.train.Y, options.shots, seed)
+            train, held = (there[part] for part in holdout(as_indicator(collection.train.Y[there]), 0.2, seed))
             if options.few is not None:
                 train = np.sort(np.random.default_rng(seed).permutation(train)[: options.few])
             learnt, judged = (collection.train.take(part) for part in (train, held))
@@ -143,6 +156,7 @@ def main() -> None:
                 "data": options.data,
                 "encoder": None if options.encoder is None else str(options.encoder.name),
                 "max_tokens": options.max_tokens,
+                "shots": options.shots,
                 "reference": options.reference,
                 "rows": rows,
                 "differences": differences(folder, rows, options.data, options.reference),

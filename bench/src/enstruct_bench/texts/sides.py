@@ -2,21 +2,25 @@
 
     words            one-vs-rest logistic regression on tf-idf of words and pairs, C chosen on the validation rows
     terms            the same on the library's own tf-idf, which has pieces of words too
-    svm              LibMultiLabel's default linear trainer on those terms, one-vs-rest support vector machines
-    one-vs-rest      its logistic regressions
+    svm, one-vs-rest, cost-sensitive, fasttext, trainer, contrastive
+                     peers (:mod:`.peers`)
     joint            the library's default: ``JointMultiLabelClassifier()``
     frozen-linear    one-vs-rest logistic regression on the features of a frozen encoder
     frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
     joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
+    frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
     adapter          cross-entropy, the encoder's adapters trained; adapter-seal: seal-nce likewise; lora: low-rank parts
+    seq2seq, sgm, ocd, seqtag, laco
+                     systems of the implicit-training paper's Table 2 on the frozen encoder's states (:mod:`.systems`)
 
-LibMultiLabel's are left out where it is not installed.
+Peers are left out where their package is not installed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,14 +29,11 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier, TextEncoder, TextFeatures
-from enstruct.data.dataset import Dataset
-from enstruct.data.rows import as_indicator
-from enstruct.data.splits import Splits
-from enstruct_bench.costs.peers import libmultilabel
+from enstruct_bench.texts import peers
 from enstruct_bench.texts.collections import Documents
-
-Marginals = Callable[[list[str]], Any]
-"""Texts -> (texts, labels)."""
+from enstruct_bench.texts.peers import Marginals
+from enstruct_bench.texts.systems.fit import fit_system
+from enstruct_bench.texts.systems.states import EncodedDocuments
 
 
 @dataclass(frozen=True)
@@ -86,33 +87,51 @@ def joint(encoded: bool) -> Callable[[Task], Fitted]:
     return fit
 
 
-def peer(solver: int) -> Callable[[Task], Fitted]:
+def linear_peer(trainer: str, solver: int) -> Callable[[Task], Fitted]:
+    return lambda task: Fitted(peers.linear(trainer, solver, task.train, task.validation), calibrated=solver == 0)
+
+
+def system(name: str) -> Callable[[Task], Fitted]:
     def fit(task: Task) -> Fitted:
-        rows = TextFeatures().fit(task.train.texts)
-        train, held = (
-            Dataset(rows.transform(part.texts), as_indicator(part.Y), (), part.names) for part in (task.train, task.validation)
-        )
-        _, marginals = libmultilabel("one-vs-rest", solver)(Splits(train, held, held))
-        return Fitted(lambda texts: marginals(rows.transform(texts)), calibrated=solver == 0)
+        documents = _encoded(task.reader("frozen").name, task.max_tokens)
+        return Fitted(fit_system(name, documents, task.train, task.validation, task.seed))
 
     return fit
+
+
+@lru_cache(maxsize=1)
+def _encoded(encoder: Path, max_tokens: int) -> EncodedDocuments:
+    """One for all systems and seeds of a run, since states are what takes long."""
+    return EncodedDocuments(TextEncoder(encoder, max_tokens=max_tokens))
 
 
 SIDES: dict[str, Callable[[Task], Fitted]] = {
     "words": words,
     "terms": network("binary-relevance"),
-    "svm": peer(1),
-    "one-vs-rest": peer(0),
+    "svm": linear_peer("one-vs-rest", 1),
+    "one-vs-rest": linear_peer("one-vs-rest", 0),
+    "cost-sensitive": linear_peer("cost-sensitive", 1),
+    "fasttext": lambda task: Fitted(peers.fasttext(task.train, task.seed)),
     "joint": joint(False),
     "frozen-linear": network("binary-relevance", "frozen"),
     "frozen-network": network("cross-entropy", "frozen"),
+    "frozen-margin": network("seal-margin", "frozen"),
     "frozen-seal": network("seal-nce", "frozen"),
+    "frozen-infnet": network("infnet", "frozen"),
+    "frozen-cd": network("implicit-cd", "frozen"),
+    **{name: system(name) for name in ("seq2seq", "sgm", "ocd", "seqtag", "laco")},
     "joint-encoder": joint(True),
     "adapter": network("cross-entropy", "adapter"),
     "adapter-seal": network("seal-nce", "adapter"),
     "lora": network("cross-entropy", "lora"),
+    "trainer": lambda task: Fitted(peers.trainer(task.reader("full"), task.train, task.validation, task.seed)),
+    "contrastive": lambda task: Fitted(peers.contrastive(task.reader("full"), task.train, task.seed)),
 }
-PEERS = {"svm": "libmultilabel", "one-vs-rest": "libmultilabel"}
+PEERS = {
+    **dict.fromkeys(("svm", "one-vs-rest", "cost-sensitive"), "libmultilabel"),
+    "fasttext": "fasttext",
+    "trainer": "accelerate",
+}
 """Side -> the package it needs (group "peers" of pyproject.toml)."""
 
 

@@ -1,0 +1,93 @@
+"""One loop for all of them: Adam, batches of documents in random order, stopped by micro-F1 at 0.5 on validation documents."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from enstruct.data.rows import as_indicator
+from enstruct.metrics import get_metric
+from enstruct_bench.texts.collections import Documents
+from enstruct_bench.texts.systems.decoder import LabelWriter, beam
+from enstruct_bench.texts.systems.queries import Laco, SeqTag
+from enstruct_bench.texts.systems.states import EncodedDocuments, States
+from enstruct_bench.texts.systems.writing import completion, teacher
+
+EPOCHS, PATIENCE, BATCH, RATE, CLIP = 20, 3, 32, 1e-3, 5.0
+Loss = Callable[[States, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class System:
+    """A network, the loss of a batch, and what gives a batch's marginals (documents, labels)."""
+
+    network: nn.Module
+    loss: Loss
+    marginals: Callable[[States], Tensor]
+
+
+def make_system(name: str, width: int, train: Documents, seed: int) -> System:
+    """ "seq2seq", "sgm", "ocd", "seqtag" or "laco"."""
+    n_labels, generator = train.Y.shape[1], torch.Generator().manual_seed(seed)
+    if name == "seqtag":
+        tagger = SeqTag(width, n_labels)
+        return System(tagger, tagger.loss, tagger.marginals)
+    if name == "laco":
+        laco = Laco(width, n_labels)
+        return System(laco, partial(laco.loss, generator=generator), laco.marginals)
+    writer = LabelWriter(width, n_labels, once=name != "seq2seq", doubts=name == "sgm")
+    most = int(train.Y.sum(1).max())
+    if name == "ocd":
+        loss: Loss = partial(completion, writer, most=most, generator=generator)
+    else:
+        loss = partial(teacher, writer, by_frequency=torch.from_numpy(np.argsort(-train.Y.sum(0, dtype=np.int64), kind="stable")))
+    return System(writer, loss, partial(beam, writer, most=most))
+
+
+def fit_system(
+    name: str, documents: EncodedDocuments, train: Documents, validation: Documents, seed: int
+) -> Callable[[Sequence[str]], NDArray[np.float64]]:
+    """Texts -> (texts, labels) marginals."""
+    documents.encode([*train.texts, *validation.texts])
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        system = make_system(name, documents.width, train, seed)
+        _learn(system, documents, train, validation, np.random.default_rng(seed))
+    return partial(_answers, system, documents)
+
+
+def _learn(
+    system: System, documents: EncodedDocuments, train: Documents, validation: Documents, rng: np.random.Generator
+) -> None:
+    optimizer = torch.optim.Adam(system.network.parameters(), lr=RATE)
+    score, truth = get_metric("micro-f1"), as_indicator(validation.Y)
+    best, kept, since = -np.inf, system.network.state_dict(), 0
+    for _ in range(EPOCHS):
+        system.network.train()
+        for rows in np.array_split(rng.permutation(len(train)), max(1, len(train) // BATCH)):
+            loss = system.loss(documents.batch([train.texts[i] for i in rows]), torch.from_numpy(train.Y[rows]).float())
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(system.network.parameters(), CLIP)
+            optimizer.step()
+        quality = score(truth, as_indicator(_answers(system, documents, validation.texts) >= 0.5))
+        since += 1
+        if quality > best:
+            best, kept, since = quality, copy.deepcopy(system.network.state_dict()), 0
+        if since >= PATIENCE:
+            break
+    system.network.load_state_dict(kept)
+
+
+def _answers(system: System, documents: EncodedDocuments, texts: Sequence[str]) -> NDArray[np.float64]:
+    documents.encode(texts)
+    system.network.eval()
+    parts = [system.marginals(documents.batch(texts[i : i + BATCH])) for i in range(0, len(texts), BATCH)]
+    return torch.cat(parts).double().numpy()
