@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -13,9 +14,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from enstruct.data.rows import Rows
+from enstruct.data.texts import as_texts
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.monitors import LabelSetMonitor
 from enstruct.encoders import SparseLinear
+from enstruct.encoders.label_texts import LabelTextPredictor
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError
@@ -26,6 +29,7 @@ from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before,
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
+from enstruct.estimators.label_texts import texts_of, vectors_of
 from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.networks import Pair, build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes
@@ -78,6 +82,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         dropout: float = 0.5,
         nonlinearity: str = "softplus",
         encoder: Any = None,
+        label_texts: Any = None,
         energy_network: Any = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-5,
@@ -119,6 +124,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             raise ConfigError(
                 f"encoder= is tuned with a network, and {method.name!r} has none: take tuning='frozen', or another method."
             )
+        if self.label_texts is not None and (method.solver is not None or not isinstance(self.encoder, TextEncoder)):
+            raise ConfigError("label_texts= are read by a network on a pretrained encoder: give encoder=TextEncoder(...), too.")
         return method
 
     def __sklearn_tags__(self) -> Any:
@@ -214,7 +221,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             validation,
             LabelSetMonitor(self.metric, self.decision, self.data_.single, self.monitor),
             seed,
-            lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows)),
+            lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows), self._vectors_of_varying()),
             positive_weight=self.data_.positive_weight(self.class_weight, Y),
         )
 
@@ -227,13 +234,26 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         """Whether both networks are made here, for as many features as there are, or brought by the caller."""
         return self._network_encoder() is None and (self.energy_network is None or isinstance(self.energy_network, EnergySpec))
 
-    def _build(self, method: Method, example: Any, n_labels: int, n_rows: int = 1) -> Pair:
+    def _build(
+        self, method: Method, example: Any, n_labels: int, n_rows: int = 1, label_vectors: NDArray[np.float32] | None = None
+    ) -> Pair:
         """(predictor, energy or None) for rows like the example."""
         architecture = {name: getattr(self, name) for name in self._of_networks}
         encoder = self._network_encoder()
         width = 0 if encoder is not None else {**architecture, **method.encoder}["hidden"]
         self._check_batch(method, n_rows, 1, width, n_labels, "hidden=")
-        return build_networks(method, n_labels, example, encoder, self.energy_network, architecture)
+        return build_networks(method, n_labels, example, encoder, self.energy_network, architecture, label_vectors)
+
+    def _vectors_of_varying(self) -> NDArray[np.float32] | None:
+        """(labels that vary, width) of their texts, where the predictor reads them."""
+        if self.label_texts is None:
+            return None
+        return self._label_vectors(texts_of(self.label_texts, self.data_.labels.classes))[self.data_.constants.varying]
+
+    def _label_vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        """(texts, width), scaled as rows are."""
+        vectors = vectors_of(self.encoder, texts)
+        return vectors if self._network_encoder() is not None else np.asarray(self.data_.features(vectors), dtype=np.float32)
 
     def _decide_by(self, decisions: LabelRules) -> None:
         self.rules_, self.decision_, self.decision_scores_ = decisions.rules, decisions.decision, decisions.scores
@@ -323,6 +343,18 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         networks = self.predictor_, self.energy_, method.density
         return EnergyPosterior(*networks, self.data_.n_varying, SAMPLES, str(self._device()))
 
+    def predict_new(self, X: Any, label_texts: Sequence[str]) -> NDArray[np.float64]:
+        """(rows, texts) probabilities of labels that training knew nothing of, by their names or descriptions.
+
+        They come from how alike the encoder finds a row and a label's text, learnt on the labels of ``fit``, and know nothing
+        of how often a label is there. ConfigError for a model without ``label_texts``.
+        """
+        networks = self._networks()
+        if not isinstance(self.predictor_, LabelTextPredictor):
+            raise ConfigError("predict_new needs a model that reads its labels: fit it with label_texts= and encoder=.")
+        vectors = torch.from_numpy(self._label_vectors(as_texts(label_texts))).to(self._device())
+        return networks.of_other_labels(self._inputs(X), vectors)
+
     def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
         """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
         networks, inputs, indicator = self._networks(), self._inputs(X), self.data_.labels.encode(y)
@@ -356,7 +388,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     def _restore(self, header: OfLabelSets, weights: Weights) -> None:
         restore_input(self, header.input)
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
-        tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying))
+        to_come = None if self.label_texts is None else np.zeros((n_varying, self.encoder.trunk.width), dtype=np.float32)
+        tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying, label_vectors=to_come))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
         self._learn(data.labels, data.constants, data.features)
         self._decide_by(LabelRules.from_record(header.rules, header.decision, header.decision_scores, n_varying))

@@ -10,10 +10,13 @@ import copy
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from enstruct.encoders import MLP, Predictor
+from enstruct.encoders.label_texts import LabelTextPredictor
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.errors import ConfigError
@@ -33,8 +36,10 @@ def build_networks(
     encoder: nn.Module | Callable[[int], nn.Module] | TextEncoder | None,
     energy: EnergySpec | nn.Module | None,
     architecture: dict[str, Any],
+    label_vectors: NDArray[np.float32] | None = None,
 ) -> Pair:
-    """Those of label sets. ``example`` is a row of X, which gives the input's width and kind."""
+    """Those of label sets. ``example`` is a row of X, which gives the input's width and kind; ``label_vectors`` (labels, width)
+    are of their texts, where the predictor reads them."""
 
     def fresh() -> nn.Module:
         if encoder is None:
@@ -47,19 +52,30 @@ def build_networks(
             own.out_features = width  # type: ignore[assignment]
         return own
 
-    return make_networks(method, LABELS, fresh, n_labels, energy, "hidden= or layers=" if encoder is None else None)
+    def predictor(own: nn.Module) -> Predictor:
+        if label_vectors is None:
+            return Predictor(own, n_labels)
+        return LabelTextPredictor(own, torch.tensor(label_vectors), of_rows=encoder is None)
+
+    return make_networks(method, LABELS, fresh, n_labels, energy, "hidden= or layers=" if encoder is None else None, predictor)
 
 
 def make_networks(
-    method: Method, task: Task, fresh: Callable[[], nn.Module], n_outputs: int, energy: Any, sizes: str | None
+    method: Method,
+    task: Task,
+    fresh: Callable[[], nn.Module],
+    n_outputs: int,
+    energy: Any,
+    sizes: str | None,
+    predictor_on: Callable[[nn.Module], Predictor] | None = None,
 ) -> Pair:
     """Newly initialised ones. ``fresh`` makes an encoder, and ``sizes`` names the parameters its size depends on; None: it is the
-    caller's own."""
+    caller's own. ``predictor_on`` an encoder makes another predictor than the linear one."""
     spec = energy_spec(method, energy) if method.has_energy else None
     separate = not task.places or (isinstance(spec, EnergySpec) and spec.features == "separate")
 
     def build(encoder: nn.Module, twin: Callable[[], nn.Module]) -> Pair:
-        predictor = Predictor(encoder, n_outputs)
+        predictor = Predictor(encoder, n_outputs) if predictor_on is None else predictor_on(encoder)
         if spec is None:
             return predictor, None
         return predictor, build_energy(spec, encoder, twin() if separate else encoder, n_outputs, task.terms)

@@ -108,7 +108,7 @@ class SavedEstimator(BaseEstimator):
         energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         encoder = self.encoder
         read = (encoder.tuning, encoder.pooling, encoder.size) if isinstance(encoder, TextEncoder) else None
-        return {**own, "energy_network": energy, "encoder": read}
+        return {**own, "energy_network": energy, "encoder": read, "label_texts": getattr(self, "label_texts", None)}
 
     def _network_encoder(self) -> Any:
         """What the networks' own encoder is made by, None where it is the default: a frozen encoder of texts makes their rows."""

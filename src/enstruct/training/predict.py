@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from enstruct.data.rows import Rows
 from enstruct.energies.base import State
@@ -116,6 +116,16 @@ class Networks:
     method: Method
     space: RelaxedSpace
     device: torch.device | str = "cpu"
+
+    @torch.no_grad()
+    def of_other_labels(self, X: Any, vectors: Tensor) -> NDArray[np.float64]:
+        """(rows, others) probabilities by a predictor that reads its labels, of others with these vectors (others, width)."""
+        predictor = cast(Any, self.predictor.eval())
+        parts = []
+        for index in in_order(X):
+            x, _ = to_inputs(X[index], self.device, torch.float32)
+            parts.append(torch.sigmoid(predictor.of_others(x, vectors).double()).cpu().numpy())
+        return assemble(X, parts)
 
     def answer(
         self,

@@ -1,0 +1,42 @@
+"""``label_texts=``: what labels are called or described by, and the encoder's vectors of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.data.texts import as_texts
+from enstruct.encoders.text import TextEncoder
+from enstruct.errors import ConfigError, shown
+
+NAMES = "names"
+
+
+def texts_of(label_texts: Any, classes: NDArray[Any]) -> list[str]:
+    """One a label, in the order of ``classes``. ConfigError where there are others or fewer."""
+    if isinstance(label_texts, str):
+        return [str(name).replace("_", " ") for name in classes.tolist()]
+    if isinstance(label_texts, Mapping):
+        missing = [name for name in classes.tolist() if name not in label_texts]
+        if missing:
+            raise ConfigError(f"label_texts= has no text of {shown(missing[0])} ({len(missing)} labels lack one): add it.")
+        return as_texts([label_texts[name] for name in classes.tolist()])
+    if len(label_texts) != len(classes):
+        raise ConfigError(f"label_texts= are {len(label_texts)} texts, and there are {len(classes)} labels: give one for each.")
+    return as_texts(list(label_texts))
+
+
+def are_label_texts(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == NAMES
+    each = list(value.values()) if isinstance(value, Mapping) else value
+    return isinstance(each, Sequence) and len(each) > 0 and all(isinstance(one, str) for one in each)
+
+
+def vectors_of(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """(texts, width) by the encoder as it is before any tuning."""
+    return replace(encoder, tuning="frozen", size=None, learning_rate=None, checkpointing=False).features(list(texts))
