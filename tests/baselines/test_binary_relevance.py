@@ -63,6 +63,13 @@ def test_the_peak_is_found_uphill_from_1(blocks, monkeypatch, peak, tried):
     assert asked == tried
 
 
+def test_of_csr_rows_it_begins_at_10(blocks, monkeypatch):
+    rows, asked = Rows(sparse.csr_matrix(blocks.X), blocks.Y), []
+    monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: asked.append(C) or _fit(train, 1.0, None, 0))
+    fit_one_vs_rest(rows, rows, should_stop=lambda: len(asked) > 0)
+    assert asked == [10.0]
+
+
 def test_a_given_c_is_the_only_one(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
     fitted = fit_one_vs_rest(train, validation, C=3.0)
