@@ -3,8 +3,8 @@
 One problem a label, as many at a time as torch has threads (fewer on large X). C is a peak, over ``C_GRID``, of the metric at
 the tuned threshold on validation rows: uphill from 1, of CSR rows from 10, in steps of ten and then of three, as far as there is
 time; without validation rows it is 1. Dense rows go to liblinear, which also shrinks the intercept and so ties rare labels' base
-rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker. CSR rows go to L-BFGS, which leaves the intercept
-free, begins each C at the weights of the best one before, and takes less time on texts.
+rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker. CSR rows go to L-BFGS, which leaves the
+intercept free, begins each C at the weights of the best one before, and takes less time on texts.
 """
 
 from __future__ import annotations
