@@ -39,4 +39,4 @@ def are_label_texts(value: Any) -> bool:
 
 def vectors_of(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
     """(texts, width) by the encoder as it is before any tuning."""
-    return replace(encoder, tuning="frozen", size=None, learning_rate=None, checkpointing=False).features(list(texts))
+    return replace(encoder, tuning="frozen", size=None, learning_rate=None, texts_a_pass=None).features(list(texts))

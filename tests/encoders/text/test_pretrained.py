@@ -18,6 +18,7 @@ from enstruct.encoders.text import convert, feature_cache
 from enstruct.encoders.text.feature_cache import LEAST
 from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.randomness import generator, redirected, seeded
 from enstruct.training.batches import to_features
 
 transformers = pytest.importorskip("transformers")
@@ -203,7 +204,8 @@ def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch)
         ({"max_tokens": 2}, "max_tokens= is"),
         ({"size": 0}, "size= is"),
         ({"learning_rate": -1.0}, "learning_rate= is"),
-        ({"checkpointing": True}, "checkpointing= is for"),
+        ({"texts_a_pass": 2}, "texts_a_pass= is of an encoder that is tuned"),
+        ({"tuning": "full", "texts_a_pass": 0}, "texts_a_pass= is a whole number"),
         ({"name": 3}, "name= is"),
         ({"device": "abacus"}, "device= is"),
         ({"name": "no/such-encoder"}, "There is no encoder"),
@@ -388,3 +390,38 @@ def test_pieces_are_those_of_a_word_within_a_sentence(folder):
         tokenizer(word, add_special_tokens=False)["input_ids"] for word in ("grain", "xyz")
     ]
     assert TextEncoder(folder).features([]).shape == (0, 16)
+
+
+@pytest.mark.parametrize("tuning", ["full", "adapter", "lora"])
+def test_a_pass_that_is_run_again_draws_the_same_numbers(tmp_path, tuning):
+    """With dropout: output, gradient and where the random numbers stand afterwards are those of a single run."""
+    place = tiny_encoder(tmp_path / "dropping", hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.3)
+    texts = ["grain wheat", "ship", "oil gold corn bank rate", "crude"]
+    found = []
+    for a_pass in (None, 4):
+        how = TextEncoder(place, tuning=tuning, max_tokens=16, texts_a_pass=a_pass)
+        with seeded(0), redirected():
+            network = how.network().train()
+        for parameter in network.parameters():  # parts begin at nothing
+            parameter.data += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+        x = to_features(how.token_rows(texts))
+        with seeded(1):
+            out = network(x)
+            (out.pow(2).sum() + network(x).sum()).backward()
+            after = torch.rand(3, generator=generator("cpu"))
+        gradient = torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
+        found.append((out.detach(), gradient, after))
+    for once, again in zip(*found, strict=True):
+        torch.testing.assert_close(once, again)
+
+
+def test_the_gradient_without_dropout_does_not_depend_on_the_passes(tmp_path):
+    place = tiny_encoder(tmp_path / "plain", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    texts, found = ["grain wheat", "ship", "oil gold corn bank rate", "crude"], []
+    for a_pass in (None, 1, 3):
+        how = TextEncoder(place, tuning="full", max_tokens=16, texts_a_pass=a_pass)
+        network = how.network().train()
+        network(to_features(how.token_rows(texts))).pow(2).sum().backward()
+        found.append(torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None]))
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], atol=1e-4, rtol=1e-4)

@@ -12,7 +12,8 @@ features = mean of the last hidden states over a text's tokens, or that of its f
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from enstruct.data.texts import are_texts, as_texts
 from enstruct.data.tokens import TokenRows
@@ -29,7 +31,8 @@ from enstruct.encoders.text.feature_cache import kept
 from enstruct.encoders.text.parts import Adapters, LowRank, Parts, running
 from enstruct.encoders.text.trunk import Trunk, load_trunk, new_network, padded
 from enstruct.errors import ConfigError, DataError
-from enstruct.randomness import redirected
+from enstruct.randomness import redirected, replayed
+from enstruct.randomness import states as random_states
 
 log = logging.getLogger("enstruct")
 TUNED: dict[str, type[Parts] | None] = {"adapter": Adapters, "lora": LowRank, "full": None}
@@ -58,8 +61,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         Units of a bottleneck ("adapter", 64) or the rank ("lora", 8).
     learning_rate : float, optional
         Of the encoder's own weights.
-    checkpointing : bool, default=False
-        Whether layers are run again for their gradients, at a third more time and a fraction of the memory ("full" alone).
+    texts_a_pass : int, optional
+        How many texts of a batch go through an encoder that is tuned at once. Every pass is run again for its gradients, at a
+        third more time, and takes the memory of so many texts; the gradient is that of the whole batch (default: all at once).
     cache : bool, str or Path, default=True
         Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
@@ -74,7 +78,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     max_tokens: int = 256
     size: int | None = None
     learning_rate: float | None = None
-    checkpointing: bool = False
+    texts_a_pass: int | None = None
     cache: Any = True
     device: str = "auto"
 
@@ -86,9 +90,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             raise ConfigError(f"TextEncoder: tuning= is 'frozen', 'adapter', 'lora' or 'full', not {self.tuning!r:.60}.")
         if self.pooling not in POOLINGS:
             raise ConfigError(f"TextEncoder: pooling= is 'mean' or 'cls', not {self.pooling!r:.60}.")
-        for name, least in (("max_tokens", 3), ("size", 1)):
+        for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1)):
             value = getattr(self, name)
-            optional = name == "size" and value is None
+            optional = name != "max_tokens" and value is None
             if not optional and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
                 raise ConfigError(f"TextEncoder: {name}= is a whole number from {least} on, not {value!r:.60}.")
         rate = self.learning_rate
@@ -99,10 +103,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
                 torch.device(self.device)
             except (RuntimeError, TypeError) as error:
                 raise ConfigError(f"TextEncoder: device= is 'auto', 'cpu', 'cuda' or 'mps', not {self.device!r:.60}.") from error
-        if self.tuning != "full" and self.checkpointing:
-            raise ConfigError(
-                "TextEncoder: checkpointing= is for tuning='full', which keeps every layer's numbers: leave it out."
-            )
+        if self.frozen and self.texts_a_pass is not None:
+            raise ConfigError("TextEncoder: texts_a_pass= is of an encoder that is tuned, and this one is frozen: leave it out.")
         return self
 
     @property
@@ -259,15 +261,13 @@ class EncodedText(nn.Module):
     def __init__(self, how: TextEncoder) -> None:
         super().__init__()
         self.pooling, self.own_rate = how.pooling, 0.0 if how.frozen else how.rate
-        self.most = how._most(how.trunk)
+        self.most, self.texts_a_pass = how._most(how.trunk), how.texts_a_pass
         kind = TUNED.get(how.tuning)
         self.frozen = how.frozen
         if how.frozen:
             trunk, self.parts = how.trunk, None
         elif kind is None:
             self.whole, trunk = new_network(how.name)
-            if how.checkpointing:
-                self.whole.gradient_checkpointing_enable()  # type: ignore[operator]
             self.parts = None
         else:
             trunk = how.trunk
@@ -283,6 +283,12 @@ class EncodedText(nn.Module):
 
     def states(self, numbers: Tensor, there: Tensor) -> Tensor:
         """(texts, tokens, width) last hidden states, in single precision."""
+        if self.texts_a_pass is None or not torch.is_grad_enabled():
+            return self._passed(numbers, there)
+        parts = zip(numbers.split(self.texts_a_pass), there.split(self.texts_a_pass), strict=True)
+        return torch.cat([_run_again_for_gradients(self._passed, *part) for part in parts])
+
+    def _passed(self, numbers: Tensor, there: Tensor) -> Tensor:
         with autocast(numbers.device), redirected():
             if self.frozen:
                 with self.trunk.lock, torch.no_grad():
@@ -293,6 +299,20 @@ class EncodedText(nn.Module):
                 network = self.trunk.network.to(numbers.device).train(self.training)
                 with running(self.parts, network):
                     return hidden(network, numbers, there).float()
+
+
+def _run_again_for_gradients(run: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """``run(*inputs)``, of which nothing is kept: it runs again, with the same random numbers, when gradients are asked for."""
+    device = inputs[0].device
+    before = random_states(device)
+    out: Tensor = checkpoint(
+        run,
+        *inputs,
+        use_reentrant=False,
+        preserve_rng_state=False,
+        context_fn=lambda: (nullcontext(), replayed(before, device)),
+    )
+    return out
 
 
 def token_batch(x: Tensor, fill: int) -> tuple[Tensor, Tensor]:
