@@ -5,14 +5,17 @@ import pytest
 from scipy import sparse
 
 from enstruct.decisions.thresholds import (
+    EXPONENTS,
     GRID,
     FixedThreshold,
     GlobalThreshold,
     PerLabelThresholds,
+    ScaledThreshold,
     TopK,
     at_threshold,
     example_f1_by_threshold,
     fitting_rows,
+    scores_by_threshold,
     sets_of_size,
 )
 from enstruct.metrics import METRICS, example_f1
@@ -58,6 +61,48 @@ def test_per_label_thresholds_maximise_each_labels_f1(marginals):
         column = y[:, [label]]
         f1 = [2 * ((p[:, [label]] >= t) & (column == 1)).sum() / ((p[:, label] >= t).sum() + column.sum()) for t in GRID]
         assert f1[int(np.flatnonzero(rule.thresholds[label] == GRID)[0])] == pytest.approx(max(f1))
+
+
+@pytest.mark.parametrize("metric", ["example-f1", "micro-f1", "macro-f1", "subset-accuracy"])
+def test_scaled_thresholds_are_the_best_of_all_pairs(marginals, metric):
+    p, y = marginals
+    p = p * np.array([1.0, 0.5, 0.2, 0.9, 0.1, 0.7, 0.3])
+    rule = ScaledThreshold().fit(p, y, metric)
+    scale = p.mean(0) / p.mean(0).max()
+    best = max(METRICS[metric](y, p / scale**a >= t) for a in EXPONENTS for t in GRID)
+    assert METRICS[metric](y, rule.predict(p)) == pytest.approx(best)
+    t = rule.thresholds / scale**rule.exponent
+    np.testing.assert_allclose(t, t[0])
+    assert np.isclose(GRID, t[0]).any()
+
+
+def test_of_rare_labels_the_scaled_threshold_finds_more():
+    """A rare label whose marginals are right and low: one threshold for both never answers it."""
+    rng = np.random.default_rng(0)
+    p = np.column_stack([rng.choice([0.2, 0.8], 4000), rng.choice([0.001, 0.1], 4000, p=[0.9, 0.1])])
+    y = (rng.random(p.shape) < p).astype(int)
+    scaled, shared = ScaledThreshold().fit(p, y, "macro-f1"), GlobalThreshold().fit(p, y, "macro-f1")
+    assert scaled.exponent > 0
+    assert METRICS["macro-f1"](y, scaled.predict(p)) > METRICS["macro-f1"](y, shared.predict(p)) + 0.02
+
+
+def test_scaled_thresholds_of_weighted_rows_are_those_of_copies(marginals):
+    p, y = marginals
+    counts = np.arange(len(p)) % 3 + 1
+    weighted = ScaledThreshold().fit(p, y, "macro-f1", counts.astype(float))
+    copied = ScaledThreshold().fit(np.repeat(p, counts, axis=0), np.repeat(y, counts, axis=0), "macro-f1")
+    np.testing.assert_allclose(weighted.thresholds, copied.thresholds)
+
+
+@pytest.mark.parametrize("metric", ["micro-f1", "macro-f1"])
+def test_scores_by_threshold_are_the_metrics(marginals, metric):
+    p, y = marginals
+    y = y.copy()
+    y[:, 2] = 0
+    weight = np.linspace(0.5, 2, len(p))
+    for given in (None, weight):
+        expected = [METRICS[metric](y, p >= t, given) for t in GRID]
+        np.testing.assert_allclose(scores_by_threshold(p, y, metric, given), expected)
 
 
 def test_rare_labels_keep_the_global_threshold(marginals):

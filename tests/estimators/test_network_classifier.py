@@ -176,7 +176,7 @@ def test_a_class_whose_rows_weigh_nothing_has_its_column():
 
 def test_decisions_are_switchable_without_retraining(blocks):
     model = small(max_epochs=10).fit(blocks.X, blocks.Y)
-    assert set(model.rules_) == {"fixed", "threshold", "top-k", "expected-f1", "bayes-risk", "per-label"}
+    assert set(model.rules_) == {"fixed", "threshold", "scaled", "top-k", "expected-f1", "bayes-risk", "per-label"}
     assert set(model.decision_scores_) == set(model.rules_)
     by_argument = model.predict(blocks.X, decision="top-k")
     assert (model.set_decision("top-k").predict(blocks.X) != by_argument).nnz == 0

@@ -132,6 +132,8 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
         (("parameters", "rules", "fields", "edges", 0, 0), -1),
         (("decision",), "top-q"),
         (("rules", "per-label", "thresholds"), [0.5]),
+        (("rules", "scaled", "thresholds"), [0.5]),
+        (("rules", "scaled", "exponent"), -1.0),
         (("parameters", "method", "fields", "negatives", "fields", "n"), "x"),
         (("parameters", "method", "fields", "negatives", "value"), "os.system"),
     ],

@@ -20,13 +20,14 @@ from scipy import sparse
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.bayes_risk import BayesRisk
 from enstruct.decisions.expected_f1 import ExpectedF1
-from enstruct.decisions.thresholds import FixedThreshold, GlobalThreshold, PerLabelThresholds, TopK
+from enstruct.decisions.thresholds import FixedThreshold, GlobalThreshold, PerLabelThresholds, ScaledThreshold, TopK
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.metrics import get_metric, rowwise_f1
 
 RULES: dict[str, Callable[[], Any]] = {
     "fixed": FixedThreshold,
     "threshold": GlobalThreshold,
+    "scaled": ScaledThreshold,
     "top-k": TopK,
     "expected-f1": ExpectedF1,
     "bayes-risk": BayesRisk,

@@ -87,7 +87,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
-        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", or "auto", the best of them in cross-validation.
+        "fixed" (0.5), "threshold", "scaled", "per-label", "top-k", "expected-f1", or "auto", the best in cross-validation.
     folds : int, default=5
         Parts of the rows, each left out once; fewer where there are not two distinct rows for each.
     rules : a rule of :mod:`enstruct.rules`, or a list of them, optional

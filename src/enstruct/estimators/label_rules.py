@@ -82,7 +82,8 @@ class LabelRules:
         rules = {name: saved_values.decode_rule(make_rule(name), content) for name, content in to_builtins(record).items()}
         if decision not in rules:
             raise ValueError(f"the decision {decision!r} is none of its rules")
-        if "per-label" in rules and np.shape(rules["per-label"].thresholds) not in ((), (n_labels,)):
+        by_label = [rules[name].thresholds for name in ("scaled", "per-label") if name in rules]
+        if any(np.shape(thresholds) not in ((), (n_labels,)) for thresholds in by_label):
             raise ValueError(f"its thresholds are not those of {n_labels} labels")
         return cls(rules, decision, scores)
 

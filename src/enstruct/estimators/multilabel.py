@@ -69,9 +69,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
-        "fixed" (0.5), "threshold", "per-label", "top-k", "expected-f1", "bayes-risk" (samples weighed by the energy: half a
-        millisecond a row and more), or "auto": the best of them in cross-validation within the validation rows, "bayes-risk"
-        up to 2,000 labels.
+        "fixed" (0.5), "threshold", "scaled", "per-label", "top-k", "expected-f1", "bayes-risk" (samples weighed by the energy:
+        half a millisecond a row and more), or "auto": the best of them in cross-validation within the validation rows,
+        "bayes-risk" up to 2,000 labels.
     hidden, layers, dropout, nonlinearity : int, int, float, str
         The default encoder, a multi-layer perceptron.
     encoder : nn.Module, callable(n_features) -> nn.Module or TextEncoder, default=None

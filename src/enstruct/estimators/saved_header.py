@@ -92,6 +92,11 @@ class BayesRisk(Struct, forbid_unknown_fields=True):
     allow_empty: bool
 
 
+class Scaled(Struct, forbid_unknown_fields=True):
+    exponent: Annotated[float, Meta(ge=0, le=1)]
+    thresholds: Share | list[Share]
+
+
 class PerLabel(Struct, forbid_unknown_fields=True):
     min_positives: Whole
     thresholds: Share | list[Share]
@@ -100,6 +105,7 @@ class PerLabel(Struct, forbid_unknown_fields=True):
 class Rules(Struct, forbid_unknown_fields=True):
     fixed: Fixed
     threshold: Fixed | UnsetType = UNSET
+    scaled: Scaled | UnsetType = UNSET
     top_k: TopK | UnsetType = field(name="top-k", default=UNSET)
     expected_f1: ExpectedF1 | UnsetType = field(name="expected-f1", default=UNSET)
     bayes_risk: BayesRisk | UnsetType = field(name="bayes-risk", default=UNSET)

@@ -11,7 +11,7 @@ from enstruct_bench.reports.markdown import markdown_table
 from enstruct_bench.reproduce.store import Store
 from enstruct_bench.reproduce.table import LabelTable
 
-RULES = ("fixed", "threshold", "per-label", "top-k", "expected-f1", "bayes-risk", "chosen")
+RULES = ("fixed", "threshold", "scaled", "per-label", "top-k", "expected-f1", "bayes-risk", "chosen")
 
 
 def changes_lines(table: LabelTable, store: Store, datasets: Sequence[str]) -> list[str]:

@@ -48,7 +48,7 @@ def linear(trainer: str, solver: int, train: Documents, validation: Documents) -
 
 def fasttext(train: Documents, seed: int) -> Marginals:
     """Labels go by their numbers: names may have blanks. It learns nothing of documents without a label."""
-    import fasttext as package  # type: ignore[import-untyped]
+    import fasttext as package
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
