@@ -21,6 +21,12 @@ def _seeded() -> None:
     np.random.seed(0)
 
 
+@pytest.fixture
+def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Residual energies stop at the first epoch without a better value: for tests of what runs, not of how good it is."""
+    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+
+
 @pytest.fixture(scope="session")
 def blocks() -> Dataset:
     """300 rows of the synthetic task."""

@@ -76,6 +76,7 @@ def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_readme_python_blocks_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = readme_blocks("python")
@@ -85,13 +86,14 @@ def test_readme_python_blocks_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), names)
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [line for block in readme_blocks("bash") for line in block.splitlines() if line.startswith("enstruct ")]
     assert len(lines) == 6
     for line in lines:
         arguments = shlex.split(line, comments=True)[1:]
-        shorten = ["--base", "binary-relevance"] if arguments[0] == "train" else []
+        shorten = {"train": ["--base", "binary-relevance"], "data": ["--rows", "300"]}.get(arguments[0], [])
         assert main(arguments + shorten) == 0, capsys.readouterr().err
 
 

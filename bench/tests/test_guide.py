@@ -18,6 +18,7 @@ GUIDE = [
     *(DOCS / f"{name}.md" for name in re.findall(r"^guide/\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"), re.M)),
 ]
 """In the order of the table of contents, which is that in which files are made and used."""
+pytestmark = pytest.mark.usefixtures("quick_joints")
 SHORT = ["--model.max_epochs", "2"]
 SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_epochs", "1"]
 
@@ -42,6 +43,10 @@ def run_command(line, capsys):
     arguments = shlex.split(line, comments=True)[1:]
     if arguments[:2] == ["data", "pictures"]:
         arguments += ["--images", "20", "--size", "12"]
+    if arguments[:2] == ["data", "synthetic"]:
+        arguments += ["--rows", "300"]
+    if "--seconds" in arguments:
+        arguments += ["--seconds", "1"]
     trains = {"train", "compare", "tune"} & set(arguments[:2]) or arguments[:2] == ["figure", "starts"]
     if trains and "--base" not in arguments:
         arguments += SMALL if "shapes" in arguments else SHORT
