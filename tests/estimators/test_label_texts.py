@@ -1,12 +1,14 @@
 """Labels by their texts: what the predictor makes of them, labels that come later, refusals, saved models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from tests.generated_texts import documents, tiny_encoder
 
-from enstruct import EnergyMultiLabelClassifier, TextEncoder
+from enstruct import EnergyMultiLabelClassifier, EnergySequenceTagger, JointMultiLabelClassifier, TextEncoder
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.label_texts import texts_of, vectors_of
 
@@ -20,7 +22,7 @@ def encoder(tmp_path_factory):
 
 def make(encoder, method="cross-entropy", label_texts=TEXTS, **changes):
     settings = {"max_epochs": 3, "random_state": 0, **changes}
-    return EnergyMultiLabelClassifier(method, encoder=encoder, label_texts=label_texts, **settings)
+    return EnergyMultiLabelClassifier(method, encoder=replace(encoder, label_texts=label_texts), **settings)
 
 
 def test_texts_go_by_the_labels():
@@ -91,11 +93,11 @@ def test_saved_models_read_their_labels_still(encoder, tmp_path, method):
     model = make(encoder, method).fit(texts, Y)
     model.save(tmp_path / "model")
     loaded = EnergyMultiLabelClassifier.load(tmp_path / "model")
-    assert loaded.label_texts == TEXTS
+    assert loaded.encoder.label_texts == TEXTS
     assert np.array_equal(model.predict_proba(texts), loaded.predict_proba(texts))
     assert np.array_equal(model.predict_new(texts, ["gold"]), loaded.predict_new(texts, ["gold"]))
-    model.set_params(label_texts="names")
-    with pytest.raises(ConfigError, match="another label_texts"):
+    model.set_params(encoder=replace(model.encoder, label_texts="names"))
+    with pytest.raises(ConfigError, match="another encoder"):
         model.save(tmp_path / "other")
 
 
@@ -111,14 +113,32 @@ def test_labels_that_never_vary_have_no_part(encoder):
 def test_refusals(encoder):
     texts, Y = documents(60)
     for wrong in (3, [], "words", {"a": 1}):
-        with pytest.raises(ConfigError, match="label_texts must be"):
+        with pytest.raises(ConfigError, match="label_texts= is 'names', a dict"):
             make(encoder, label_texts=wrong).fit(texts, Y)
-    for changes in ({"method": "binary-relevance"}, {"encoder": None}):
-        with pytest.raises(ConfigError, match="give encoder=TextEncoder"):
-            make(**{"encoder": encoder, **changes}).fit(texts, Y)
-    with pytest.raises(ConfigError, match="label_texts= is of a method's networks"):
-        EnergyMultiLabelClassifier(encoder=encoder, label_texts=TEXTS).fit(texts, Y)
-    with pytest.raises(ConfigError, match="fit it with label_texts="):
+    reading = replace(encoder, label_texts=TEXTS)
+    for model in (
+        make(encoder, "binary-relevance"),
+        EnergyMultiLabelClassifier(encoder=reading),
+        JointMultiLabelClassifier("cross-entropy", encoder=reading),
+        reading,
+    ):
+        with pytest.raises(ConfigError, match="are read by a network for label sets"):
+            model.fit(texts, Y)
+    with pytest.raises(ConfigError, match="read by a network for label sets, and a tagger has none"):
+        EnergySequenceTagger(encoder=reading).fit([["a", "b"]] * 4, [["X", "Y"]] * 4)
+    with pytest.raises(ConfigError, match="label_texts="):
         make(encoder, label_texts=None).fit(texts, Y).predict_new(texts, ["gold"])
     with pytest.raises(DataError, match="put it into a list"):
         make(encoder).fit(texts, Y).predict_new(texts, "gold")
+
+
+def test_a_joint_takes_it_as_its_base(encoder):
+    """Labels that never vary are no labels of the base's, and names are numbers to it: the texts follow."""
+    texts, Y = documents(80)
+    names = ["grain", "wheat", "both"]
+    sets = [["always", *(names[k] for k in np.flatnonzero(row))] for row in Y]
+    described = {"always": "bank", "grain": "grain", "wheat": "wheat", "both": "grain wheat"}
+    joint = JointMultiLabelClassifier(make(encoder, label_texts=described), folds=2, random_state=0).fit(texts, sets)
+    assert joint.classes_.tolist() == ["always", "both", "grain", "wheat"]
+    assert [model.encoder.label_texts for model in joint.base_[0].models] == [["grain wheat", "grain", "wheat"]]
+    assert joint.predict_proba(texts[:5], known=[{"wheat": True}] * 5).shape == (5, 4)

@@ -29,6 +29,7 @@ from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.label_texts import of_labels
 from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
@@ -148,6 +149,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         DataError for unusable data, ConfigError for unknown settings.
         """
         check_parameters(self, JOINT)
+        if self.encoder is not None:
+            self.encoder.check_reads_no_labels("a joint")
         X = validated(self, X, reset=True)
         self.labels_ = told_format(y)
         self.classes_ = self.labels_.classes
@@ -184,7 +187,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         wanted: list[Base] = (
             automatic(table, self.metric, self.encoder, getattr(getattr(self, "text_", None), "n_terms", None))
             if isinstance(self.base, str) and self.base == "auto"
-            else [as_base(self.base, self.metric, table.complete, self.encoder)]
+            else [as_base(of_labels(self.base, self.classes_[self.varying_]), self.metric, table.complete, self.encoder)]
         )
         fitted: list[CrossFitted] = []
         for base in wanted:

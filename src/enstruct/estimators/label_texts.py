@@ -1,4 +1,4 @@
-"""``label_texts=``: what labels are called or described by, and the encoder's vectors of it."""
+"""``TextEncoder(label_texts=)``: what labels are called or described by, and the encoder's vectors of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from enstruct.data.texts import as_texts
 from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError, shown
-
-NAMES = "names"
 
 
 def texts_of(label_texts: Any, classes: NDArray[Any]) -> list[str]:
@@ -30,13 +29,16 @@ def texts_of(label_texts: Any, classes: NDArray[Any]) -> list[str]:
     return as_texts(list(label_texts))
 
 
-def are_label_texts(value: Any) -> bool:
-    if isinstance(value, str):
-        return value == NAMES
-    each = list(value.values()) if isinstance(value, Mapping) else value
-    return isinstance(each, Sequence) and len(each) > 0 and all(isinstance(one, str) for one in each)
+def of_labels(base: Any, classes: NDArray[Any]) -> Any:
+    """The classifier, or a clone that reads the texts of these labels by their numbers, where it reads labels by texts."""
+    encoder = getattr(base, "encoder", None)
+    if not isinstance(encoder, TextEncoder) or encoder.label_texts is None:
+        return base
+    return clone(base).set_params(encoder=replace(encoder, label_texts=texts_of(encoder.label_texts, classes)))
 
 
 def vectors_of(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
     """(texts, width) by the encoder as it is before any tuning."""
-    return replace(encoder, tuning="frozen", size=None, learning_rate=None, texts_a_pass=None).features(list(texts))
+    return replace(encoder, tuning="frozen", size=None, learning_rate=None, texts_a_pass=None, label_texts=None).features(
+        list(texts)
+    )

@@ -77,9 +77,6 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     encoder : nn.Module, callable(n_features) -> nn.Module or TextEncoder, default=None
         Your own x -> features (batch, width) instead; or what reads texts (:class:`enstruct.TextEncoder`), which "joint" takes
         too. Without it texts go by tf-idf.
-    label_texts : "names", dict of label -> text, or list of texts, default=None
-        With a TextEncoder: labels' names or descriptions, which the predictor reads as well
-        (:mod:`enstruct.encoders.label_texts`). For rare labels, and for those that come later (:meth:`predict_new`).
     energy_network : EnergySpec or nn.Module, default=None
         The energy's terms, units, non-linearity, whose features; or your own module.
     learning_rate, weight_decay, clip, optimizer : float, float, float or None, str
@@ -131,7 +128,6 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         dropout: float = 0.5,
         nonlinearity: str = "softplus",
         encoder: Any = None,
-        label_texts: Any = None,
         energy_network: Any = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-5,

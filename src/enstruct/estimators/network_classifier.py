@@ -82,7 +82,6 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         dropout: float = 0.5,
         nonlinearity: str = "softplus",
         encoder: Any = None,
-        label_texts: Any = None,
         energy_network: Any = None,
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-5,
@@ -124,13 +123,14 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             raise ConfigError(
                 f"encoder= is tuned with a network, and {method.name!r} has none: take tuning='frozen', or another method."
             )
-        if self.label_texts is not None and (method.solver is not None or not isinstance(self.encoder, TextEncoder)):
-            raise ConfigError("label_texts= are read by a network on a pretrained encoder: give encoder=TextEncoder(...), too.")
+        if method.solver is not None and isinstance(self.encoder, TextEncoder):
+            self.encoder.check_reads_no_labels(repr(method.name))
         return method
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.string = isinstance(self.encoder, TextEncoder)  # a joint on this classifier hands it texts
         tags.input_tags.positive_only = str(scaling_of(self.standardize, self.method)) == "tfidf"
         tags.classifier_tags.poor_score = tags.input_tags.positive_only  # of points in a plane it keeps the direction alone
         tags.classifier_tags.multi_label = True
@@ -244,11 +244,15 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         self._check_batch(method, n_rows, 1, width, n_labels, "hidden=")
         return build_networks(method, n_labels, example, encoder, self.energy_network, architecture, label_vectors)
 
+    @property
+    def _label_texts(self) -> Any:
+        return self.encoder.label_texts if isinstance(self.encoder, TextEncoder) else None
+
     def _vectors_of_varying(self) -> NDArray[np.float32] | None:
         """(labels that vary, width) of their texts, where the predictor reads them."""
-        if self.label_texts is None:
+        if self._label_texts is None:
             return None
-        return self._label_vectors(texts_of(self.label_texts, self.data_.labels.classes))[self.data_.constants.varying]
+        return self._label_vectors(texts_of(self._label_texts, self.data_.labels.classes))[self.data_.constants.varying]
 
     def _label_vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """(texts, width), scaled as rows are."""
@@ -351,7 +355,9 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         """
         networks = self._networks()
         if not isinstance(self.predictor_, LabelTextPredictor):
-            raise ConfigError("predict_new needs a model that reads its labels: fit it with label_texts= and encoder=.")
+            raise ConfigError(
+                "predict_new needs a model that reads its labels: fit it with encoder=TextEncoder(..., label_texts=)"
+            )
         vectors = torch.from_numpy(self._label_vectors(as_texts(label_texts))).to(self._device())
         return networks.of_other_labels(self._inputs(X), vectors)
 
@@ -388,7 +394,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     def _restore(self, header: OfLabelSets, weights: Weights) -> None:
         restore_input(self, header.input)
         example, n_varying = example_row(header, weights), weights.shapes["varying"][0]
-        to_come = None if self.label_texts is None else np.zeros((n_varying, self.encoder.trunk.width), dtype=np.float32)
+        to_come = None if self._label_texts is None else np.zeros((n_varying, self.encoder.trunk.width), dtype=np.float32)
         tensors = self._load_networks(weights, lambda: self._build(self._method(), example, n_varying, label_vectors=to_come))
         data = LabelData.from_record(header, {name: tensor.numpy() for name, tensor in tensors.items()})
         self._learn(data.labels, data.constants, data.features)

@@ -19,7 +19,6 @@ from enstruct.data.tag_schemes import SCHEMES
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
-from enstruct.estimators.label_texts import are_label_texts
 from enstruct.methods import Method
 from enstruct.rules.labels import LabelRule
 from enstruct.rules.masks import MASK_RULES
@@ -144,7 +143,6 @@ LABEL_SETS: Table = {
     "learn_constant": switch(),
     "early_stopping": switch("auto"),
     "standardize": switch("auto", "tfidf"),
-    "label_texts": optional(satisfying(are_label_texts, "'names', a dict of label -> text, or a list of texts, one a label")),
     "class_weight": optional(word_or("balanced", _instance(dict, "None, 'balanced' or a dict"))),
     "rules": optional(satisfying(_are_rules, "a rule of enstruct.rules, or a list of them")),
 }

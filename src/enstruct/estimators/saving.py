@@ -107,8 +107,9 @@ class SavedEstimator(BaseEstimator):
         own = {} if self._network_encoder() is not None else {name: getattr(self, name) for name in self._of_networks}
         energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         encoder = self.encoder
-        read = (encoder.tuning, encoder.pooling, encoder.size) if isinstance(encoder, TextEncoder) else None
-        return {**own, "energy_network": energy, "encoder": read, "label_texts": getattr(self, "label_texts", None)}
+        names = ("tuning", "pooling", "size", "label_texts")
+        read = [getattr(encoder, name) for name in names] if isinstance(encoder, TextEncoder) else None
+        return {**own, "energy_network": energy, "encoder": read}
 
     def _network_encoder(self) -> Any:
         """What the networks' own encoder is made by, None where it is the default: a frozen encoder of texts makes their rows."""

@@ -177,6 +177,8 @@ class EnergySequenceTagger(EnergyEstimator):
         method = super()._check_parameters()
         if self._ruled and self.decision not in ("auto", "map"):
             raise ConfigError(f"Under rules= the answer is the chain's best sequence: decision='map', not {self.decision!r}.")
+        if isinstance(self.encoder, TextEncoder):
+            self.encoder.check_reads_no_labels("a tagger")
         if self.decision == "map" and not self._ruled and not isinstance(method.inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {method.name!r} does not use.")
         if self.initial is not None and self.warm_start:

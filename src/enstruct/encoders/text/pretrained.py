@@ -12,7 +12,7 @@ features = mean of the last hidden states over a text's tokens, or that of its f
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +40,7 @@ RATES = {"adapter": 5e-4, "lora": 5e-4, "full": 3e-5}
 """Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
 SIZES = {"adapter": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
+NAMES = "names"
 TOKENS_A_BATCH = 2**10
 """Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
 
@@ -64,6 +65,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     texts_a_pass : int, optional
         How many texts of a batch go through an encoder that is tuned at once. Every pass is run again for its gradients, at a
         third more time, and takes the memory of so many texts; the gradient is that of the whole batch (default: all at once).
+    label_texts : "names", dict of label -> text, or list of texts, optional
+        What a network scores labels by beside weights of their own: their names (with blanks for underscores) or descriptions, as
+        this encoder reads them (:mod:`enstruct.encoders.label_texts`). For rare labels, and for those that come later
+        (:meth:`enstruct.EnergyMultiLabelClassifier.predict_new`).
     cache : bool, str or Path, default=True
         Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
@@ -79,6 +84,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     size: int | None = None
     learning_rate: float | None = None
     texts_a_pass: int | None = None
+    label_texts: Any = None
     cache: Any = True
     device: str = "auto"
 
@@ -105,7 +111,20 @@ class TextEncoder(TransformerMixin, BaseEstimator):
                 raise ConfigError(f"TextEncoder: device= is 'auto', 'cpu', 'cuda' or 'mps', not {self.device!r:.60}.") from error
         if self.frozen and self.texts_a_pass is not None:
             raise ConfigError("TextEncoder: texts_a_pass= is of an encoder that is tuned, and this one is frozen: leave it out.")
+        if self.label_texts is not None and not _are_label_texts(self.label_texts):
+            raise ConfigError(
+                "TextEncoder: label_texts= is 'names', a dict of label -> text, or a list of texts, one a label, not "
+                f"{self.label_texts!r:.60}."
+            )
         return self
+
+    def check_reads_no_labels(self, who: str) -> None:
+        """ConfigError for ``label_texts`` where nothing would read them."""
+        if self.label_texts is not None:
+            raise ConfigError(
+                f"TextEncoder: label_texts= are read by a network for label sets, and {who} has none: leave them out, or give "
+                "EnergyMultiLabelClassifier a method of networks, as 'cross-entropy' or 'seal-nce'."
+            )
 
     @property
     def frozen(self) -> bool:
@@ -126,6 +145,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         """Nothing is learnt; ConfigError where there is no such encoder, or it is to be tuned, which a classifier does."""
         if not self.frozen:
             raise ConfigError(f"TextEncoder(tuning={self.tuning!r}) is tuned by a classifier: give it as encoder=.")
+        self.check_reads_no_labels("a transformer")
         self.width_ = self.trunk.width
         return self
 
@@ -218,6 +238,13 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     def pieces(self, words: Sequence[str]) -> list[list[int]]:
         """The numbers of each word's pieces, as within a sentence; one at least."""
         return self.trunk.pieces(list(words))
+
+
+def _are_label_texts(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == NAMES
+    each = list(value.values()) if isinstance(value, Mapping) else value
+    return isinstance(each, Sequence) and len(each) > 0 and all(isinstance(one, str) for one in each)
 
 
 def accelerator() -> torch.device:
