@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from tests.generated import FAST_TAGGER as FAST
 from tests.generated import write_sentences
+from tests.generated_texts import tiny_encoder
 
 from enstruct.cli.main import main
 from enstruct.data.conll import read_conll, write_conll
+from enstruct.data.tagged import told_at_random
 from enstruct.estimators import EnergySequenceTagger
+from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import accuracy_counts, span_counts
 from enstruct.plots.tags import tag_pairs
 
 
@@ -58,6 +62,33 @@ def test_unseen_tags_and_unknown_models_are_said(files, capsys):
     assert main(["predict", "m", "more.conll", "--decision", "map"]) == 2
     assert main(["predict", "m", "more.conll", "--out", "found.conllu"]) == 2
     assert "name it FILE.conll" in capsys.readouterr().err
+
+
+def test_a_share_of_the_tags_told(files, capsys):
+    assert main(["train", "train.conll", "--out", "model", "--model.max_epochs", "2", *FAST]) == 0
+    assert main(["evaluate", "model", "test.conll", "--told", "0.5", "--seed", "3", "--json", "figures.json"]) == 0
+    words, truth = read_conll("test.conll")
+    figures, known = json.loads((files / "figures.json").read_text()), told_at_random(truth, 0.5, 3)
+    assert figures["tags told"] == sum(tag is not None for row in known for tag in row)
+    answer = EnergySequenceTagger.load("model").predict(words, known=known)
+    assert figures["rules"] == {
+        "map": {"accuracy": ratio(accuracy_counts(truth, answer, known)), "span-f1": ratio(span_counts(truth, answer, known))}
+    }
+    (files / "test.conll").write_text((files / "test.conll").read_text() + "\nx\tB-NEW\n")
+    assert main(["evaluate", "model", "test.conll", "--told", "0.9"]) == 0  # a tag that training has not seen is not told
+    assert main(["evaluate", "model", "test.conll", "--told", "1"]) == 2
+    assert "--told is a share of the tokens" in capsys.readouterr().err
+
+
+def test_an_encoder_of_words_and_where_it_lies_now(files, tmp_path, capsys):
+    encoder = tiny_encoder(tmp_path / "tiny")
+    train = ["train", "train.conll", "--out", "model", "--model.max_epochs", "1", *FAST]
+    assert main([*train, "--encoder", str(encoder)]) == 0
+    assert main(["predict", "model", "test.conll", "--out", "before.conll"]) == 0
+    encoder.rename(tmp_path / "moved")
+    assert main(["predict", "model", "test.conll", "--out", "after.conll"]) == 2
+    assert main(["predict", "model", "test.conll", "--out", "after.conll", "--encoder", str(tmp_path / "moved")]) == 0
+    assert (files / "before.conll").read_text() == (files / "after.conll").read_text()
 
 
 def test_rules_and_known_tags(files, capsys):

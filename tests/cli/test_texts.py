@@ -91,8 +91,19 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
     encoder, model = str(tiny_encoder(tmp_path / "tiny")), str(tmp_path / "model")
     train = ["train", "train.jsonl", "--model.method", "cross-entropy", "--model.max_epochs", "2", "--encoder", encoder]
     assert main([*train, "--tuning", "lora", "--out", model]) == 0
+    capsys.readouterr()
     assert main(["predict", model, "test.jsonl"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) >= 40
+    before = capsys.readouterr().out
+    assert len(before.splitlines()) >= 40
+    (tmp_path / "tiny").rename(tmp_path / "moved")
+    assert main(["predict", model, "test.jsonl"]) == 2
+    assert main(["predict", model, "test.jsonl", "--encoder", str(tmp_path / "moved")]) == 0
+    assert capsys.readouterr().out == before
+    assert main([*train[:2], "--base", "binary-relevance", "--encoder", str(tmp_path / "moved"), "--out", "joint"]) == 0
+    (tmp_path / "moved").rename(tmp_path / "again")
+    assert main(["evaluate", "joint", "test.jsonl", "--encoder", str(tmp_path / "again")]) == 0
+    assert main(["predict", "joint", "test.jsonl", "--encoder", "nowhere"]) == 2
+    assert "There is no encoder 'nowhere'" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

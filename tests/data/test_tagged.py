@@ -22,7 +22,7 @@ from enstruct.data.tag_schemes import (
     tags_of_scheme,
     write_spans,
 )
-from enstruct.data.tagged import load_tagged, read_tagged
+from enstruct.data.tagged import load_tagged, read_tagged, told_at_random
 from enstruct.errors import ConfigError, DataError, DatasetNotFoundError, ParseError
 
 
@@ -295,3 +295,12 @@ def test_long_marks_are_cut_in_messages(tmp_path):
         with pytest.raises(ParseError, match=r"a\.tagged, line 1: .*x+…x+>") as said:
             read_citations(write(tmp_path / "a.tagged", text.format("x" * 10**5)))
         assert len(str(said.value)) <= 300
+
+
+def test_shares_of_tokens_are_told_and_the_same_ones_each_time():
+    tags = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "O"], []]
+    told = told_at_random(tags, 0.5, 3)
+    assert [sum(tag is not None for tag in row) for row in told] == [2, 1, 0]
+    assert all(a in (None, b) for row, own in zip(told, tags, strict=True) for a, b in zip(row, own, strict=True))
+    assert told == told_at_random(tags, 0.5, 3)
+    assert told_at_random(tags, 0.0, 3) == [[None] * 4, [None] * 2, []]

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
+from enstruct.data.tag_schemes import find_spans
 from enstruct.errors import ConfigError, DataError
-from enstruct.metrics.tags import TAG_METRICS, get_tag_metric, span_f1, token_accuracy
+from enstruct.metrics.tags import (
+    TAG_METRICS,
+    accuracy_counts,
+    asked_spans,
+    get_tag_metric,
+    span_counts,
+    span_f1,
+    token_accuracy,
+)
 
 
 def test_span_f1_is_seqevals():
@@ -36,3 +45,13 @@ def test_nothing_to_count_and_bad_input():
         token_accuracy([["O"]], [])
     with pytest.raises(ConfigError, match="span-f1"):
         get_tag_metric("span-f2")
+
+
+def test_what_was_told_counts_for_nothing():
+    truth, known = ["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", None, "O", "B-LOC"]
+    assert asked_spans(truth, known) == {find_spans(truth)[0]}
+    answer = ["B-PER", "O", "O", "B-LOC"]
+    spans, tokens = span_counts([truth], [answer], [known]), accuracy_counts([truth], [answer], [known])
+    assert (spans.above.tolist(), spans.below.tolist()) == ([[0]], [[1]])  # the answer's own span of one token is told
+    assert (tokens.above.tolist(), tokens.below.tolist()) == ([[0]], [[1]])
+    assert accuracy_counts([truth], [truth], [known]).above.tolist() == [[1]]

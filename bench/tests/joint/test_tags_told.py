@@ -4,27 +4,9 @@ import pytest
 from tests.generated import make_sentences
 
 from enstruct import EnergySequenceTagger
-from enstruct.data.tag_schemes import find_spans
 from enstruct.files import write_json
-from enstruct_bench.joint.tags_told import SHARES, asked_spans, measured, span_counts, told_at
+from enstruct_bench.joint.tags_told import SHARES, measured
 from enstruct_bench.reports.tags_told import tags_told_section
-
-TAGS = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "O"], []]
-
-
-def test_shares_of_tokens_are_told_and_the_same_ones_each_time():
-    told = told_at(TAGS, 0.5, 3)
-    assert [sum(tag is not None for tag in row) for row in told] == [2, 1, 0]
-    assert told == told_at(TAGS, 0.5, 3)
-    assert told_at(TAGS, 0.0, 3) == [[None] * 4, [None] * 2, []]
-
-
-def test_spans_count_that_have_a_token_which_is_not_told():
-    known = ["B-PER", None, "O", "B-LOC"]
-    assert asked_spans(TAGS[0], known) == {find_spans(TAGS[0])[0]}
-    counts = span_counts([TAGS[0]], [["B-PER", "O", "O", "B-LOC"]], [known])
-    assert counts.above.tolist() == [[0]]
-    assert counts.below.tolist() == [[1]]  # the answer's own span of one token is told
 
 
 def test_a_tagger_measured_and_printed(tmp_path):

@@ -22,11 +22,11 @@ def run(options: Namespace) -> None:
         check_figures(options.json, options.overwrite, {parts: int, "rules": dict})
     if options.pictures is not None:
         check_free([options.pictures / name for name in files.pictures], options.overwrite)
-    model = files.load(options.model)
+    model = files.load(options)
     data = files.read(model, options)
     if options.pictures is not None:
         _draw(files, model, data, options)
-    truth, metrics = files.truth(model, data), files.metrics(model)
+    truth, metrics = files.truth(model, data), files.metrics(model, data)
     rules: dict[str, dict[str, Any]] = {}
     table = Table("rule", *metrics)
     for rule, predicted in files.by_rule(model, data):

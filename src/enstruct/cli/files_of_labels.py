@@ -126,8 +126,8 @@ class LabelFiles(TaskFiles):
         own = {name: options.model[name] for name in OF_JOINT - {"method"}} | {"random_state": options.seed}
         return JointMultiLabelClassifier(**own, **training.parameters, **shared.joint_parameters(options))
 
-    def load(self, folder: Path) -> Any:
-        return load_model(folder)
+    def load(self, options: Namespace) -> Any:
+        return load_model(options.model, **shared.moved_encoder(options))
 
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Rows:
         """To be scored: with a share of the labels told."""
@@ -186,7 +186,7 @@ class LabelFiles(TaskFiles):
         for rule, sets in model.predict_by_rule(data.X, risks=risks, **data.told()).items():
             yield rule, labels_of(model).encode(sets)
 
-    def metrics(self, model: Any) -> Mapping[str, Metric]:
+    def metrics(self, model: Any, data: Rows) -> Mapping[str, Metric]:
         return NAMED_METRICS
 
     def whatever_the_rule(self, model: Any, data: Rows, truth: Any) -> dict[str, float | None]:

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
 
 from enstruct.cli.inputs import SAME
+from enstruct.cli.options import encoder_of
 from enstruct.cli.outputs import check_names
 from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.citations import read_references, write_citations
 from enstruct.data.conll import is_universal, write_conll
-from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, read_tagged
+from enstruct.data.tagged import TAGGED, Tagged, is_inline, load_tagged, read_tagged, told_at_random
 from enstruct.energies.chain import ChainEnergy
 from enstruct.errors import ConfigError, DataError, ModelFileError, shown, unknown_name
 from enstruct.estimators.tag_format import TagFormat
@@ -45,10 +45,10 @@ class TagFiles(TaskFiles):
         notes = {"source": options.data, "columns": options.columns, "inline": _holds_references(options.data)}
         fit = {"X": train.sentences, "y": train.truth(), **validating, **_weak_data(options)}
         rules = {} if options.rules is None else {"rules": _counted_rules(options, train)}
-        return Training(fit, self.counts(train), notes, rules)
+        return Training(fit, self.counts(train), notes, {**rules, **encoder_of(options)})
 
-    def load(self, folder: Path) -> Any:
-        tagger = super().load(folder)
+    def load(self, options: Namespace) -> Any:
+        tagger, folder = super().load(options), options.model
         if not fits(tagger.notes_, {"columns": [int], "inline": bool}):
             raise ModelFileError(
                 f"{folder} was not written by `enstruct train`; use it from Python, or train it with the command."
@@ -56,6 +56,16 @@ class TagFiles(TaskFiles):
         return tagger
 
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Tagged:
+        """To be scored: with a share of the tags told."""
+        data, share = self._read(model, options, labelled), getattr(options, "told", 0.0)
+        if not 0 <= share < 1:
+            raise ConfigError(f"--told is a share of the tokens, from 0 to below 1, not {share}.")
+        if share == 0:
+            return data
+        known, seen = told_at_random(data.truth(), share, options.seed), model.tags_.user_tags
+        return replace(data, known=[[tag if tag in seen else None for tag in row] for row in known])
+
+    def _read(self, model: Any, options: Namespace, labelled: bool) -> Tagged:
         columns = model.notes_["columns"]
         if options.data in TAGGED:
             return load_tagged(options.data, _part(options), columns)
@@ -76,7 +86,8 @@ class TagFiles(TaskFiles):
         return replace(data, tags=None, known=_known(data, told))
 
     def counts(self, data: Tagged) -> dict[str, int]:
-        return {"sentences": len(data), "tokens": data.n_tokens}
+        told = {} if data.known is None else {"tags told": sum(tag is not None for row in data.known for tag in row)}
+        return {"sentences": len(data), "tokens": data.n_tokens, **told}
 
     def was_trained_on(self, model: Any, options: Namespace) -> bool:
         return super().was_trained_on(model, options) and _part(options) != "test"
@@ -105,12 +116,19 @@ class TagFiles(TaskFiles):
         return model.tags_.as_given(data.truth())
 
     def by_rule(self, model: Any, data: Tagged) -> Iterator[tuple[str, Any]]:
+        if data.known is not None:
+            yield "map", model.predict(data.sentences, known=data.known)
+            return
         for rule in model.rules_:
             yield rule, model.predict(data.sentences, decision=rule)
 
-    def metrics(self, model: Any) -> Mapping[str, Metric]:
+    def metrics(self, model: Any, data: Tagged) -> Mapping[str, Metric]:
+        """Of tags that were not told, and spans that have one."""
         spans = model.tags_.user_scheme is not None
-        return {name: metric for name, metric in self.task.metrics.items() if spans or name == "accuracy"}
+        named = {name: metric for name, metric in self.task.metrics.items() if spans or name == "accuracy"}
+        if data.known is None:
+            return named
+        return {name: replace(metric, counts=partial(metric.counts, known=data.known)) for name, metric in named.items()}
 
     def remark(self, model: Any, truth: Any) -> str:
         unseen = {tag for row in truth for tag in row} - model.tags_.user_tags

@@ -35,14 +35,17 @@ SAME = "same"
 """What --known names DATA itself by."""
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path, **encoder: str) -> Model:
+    """``encoder``: where it lies now. ModelFileError, ConfigError."""
     model: Model
     if (path / "auto.json").is_file():
+        if encoder:
+            raise ConfigError("--encoder says where a model's encoder lies, and this one has none: leave it out.")
         model = AutoMultiLabelClassifier.load(path)
     elif (path / "joint.json").is_file():
-        model = JointMultiLabelClassifier.load(path)
+        model = JointMultiLabelClassifier.load(path, **encoder)
     else:
-        model = EnergyMultiLabelClassifier.load(path)
+        model = EnergyMultiLabelClassifier.load(path, **encoder)
     if not fits(model.notes_, NOTES):
         raise ModelFileError(f"{path} was not written by `enstruct train`; use it from Python, or train it with the command.")
     notes = model.notes_

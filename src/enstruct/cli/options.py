@@ -78,8 +78,8 @@ def add_encoder(parser: Parser) -> None:
         "--encoder",
         type=str | None,
         default=None,
-        help="of texts: the folder of a pretrained transformer, or its name on Hugging Face's hub if it was fetched before "
-        "(needs enstruct[text]); without it texts go by tf-idf",
+        help="of texts or sentences: the folder of a pretrained transformer, or its name on Hugging Face's hub if it was fetched "
+        "before (needs enstruct[text]); without it texts go by tf-idf, words by themselves",
     )
     parser.add_argument(
         "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, lora or full"
@@ -95,6 +95,18 @@ def encoder_of(options: Namespace) -> dict[str, Any]:
             raise ConfigError("--tuning says what of --encoder learns: give that too, or leave it out.")
         return {}
     return {"encoder": TextEncoder(options.encoder, tuning=options.tuning or "frozen").check()}
+
+
+def add_moved_encoder(parser: Parser) -> None:
+    parser.add_argument(
+        "--encoder", type=str | None, default=None, help="where the model's encoder lies now, if not where it was in training"
+    )
+
+
+def moved_encoder(options: Namespace) -> dict[str, Any]:
+    """What ``load`` takes of it."""
+    place = getattr(options, "encoder", None)
+    return {} if place is None else {"encoder": place}
 
 
 def add_base(parser: Parser, default: str | None, text: str) -> None:

@@ -11,5 +11,5 @@ from enstruct.cli.which_task import task_of_model
 def run(options: Namespace) -> None:
     files = files_of(task_of_model(options.model))
     files.check_out(options)
-    model = files.load(options.model)
+    model = files.load(options)
     files.write(model, files.read_unanswered(model, options), options)

@@ -14,7 +14,7 @@ from jsonargparse import Namespace
 
 from enstruct import estimators
 from enstruct.cli.inputs import same_source
-from enstruct.cli.options import model_parameters
+from enstruct.cli.options import model_parameters, moved_encoder
 from enstruct.cli.outputs import check_free
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
@@ -57,9 +57,9 @@ class TaskFiles(ABC):
 
     # -- data for a saved model -------------------------------------------------------------------
 
-    def load(self, folder: Path) -> Any:
-        """A model that ``enstruct train`` has saved. ModelFileError."""
-        return getattr(estimators, self.task.estimator).load(folder)
+    def load(self, options: Namespace) -> Any:
+        """A model that ``enstruct train`` has saved, by an encoder that lies where ``--encoder`` says. ModelFileError."""
+        return getattr(estimators, self.task.estimator).load(options.model, **moved_encoder(options))
 
     @abstractmethod
     def read(self, model: Any, options: Namespace, labelled: bool = True) -> Any:
@@ -103,7 +103,7 @@ class TaskFiles(ABC):
     def by_rule(self, model: Any, data: Any) -> Iterator[tuple[str, Any]]:
         """(rule, answers as metrics take them) for every rule that the model has."""
 
-    def metrics(self, model: Any) -> Mapping[str, Metric]:
+    def metrics(self, model: Any, data: Any) -> Mapping[str, Metric]:
         """By the names that they have in tables and in JSON."""
         return self.task.metrics
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.data.catalogue import INLINE, data_root, not_passed_on
@@ -46,6 +47,15 @@ class Tagged:
         if self.tags is None:
             raise DataError(f"{self.name or 'the data'} has no tags: every line holds the word alone.")
         return self.tags
+
+
+def told_at_random(tags: Sequence[Sequence[str]], share: float, seed: int) -> list[list[str | None]]:
+    """The tags of a share of each sentence's tokens, the nearest whole number of them, None for the others."""
+    rng, out = np.random.default_rng([seed, 7]), list[list[str | None]]()
+    for row in tags:
+        place = rng.random(len(row)).argsort().argsort()
+        out.append([tag if at < round(share * len(row)) else None for tag, at in zip(row, place, strict=True)])
+    return out
 
 
 def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = True, inline: bool | None = None) -> Tagged:

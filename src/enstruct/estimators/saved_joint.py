@@ -36,7 +36,7 @@ from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.members import Member
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.saved_header import OfJoint
-from enstruct.estimators.texts import input_record, restore_input
+from enstruct.estimators.texts import input_record, lying, restore_input
 from enstruct.randomness import redirected, seeded
 
 Tensors = dict[str, torch.Tensor]
@@ -101,17 +101,18 @@ class SavedJoint(BaseEstimator):
         persistence.put_folder(Path(path), fill, type(self).__name__)
 
     @classmethod
-    def load(cls, path: Path | str, *, base: Any = None, encoder: TextEncoder | None = None) -> Self:
+    def load(cls, path: Path | str, *, base: Any = None, encoder: TextEncoder | str | Path | None = None) -> Self:
         """A saved model. ``base``: the fitted classifier, where it was somebody's own; ``encoder``: where texts' encoder lies
-        now. Raises ModelFileError."""
+        now. Raises ModelFileError, and ConfigError for an encoder that it was saved without."""
         return persistence.steadily(path, lambda folder: cls._loaded(folder, base, encoder))
 
     @classmethod
-    def _loaded(cls, folder: Path, base: Any, encoder: TextEncoder | None) -> Self:
+    def _loaded(cls, folder: Path, base: Any, place: Any) -> Self:
         header, parameters = persistence.header_of(cls, OfJoint, folder, persistence.JOINT)
+        moved = lying(parameters, place)
         tensors = persistence.Weights(folder, header.weights).read()
         with persistence.fitting_parts(folder):
-            model = cls(**{"base": base, **parameters, **({} if encoder is None else {"encoder": encoder})})
+            model = cls(**{"base": base, **parameters, **moved})
             check_parameters(model, JOINT)
             model.labels_, names = LabelFormat.from_record(header.labels), header.input.names
             restore_input(model, header.input)
@@ -123,7 +124,7 @@ class SavedJoint(BaseEstimator):
             model.legality_ = Legality.of(system_of(model.rules, model.labels_), model.constants_)
             model.energy_ = read_energy(header, tensors, n)
             n_terms = getattr(getattr(model, "text_", None), "n_terms", None)
-            tuned = {} if encoder is None or encoder.frozen else {"encoder": encoder}
+            tuned = moved if moved and not moved["encoder"].frozen else {}
             model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms, tuned)
             rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)
         model.rules_, model.decision_, model.decision_scores_ = rules.rules, rules.decision, rules.scores

@@ -20,6 +20,7 @@ from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.saved_header import Common
+from enstruct.estimators.texts import lying
 from enstruct.methods import Method
 from enstruct.randomness import redirected, seeded
 
@@ -123,7 +124,8 @@ class SavedEstimator(BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str, **custom: Any) -> Self:
-        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=; or another device=.
+        """A saved model. ``custom`` passes what was code: encoder=, energy_network=, method=; where a TextEncoder lies now,
+        encoder="folder"; or another device=.
 
         Raises ModelFileError, and ConfigError for a device that is not here.
         """
@@ -134,6 +136,7 @@ class SavedEstimator(BaseEstimator):
         header, parameters = persistence.header_of(cls, cls._header, folder)
         if missing := [name for name in header.custom if name not in custom]:
             raise ModelFileError(f"{folder} was trained with custom {', '.join(missing)}: pass {missing[0]}=... to load.")
+        custom = {**custom, **lying(parameters, custom.get("encoder"))}
         with persistence.fitting_parts(folder):
             model = cls(**{**parameters, **custom})
             method = model._check_parameters()

@@ -11,7 +11,8 @@ Terms and their weights are those of all rows of ``fit``, whose labels they know
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -183,6 +184,16 @@ def _by_terms(record: TermsOfTexts | TermsAndEncoded) -> ByTerms:
 
 def _by_encoder(estimator: Any, digest: str) -> ByEncoder:
     return ByEncoder(read_by(getattr(estimator, "encoder", None), digest), digest)
+
+
+def lying(parameters: dict[str, Any], place: Any) -> dict[str, Any]:
+    """``load``'s ``encoder``: another one, or by a folder or name the saved one, that lies there now. ConfigError."""
+    if not isinstance(place, (str, Path)):
+        return {} if place is None else {"encoder": place}
+    saved = parameters.get("encoder")
+    if not isinstance(saved, TextEncoder):
+        raise ConfigError("encoder= says where a model's TextEncoder lies, and this one was saved without one: leave it out.")
+    return {"encoder": replace(saved, name=place)}
 
 
 def read_by(encoder: Any, digest: str) -> TextEncoder:

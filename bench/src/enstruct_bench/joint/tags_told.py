@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from enstruct.data.tag_schemes import Span, find_spans
+from enstruct.data.tagged import told_at_random
 from enstruct.environment import environment
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json
 from enstruct.metrics import Counts
 from enstruct.metrics.base import ratio
+from enstruct.metrics.tags import accuracy_counts, span_counts
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.protocols import load_tagged_parts
 from enstruct_bench.comparison.provenance import present_commit
@@ -30,30 +30,6 @@ from enstruct_bench.comparison.provenance import present_commit
 SHARES = (0.0, 0.25, 0.5, 0.75)
 METHODS = ("cross-entropy", "crf")
 CLIP = 1e-9
-
-
-def told_at(tags: Sequence[Sequence[str]], share: float, seed: int) -> list[list[str | None]]:
-    """The tags of a share of each sentence's tokens, the nearest whole number of them, None for the others."""
-    rng, out = np.random.default_rng([seed, 7]), []
-    for row in tags:
-        place = rng.random(len(row)).argsort().argsort()
-        out.append([tag if at < round(share * len(row)) else None for tag, at in zip(row, place, strict=True)])
-    return out
-
-
-def asked_spans(tags: Sequence[str], known: Sequence[str | None]) -> set[Span]:
-    """Spans with a token that is not told."""
-    return {span for span in find_spans(tags) if any(known[t] is None for t in range(span.start, span.end))}
-
-
-def span_counts(truth: Any, answer: Any, known: Any) -> Counts:
-    """2 (right) over (in the truth + in the answer), sentence by sentence."""
-    top, below = [], []
-    for right, found, told in zip(truth, answer, known, strict=True):
-        a, b = asked_spans(right, told), asked_spans(found, told)
-        top.append(2 * len(a & b))
-        below.append(len(a) + len(b))
-    return Counts.of(np.array(top), np.array(below))
 
 
 def exact_counts(truth: Any, answer: Any) -> Counts:
@@ -69,25 +45,19 @@ def measured(tagger: EnergySequenceTagger, words: Any, truth: list[list[str]], s
     out["nats"] = float(-tagger.log_prob(words, truth).mean())
     counts = {}
     for share in SHARES:
-        known = told_at(truth, share, seed)
+        known = told_at_random(truth, share, seed)
         begin = time.perf_counter()
         answer = tagger.predict(words, known=known)
         seconds = time.perf_counter() - begin
         kept = all(k is None or k == a for row, got in zip(known, answer, strict=True) for k, a in zip(row, got, strict=True))
         with_known, without = span_counts(truth, answer, known), span_counts(truth, alone, known)
         counts[share] = with_known, without
-        asked = sum(tag is None for row in known for tag in row)
-        right = sum(
-            k is None and a == t
-            for row, got, own in zip(known, answer, truth, strict=True)
-            for k, a, t in zip(row, got, own, strict=True)
-        )
         gain = paired_difference([without], [with_known])
         out["shares"][f"{share:g}"] = {
             "f1": _ratio(with_known),
             "f1_alone": _ratio(without),
             "gain": [100 * value for value in gain],
-            "accuracy": 100 * right / asked,
+            "accuracy": _ratio(accuracy_counts(truth, answer, known)),
             "exact": _ratio(exact_counts(truth, answer)),
             "seconds": seconds,
             "told_as_told": kept,

@@ -20,6 +20,7 @@ DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"
 def add_data(p: Parser) -> None:
     shared.add_data(p, remembered=" (default: as in training)")
     shared.add_text(p, remembered=" (default: as in training)")
+    shared.add_moved_encoder(p)
 
 
 def add_train(p: Parser) -> None:

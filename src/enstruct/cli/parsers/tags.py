@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from enstruct.cli import options as shared
 from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
@@ -29,10 +30,12 @@ def add_tagged(p: Parser, part: bool = False) -> None:
 
 def add_data(p: Parser) -> None:
     add_tagged(p, part=True)
+    shared.add_moved_encoder(p)
 
 
 def add_train(p: Parser) -> None:
     add_tagged(p)
+    shared.add_encoder(p)
     p.add_argument("--validation", type=str, default=None, help="a file for early stopping (default: a part is held out)")
     p.add_argument("--unlabelled", type=str, default=None, help="a file of sentences without tags, to learn from as well")
     p.add_argument("--reward", type=str, default=None, help="what plausible tags are: citations (rules for references)")
@@ -59,4 +62,11 @@ def add_predict(p: Parser) -> None:
 
 
 def add_evaluate(p: Parser) -> None:
+    p.add_argument(
+        "--told",
+        type=float,
+        default=0.0,
+        help="share of each sentence's tags told to the model, drawn at random; the other tokens count, and spans that have one",
+    )
+    p.add_argument("--seed", type=shared.Seed, default=0, help="of that draw")
     p.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
