@@ -89,5 +89,11 @@ def _learn(
 def _answers(system: System, documents: EncodedDocuments, texts: Sequence[str]) -> NDArray[np.float64]:
     documents.encode(texts)
     system.network.eval()
-    parts = [system.marginals(documents.batch(texts[i : i + BATCH])) for i in range(0, len(texts), BATCH)]
-    return torch.cat(parts).double().numpy()
+    order = np.argsort(documents.lengths(texts), kind="stable")  # as few tokens as can be are filled up
+    parts = [system.marginals(documents.batch([texts[i] for i in rows])) for rows in _cut(order)]
+    out = torch.cat(parts).double().numpy()
+    return out[np.argsort(order, kind="stable")]
+
+
+def _cut(order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]

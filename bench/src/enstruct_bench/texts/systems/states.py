@@ -52,6 +52,10 @@ class EncodedDocuments:
             for i, one, own in zip(rows, states, there.numpy(), strict=True):
                 self._kept[new[i]] = one[own]
 
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """Tokens of each, all of them encoded."""
+        return np.array([len(self._kept[text]) for text in texts], dtype=np.intp)
+
     def batch(self, texts: Sequence[str]) -> States:
         """ValueError for a text that was not encoded."""
         missing = [text for text in texts if text not in self._kept]
