@@ -20,15 +20,22 @@ MODULES = {"list": "list_tables", "run": "run_table"}
 NAMES = ("list", "run", "compare", "joint", "holes", "light", "tune", "figure", "report", "costs")
 COMMANDS = {name: f"enstruct_bench.cli.{MODULES.get(name, name)}" for name in NAMES}
 """As :data:`enstruct.cli.commands.COMMANDS`."""
+BY_TASK = ("compare", "joint")
+SMALL_TABLES = ("digits", "breast", "wine", "diabetes")
+"""Those of :mod:`enstruct_bench.joint.small_tables`, which takes seconds to import: they hold label sets."""
 MOVED = {"tags compare": "compare", "tags light": "light", "masks compare": "compare"}
 """Commands by their former names."""
 
 
 def build_parser(arguments: Sequence[str] = ()) -> Parser:
-    """The options of ``compare`` are those of the task that the arguments say, as of `enstruct train`. ConfigError."""
-    compares = bool(arguments) and arguments[0] == "compare"
-    task = task_of(["train", *arguments[1:]]) if compares else "labels"
-    declared = COMMANDS if task == "labels" else {**COMMANDS, "compare": f"enstruct_bench.cli.compare_{task}"}
+    """The options of ``compare`` and ``joint`` are those of the task that the arguments say, as of `enstruct train`.
+
+    ConfigError where they say none.
+    """
+    task, name = "labels", arguments[0] if arguments else ""
+    if name in BY_TASK and not {*SMALL_TABLES} & {*arguments}:
+        task = task_of(["train", *arguments[1:]])
+    declared = COMMANDS if task == "labels" else {**COMMANDS, name: f"enstruct_bench.cli.{name}_{task}"}
     return core.parser_of("enstruct-bench", "Methods under one protocol, and the papers' tables and figures.", declared)
 
 

@@ -1,6 +1,6 @@
 """Interactive segmentation: clicks until an image's mask has 90% IoU.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.clicks weizmann32 --seeds 3 --out results/clicks-weizmann32.json
+    enstruct-bench joint weizmann32 --seeds 3 --json results/clicks-weizmann32.json
 
 A click is simulated in the middle of the largest error, the pixel of it that is farthest from its edge, and tells the true class
 of what lies within 1/64 of the image's side there. All sides see the same kind of clicks, MOST at most, which also count for
@@ -17,7 +17,6 @@ images that do not get there ("NoC@90" of the literature). Sides:
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +33,7 @@ from enstruct.files import write_json
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.kept_rows import kept_rows, say_figures
 
 MOST, WANTED = 20, 0.9
 Array = NDArray[Any]
@@ -181,7 +181,7 @@ def measured(name: str, seed: int, size: int | None, epochs: int) -> list[dict[s
                 "more_than_field": list(paired_difference([Counts.of(counts["field"])], [Counts.of(counts[side])])),
             }
         )
-        print(out[-1], flush=True)
+        say_figures(out[-1])
     return out
 
 
@@ -189,21 +189,14 @@ def _rgb(image: Array) -> Array:
     return np.repeat(image[..., None], 3, axis=2) if image.ndim == 2 else np.asarray(image)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--size", type=int, default=None, help="that images are resized to for the network")
-    parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for seed in range(options.seeds):
-        rows += measured(options.data, seed, options.size, options.epochs)
-        settings = {"size": options.size, "epochs": options.epochs, "wanted": WANTED, "most": MOST}
-        content = {"data": Path(options.data).name, **settings, "rows": rows, "commit": present_commit()}
-        write_json(options.out, {**content, "environment": environment()})
-
-
-if __name__ == "__main__":
-    main()
+def clicks_on_masks(data: str, seeds: int, size: int | None, epochs: int, out: Path | None) -> None:
+    """Figures of every side, to a file of their own. EnstructError."""
+    rows = kept_rows(out, data=Path(data).name, size=size, epochs=epochs)
+    for seed in range(seeds):
+        if any(row["seed"] == seed for row in rows):
+            continue
+        rows += measured(data, seed, size, epochs)
+        settings = {"size": size, "epochs": epochs, "wanted": WANTED, "most": MOST}
+        content = {"data": Path(data).name, **settings, "rows": rows, "commit": present_commit()}
+        if out is not None:
+            write_json(out, {**content, "environment": environment()})

@@ -1,6 +1,6 @@
 """What told tags say of the others: taggers on whole sentences, with a share of their tokens told.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.tags_told conll2003 --embeddings GLOVE --out results/told-tags-conll2003.json
+    enstruct-bench joint conll2003 --embeddings GLOVE --json results/told-tags-conll2003.json
 
 Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What
 counts are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer;
@@ -9,8 +9,8 @@ tokens that are not told; whole sentences. "alone" is the same tagger's answer w
 
 from __future__ import annotations
 
-import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,9 @@ from enstruct.metrics.tags import accuracy_counts, span_counts
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.protocols import load_tagged_parts
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.kept_rows import kept_rows, say_figures
 
 SHARES = (0.0, 0.25, 0.5, 0.75)
-METHODS = ("cross-entropy", "crf")
 CLIP = 1e-9
 
 
@@ -69,22 +69,17 @@ def _ratio(counts: Counts) -> float:
     return 100 * float(ratio(counts))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--embeddings", type=Path, default=None)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    parts = load_tagged_parts(options.data)
+def told_tags(data: str, methods: Sequence[str], seeds: int, epochs: int, embeddings: Path | None, out: Path | None) -> None:
+    """Figures of taggers by these methods, to a file of their own. EnstructError."""
+    parts, vectors = load_tagged_parts(data), None if embeddings is None else embeddings.name
     words, truth = parts.test.sentences, [list(row) for row in parts.test.truth()]
-    rows = []
-    for seed in range(options.seeds):
-        for method in options.methods.split(","):
+    rows = kept_rows(out, data=data, epochs=epochs, embeddings=vectors)
+    for seed in range(seeds):
+        for method in methods:
+            if any((row["method"], row["seed"]) == (method, seed) for row in rows):
+                continue
             begin = time.perf_counter()
-            tagger = EnergySequenceTagger(method, embeddings=options.embeddings, max_epochs=options.epochs, random_state=seed)
+            tagger = EnergySequenceTagger(method, embeddings=embeddings, max_epochs=epochs, random_state=seed)
             tagger.fit(
                 parts.train.sentences, parts.train.truth(), X_val=parts.validation.sentences, y_val=parts.validation.truth()
             )
@@ -92,14 +87,9 @@ def main() -> None:
             figures = measured(tagger, words, truth, seed)
             figures.pop("counts")
             rows.append({"method": method, "seed": seed, "fit_seconds": seconds, **figures})
-            print(rows[-1], flush=True)
+            say_figures(rows[-1])
             sizes = {name: len(part.sentences) for name, part in vars(parts).items()}
-            content = {"data": options.data, "sentences": sizes, "epochs": options.epochs, "rows": rows}
-            embeddings = None if options.embeddings is None else options.embeddings.name
-            write_json(
-                options.out, {**content, "embeddings": embeddings, "commit": present_commit(), "environment": environment()}
-            )
-
-
-if __name__ == "__main__":
-    main()
+            content = {"data": data, "sentences": sizes, "epochs": epochs, "rows": rows}
+            own = {"embeddings": vectors, "commit": present_commit()}
+            if out is not None:
+                write_json(out, {**content, **own, "environment": environment()})

@@ -1,6 +1,6 @@
 """Wrong tags among given ones: how early they come among the suspects of taggers that have not seen the sentences.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.joint.tags_wrong conll2003 --embeddings GLOVE --out results/wrong-tags-conll.json
+    enstruct-bench joint conll2003 --part wrong --embeddings GLOVE --json results/wrong-tags-conll2003.json
 
 Errors are planted in ``SHARE`` of the spans, each of a kind drawn at random: another type; a boundary one token off; dropped.
 Taggers are trained by folds on the sentences with their errors. Sides, lowest first:
@@ -15,7 +15,6 @@ What counts is the average precision of tokens whose tag was changed.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -30,14 +29,13 @@ from enstruct.data.tag_schemes import Span, convert, find_spans, tags_of_scheme
 from enstruct.environment import environment
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json
-from enstruct.records import read_record
 from enstruct.rules.tags import tag_may_be
 from enstruct_bench.comparison.protocols import load_tagged_parts
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.kept_rows import kept_rows, say_figures
 
 SHARE = 0.05
 KINDS = ("type", "boundary", "dropped")
-METHODS = ("cross-entropy", "crf")
 FOLDS = 3
 RESAMPLES = 1000
 
@@ -139,35 +137,24 @@ def _precision(wrong: NDArray[np.bool_], quality: NDArray[np.float64]) -> float:
     return 100 * float(average_precision_score(wrong, -quality))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--embeddings", type=Path, default=None)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    parts = load_tagged_parts(options.data)
+def wrong_tags(data: str, methods: Sequence[str], seeds: int, epochs: int, embeddings: Path | None, out: Path | None) -> None:
+    """Figures of taggers by these methods, to a file of their own. EnstructError."""
+    parts = load_tagged_parts(data)
     words = [*parts.validation.sentences, *parts.test.sentences]  # the sentences whose tags are reviewed
     truth = [convert(list(row), "IOB2") for part in (parts.validation, parts.test) for row in part.truth()]
-    rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
-    for seed in range(options.seeds):
+    rows = kept_rows(out, data=data, epochs=epochs)
+    for seed in range(seeds):
         given = with_errors(truth, seed)
         wrong = [np.array([a != b for a, b in zip(*pair, strict=True)], dtype=bool) for pair in zip(truth, given, strict=True)]
-        for method in options.methods.split(","):
+        for method in methods:
             if any((row["method"], row["seed"]) == (method, seed) for row in rows):
                 continue
             begin = time.perf_counter()
-            settings = {"method": method, "embeddings": options.embeddings, "max_epochs": options.epochs}
-            found = qualities(words, given, settings, seed)
+            found = qualities(words, given, {"method": method, "embeddings": embeddings, "max_epochs": epochs}, seed)
             sizes = {"wrong": int(sum(map(sum, wrong))), "tokens": int(sum(map(len, wrong))), "sentences": len(words)}
             seconds = time.perf_counter() - begin
             rows.append({"method": method, "seed": seed, **sizes, **figures(wrong, found, seed), "seconds": seconds})
-            print(rows[-1], flush=True)
-            content = {"data": options.data, "share": SHARE, "folds": FOLDS, "epochs": options.epochs, "rows": rows}
-            write_json(options.out, content | {"commit": present_commit(), "environment": environment()})
-
-
-if __name__ == "__main__":
-    main()
+            say_figures(rows[-1])
+            content = {"data": data, "share": SHARE, "folds": FOLDS, "epochs": epochs, "rows": rows}
+            if out is not None:
+                write_json(out, content | {"commit": present_commit(), "environment": environment()})

@@ -35,12 +35,12 @@ from enstruct_bench.reproduce.tables import TABLES
 HEAD = """# Results
 
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
-and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`),
-`holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run` (the papers' tables), `costs --measure`, and
-`python -m enstruct_bench.joint.tags_told` (`told-tags-*`), `joint.tags_wrong` (`wrong-tags-*`), `joint.hierarchies`,
-`joint.clicks`, `texts.compare` (`texts-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `tuning.search_implicit`,
-`tuning.ablate_auto` (`search-*`, `ablation-*`). The papers' own tables have a page a paper:
-[SPEN](papers/spen.md), [SEAL](papers/seal.md), [implicit training](papers/implicit.md).
+and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
+of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
+(the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
+`texts.suspects` (`suspects-*`), `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto` (`search-*`, `ablation-*`).
+The papers' own tables have a page a paper: [SPEN](papers/spen.md),
+[SEAL](papers/seal.md), [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.

@@ -27,9 +27,9 @@ from enstruct import JointMultiLabelClassifier, TextEncoder
 from enstruct.environment import environment
 from enstruct.estimators.label_issues import conditional_quality
 from enstruct.files import write_json
-from enstruct.records import read_record
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.joint.cleanlab import KINDS, cleanlab_quality
+from enstruct_bench.joint.kept_rows import kept_rows
 from enstruct_bench.joint.wrong_cells import NOISE, given_probability, made_wrong, precision_of_suspects
 from enstruct_bench.texts.collections import Documents, load_collection
 
@@ -96,7 +96,7 @@ def main() -> None:
     rows = np.random.default_rng(options.seed).permutation(len(every))[: options.documents]
     documents = every.take(rows)
     encoder = None if options.encoder is None else TextEncoder(options.encoder, max_tokens=options.max_tokens)
-    kept = _kept(options.out)
+    kept = kept_rows(options.out, data=options.data)
     planted = [] if options.noise == "none" else options.noise.split(",")
     for noise in (PUBLISHED, *planted):
         if any((row["noise"], row["seed"]) == (noise, options.seed) for row in kept):
@@ -112,10 +112,6 @@ def main() -> None:
         kept.append({**of_run, "fitted": fitted, **own})
         content = {"data": options.data, "encoder": None if encoder is None else options.encoder.name, "rows": kept}
         write_json(options.out, {**content, "environment": environment()})
-
-
-def _kept(path: Path) -> list[dict[str, Any]]:
-    return list(read_record(path, {"rows": [dict]}, "no file of these runs")["rows"]) if path.exists() else []
 
 
 if __name__ == "__main__":
