@@ -2,7 +2,8 @@
 
 Part told: every tagger answers by its chain with 0 to 75% of each sentence's tokens told, the same to all; entities and tokens
 that are not told count, and whole sentences. Part wrong: errors are planted in 5% of the spans, and taggers by folds rank all
-tags (cleanlab beside them where it is installed). Each part has a file of its own (--json), in which finished rows are not run again.
+tags (cleanlab beside them where it is installed). Each part has a file of its own (--json), in which finished rows
+are not run again.
 """
 
 from __future__ import annotations
