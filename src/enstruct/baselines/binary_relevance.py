@@ -1,10 +1,10 @@
 """One-vs-rest logistic regression with C tuned on validation rows: the baseline that counts.
 
-One problem a label, as many at a time as torch has threads (fewer on large X). C is a peak, over ``C_GRID``, of the metric at
-the tuned threshold on validation rows: uphill from 1, of CSR rows from 10, in steps of ten and then of three, as far as there is
-time; without validation rows it is 1. Dense rows go to liblinear, which also shrinks the intercept and so ties rare labels' base
-rates to C; ``intercept_scaling=10`` makes that shrinkage a hundred times weaker. CSR rows go to L-BFGS, which leaves the
-intercept free, begins each C at the weights of the best one before, and takes less time on texts.
+C is a peak, over ``C_GRID``, of the metric at the tuned threshold on validation rows: uphill from 1, of CSR rows from 10, in
+steps of ten and then of three, as far as there is time; without validation rows it is 1. Each C begins at the weights of the best
+one before. On dense rows all labels are fitted at once (:mod:`enstruct.baselines.logistic`), their intercepts shrunk a little. On
+CSR rows a product of matrices is no faster than one label's after another: L-BFGS takes them by themselves, as many at a time as
+torch has threads, intercepts free.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from enstruct.baselines.logistic import Model, fit_logistic
 from enstruct.data.rows import Rows
 from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.encoders import LinearPredictor
 
-Model = tuple[NDArray[Any], NDArray[Any]]
-MOST_COPIED = 2**31
-"""Bytes that liblinear's copies of the features may take together."""
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 UNTUNED, UNTUNED_ON_TEXTS = 1.0, 10.0
+CERTAIN = 20.0
+"""Log-odds of a label that never varies."""
 STEPS = (2, 1)
 """Places of the grid that are gone at a time: factors of about ten and three."""
 
@@ -43,7 +43,7 @@ def fit_one_vs_rest(
     """``positive_weight`` (labels,) of positive rows; ``should_stop`` says when to try no other C any more; ``C``: this one."""
 
     def fit(C: float, start: Model | None) -> Model:
-        return _fit(train, C, positive_weight, seed, start)
+        return _fit(train, C, positive_weight, start)
 
     if C is None and validation is not None:
         start = UNTUNED_ON_TEXTS if sparse.issparse(train.X) else UNTUNED
@@ -84,45 +84,35 @@ def _peak(
     return C_GRID[best], model
 
 
-def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int, start: Model | None = None) -> Model:
-    """``start``: weights of another C, where an iterative solver begins."""
+def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, start: Model | None = None) -> Model:
+    """``start``: weights of another C. A label without both values in these rows gets a constant answer."""
+    Y = np.asarray(train.Y.toarray(), dtype=np.float64)
+    varying = np.flatnonzero(Y.min(0) != Y.max(0))
+    weights, biases = np.zeros((Y.shape[1], train.X.shape[1])), np.where(Y[0] > 0, CERTAIN, -CERTAIN)
+    cells = np.ones_like(Y) if train.weight is None else np.repeat(train.weight[:, None], Y.shape[1], axis=1)
+    if positive_weight is not None:
+        cells = np.where(Y > 0, cells * positive_weight, cells)
+    begin = None if start is None else (start[0][varying], start[1][varying])
+    solve = _fit_each if sparse.issparse(train.X) else fit_logistic
+    if len(varying):
+        weights[varying], biases[varying] = solve(train.X, Y[:, varying], cells[:, varying], C, begin)
+    return weights, biases
+
+
+def _fit_each(X: Any, Y: NDArray[Any], S: NDArray[Any], C: float, start: Model | None) -> Model:
+    """One label after another, or as many at a time as torch has threads."""
+    from sklearn.linear_model import LogisticRegression  # only here: networks do without
     from sklearn.utils.parallel import Parallel, delayed
 
-    columns = sparse.csc_matrix(train.Y)
-    jobs = (
-        delayed(_fit_label)(
-            train, columns[:, [label]].toarray().ravel(), C, label_weight, seed, start and (start[0][label], start[1][label])
-        )
-        for label, label_weight in enumerate([None] * columns.shape[1] if positive_weight is None else positive_weight)
-    )
-    models = Parallel(n_jobs=_at_a_time(train.X), require="sharedmem")(jobs)  # liblinear releases the interpreter's lock
-    return np.stack([weights for weights, _ in models]), np.array([bias for _, bias in models])
-
-
-def _at_a_time(X: Any) -> int:
-    """How many problems: each copies all of X, 16 bytes a cell."""
-    cells = X.nnz if sparse.issparse(X) else X.size
-    return max(1, min(torch.get_num_threads(), MOST_COPIED // (16 * max(1, cells))))
-
-
-def _fit_label(
-    train: Rows, y: NDArray[Any], C: float, positive_weight: float | None, seed: int, start: tuple[NDArray[Any], float] | None
-) -> tuple[NDArray[Any], float]:
-    from sklearn.linear_model import LogisticRegression  # only here: networks do without
-
-    if y.min() == y.max():  # a label without both values in the training part: a constant answer
-        return np.zeros(train.X.shape[1]), 20.0 if y[0] else -20.0
-    class_weight = None if positive_weight is None else {0: 1.0, 1: float(positive_weight)}
-    if sparse.issparse(train.X):
-        model = LogisticRegression(C=C, class_weight=class_weight, tol=1e-5, max_iter=1000, warm_start=True)
+    def fit(label: int) -> tuple[NDArray[Any], float]:
+        model = LogisticRegression(C=C, tol=1e-5, max_iter=1000, warm_start=True)
         if start is not None:
-            model.classes_, model.coef_, model.intercept_ = np.unique(y), start[0][None], np.array([start[1]])
-    else:
-        model = LogisticRegression(
-            C=C, solver="liblinear", intercept_scaling=10.0, class_weight=class_weight, random_state=seed, max_iter=200
-        )
-    model.fit(train.X, y, sample_weight=train.weight)
-    return model.coef_[0], float(model.intercept_[0])
+            model.classes_, model.coef_, model.intercept_ = np.arange(2.0), start[0][[label]], start[1][[label]]
+        model.fit(X, Y[:, label], sample_weight=S[:, label])
+        return model.coef_[0], float(model.intercept_[0])
+
+    models = Parallel(n_jobs=torch.get_num_threads(), require="sharedmem")(delayed(fit)(label) for label in range(Y.shape[1]))
+    return np.stack([weights for weights, _ in models]), np.array([bias for _, bias in models])
 
 
 def _predict(model: Model, X: Any) -> NDArray[Any]:
