@@ -9,7 +9,7 @@ torch has threads, intercepts free.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def fit_one_vs_rest(
 
     if C is None and validation is not None:
         start = UNTUNED_ON_TEXTS if sparse.issparse(train.X) else UNTUNED
-        C, (weights, biases) = _peak(fit, start, validation, metric, should_stop)
+        C, (weights, biases) = peak(fit, C_GRID, start, validation, metric, should_stop)
     else:
         C = UNTUNED if C is None else C
         weights, biases = fit(C, None)
@@ -56,32 +56,37 @@ def fit_one_vs_rest(
     return predictor
 
 
-def _peak(
-    fit: Callable[[float, Model | None], Model], start: float, validation: Rows, metric: str, should_stop: Callable[[], bool]
+def peak(
+    fit: Callable[[float, Model | None], Model],
+    grid: Sequence[float],
+    start: float,
+    validation: Rows,
+    metric: str,
+    should_stop: Callable[[], bool],
 ) -> tuple[float, Model]:
-    """The best C that was tried, ``start`` first, and its model."""
+    """The best C of the grid that was tried, ``start`` first, and its model."""
     best, quality, model = -1, -np.inf, None
     tried: set[int] = set()
 
     def rises_at(place: int) -> bool:
         nonlocal best, quality, model
-        if place in tried or not 0 <= place < len(C_GRID):
+        if place in tried or not 0 <= place < len(grid):
             return False
         tried.add(place)
-        there = fit(C_GRID[place], model)
+        there = fit(grid[place], model)
         score = best_threshold_score(_predict(there, validation.X), validation.Y, metric, validation.weight)
         if score <= quality:
             return False
         best, quality, model = place, score, there
         return True
 
-    rises_at(C_GRID.index(start))
+    rises_at(grid.index(start))
     for step in STEPS:
         for way in (step, -step):
             while not should_stop() and rises_at(best + way):
                 pass
     assert model is not None  # the first score is above -inf
-    return C_GRID[best], model
+    return grid[best], model
 
 
 def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, start: Model | None = None) -> Model:

@@ -331,12 +331,12 @@ def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
 
 def _on_both(table: Table, metric: str, n_terms: int) -> list[Base]:
     """Of texts' terms and an encoder's features: one linear on each, and a network on the features."""
-    linear, network = (
-        (MethodBase(METHODS["binary-relevance"], metric), MethodBase(METHODS["cross-entropy"], metric))
+    machine, linear, network = (
+        tuple(MethodBase(METHODS[name], metric) for name in ("linear-svm", "binary-relevance", "cross-entropy"))
         if table.complete
-        else (ObservedBase("linear"), ObservedBase("network"))
+        else (ObservedBase("linear"), ObservedBase("linear"), ObservedBase("network"))
     )
-    views: list[tuple[Base, str]] = [(linear, "terms"), (network, "encoder"), (linear, "encoder")]
+    views: list[tuple[Base, str]] = [(machine, "terms"), (linear, "encoder"), (network, "encoder")]
     return [ViewBase(base, view, n_terms) for base, view in views]
 
 
@@ -371,5 +371,6 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
         return [ObservedBase(name) for name in (*first, *boosted, *slowest)]
     linear, network = default_methods(table.X)[0], "cross-entropy"
     trees = ["extra-trees"] if dense else []
-    names = [network, *trees, linear, *boosted] if many else [linear, *trees, *boosted, network]
+    machine = ["linear-svm"] if sparse.issparse(table.X) and linear == "binary-relevance" else []  # of weighed terms
+    names = [network, *machine, *trees, linear, *boosted] if many else [*machine, linear, *trees, *boosted, network]
     return [MethodBase(METHODS[name], metric) for name in (*names, *slowest)]

@@ -1,7 +1,7 @@
 """What is compared on documents with label sets: models of texts, ours and peers', each from training rows to marginals.
 
     words            one-vs-rest logistic regression on tf-idf of words and pairs, C chosen on the validation rows
-    terms            the same on the library's own tf-idf, which has pieces of words too
+    terms            the same on the library's own tf-idf, which has pieces of words too; terms-svm: support vector machines
     svm, one-vs-rest, cost-sensitive, fasttext, trainer, contrastive
                      peers (:mod:`.peers`)
     joint            the library's default: ``JointMultiLabelClassifier()``
@@ -108,6 +108,7 @@ def _encoded(encoder: Path, max_tokens: int) -> EncodedDocuments:
 SIDES: dict[str, Callable[[Task], Fitted]] = {
     "words": words,
     "terms": network("binary-relevance"),
+    "terms-svm": network("linear-svm"),
     "svm": linear_peer("one-vs-rest", 1),
     "one-vs-rest": linear_peer("one-vs-rest", 0),
     "cost-sensitive": linear_peer("cost-sensitive", 1),
