@@ -330,13 +330,15 @@ def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
 
 
 def _on_both(table: Table, metric: str, n_terms: int) -> list[Base]:
-    """Of texts' terms and an encoder's features: one linear on each, and a network on the features."""
-    machine, linear, network = (
-        tuple(MethodBase(METHODS[name], metric) for name in ("linear-svm", "binary-relevance", "cross-entropy"))
-        if table.complete
-        else (ObservedBase("linear"), ObservedBase("linear"), ObservedBase("network"))
-    )
-    views: list[tuple[Base, str]] = [(machine, "terms"), (linear, "encoder"), (network, "encoder")]
+    """Of texts' terms and an encoder's features: linear ones on each, and a network on the features."""
+    views: list[tuple[Base, str]]
+    if table.complete:
+        machine, linear, network = (
+            MethodBase(METHODS[name], metric) for name in ("linear-svm", "binary-relevance", "cross-entropy")
+        )
+        views = [(machine, "terms"), (linear, "encoder"), (network, "encoder"), (linear, "terms")]
+    else:
+        views = [(ObservedBase("linear"), "terms"), (ObservedBase("network"), "encoder"), (ObservedBase("linear"), "encoder")]
     return [ViewBase(base, view, n_terms) for base, view in views]
 
 
