@@ -340,6 +340,9 @@ def test_of_many_labels_the_network_comes_first_and_nothing_begins_late(rows, mo
     assert names()[0] == "binary-relevance"
     monkeypatch.setattr(bases, "MANY_LABELS", 2)
     assert names()[:3] == ["cross-entropy", "extra-trees", "binary-relevance"]
+    table = Table(sparse.csr_matrix(X), table.Y)
+    assert names()[:3] == ["cross-entropy", "linear-svm", "extra-trees"]
+    table = Table(X, table.Y)
     table.Y[0, 0] = np.nan
     assert names()[:2] == ["network", "linear"]
     begun = []

@@ -213,6 +213,12 @@ def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder,
         JointMultiLabelClassifier.load(tmp_path / "model")
 
 
+def test_however_little_time_there_is_an_encoder_is_asked(folder):
+    model = JointMultiLabelClassifier(encoder=TextEncoder(folder), minutes=1e-9, folds=2, random_state=0).fit(TEXTS, Y)
+    tried = {name for names in model.base_scores_ for name in names.split("+")}
+    assert tried == {"linear-svm (terms)", "binary-relevance (encoder)"}
+
+
 def test_a_warm_start_keeps_terms_and_reader(folder):
     model = EnergyMultiLabelClassifier("cross-entropy", warm_start=True, random_state=0, **QUICK).fit(TEXTS, Y)
     terms = model.text_

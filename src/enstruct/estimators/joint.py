@@ -96,7 +96,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later.
+        Of "auto": after the first base, of an encoder the first on terms and the first on its features, no other is begun that
+        would likely end later.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -189,12 +190,13 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             if isinstance(self.base, str) and self.base == "auto"
             else [as_base(of_labels(self.base, self.classes_[self.varying_]), self.metric, table.complete, self.encoder)]
         )
-        fitted: list[CrossFitted] = []
+        fitted, seen = list[CrossFitted](), set[Any]()
         for base in wanted:
-            if fitted and time.monotonic() > deadline:
-                break
-            one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
-            fitted += [] if one is None else [one]
+            first = (view := getattr(base, "view", None)) not in seen  # of texts' terms, of an encoder's features: never left out
+            seen.add(view)
+            if first or time.monotonic() <= deadline:
+                one = cross_fit(base, table, folds, seed, deadline, last=first)
+                fitted += [] if one is None else [one]
         chosen, self.base_scores_ = choose(fitted, table, self.metric)
         self.base_ = [fitted[i] for i in chosen]
 
