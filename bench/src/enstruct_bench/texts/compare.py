@@ -5,9 +5,10 @@
 Every side learns from four fifths of the training documents, drawn by the seed and stratified; by the others it stops and chooses
 its settings, and its decision rules are fitted and chosen there, one for each metric. Test documents are the published ones.
 "half told": half of each document's labels, the same for all, are told; a joint answers by its conditionals, everybody else by
-their marginals (a joint's decisions are by its base's while nothing is told, as its ``predict`` has it), both with the set of largest expected F1 and told labels as told, and what counts is example-F1 of those that are
-not. Features of the frozen encoder are kept between runs, so that seconds of a fit do not count them. Runs that the file has are
-not run again; label sets lie beside it, for intervals.
+their marginals, both with the set of largest expected F1 and told labels as told, and what counts is example-F1 of those that are
+not. While nothing is told a joint's decisions are by its base's marginals, as its ``predict`` has it. Features of the frozen
+encoder are kept between runs, so that seconds of a fit do not count them. Runs that the file has are not run again; label sets
+lie beside it, for intervals.
 """
 
 from __future__ import annotations
