@@ -49,6 +49,14 @@ def test_from_the_command_to_the_page(collection, monkeypatch, tmp_path, capsys)
     run(monkeypatch, *wanted, "--seeds", "1")
 
 
+def test_a_reference_without_probabilities_has_no_answers_on_told_labels(collection, monkeypatch, tmp_path):
+    monkeypatch.setitem(sides.SIDES, "scores", lambda task: sides.Fitted(sides.words(task).marginals, calibrated=False))
+    run(monkeypatch, "--sides", "scores,words", "--seeds", "1", "--reference", "scores")
+    content = json.loads((tmp_path / "texts-toy.json").read_text())
+    assert set(content["differences"]["words"]) == {"micro-f1", "subset-accuracy"}
+    assert content["differences"]["words"]["micro-f1"] == [0.0, 0.0, 0.0]
+
+
 def test_what_is_told_counts_for_nothing(collection):
     Y = collection.test.Y
     told = told_share(Y.astype(np.float32), random_order(Y.shape, 0), 0.5)

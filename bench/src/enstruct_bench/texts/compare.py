@@ -105,7 +105,7 @@ def differences(folder: Path, rows: list[dict[str, Any]], name: str, reference: 
         common = sorted(seeds[side] & seeds.get(reference, set()))
         if side == reference or not common:
             continue
-        of_side = [metric for metric in PAIRED if all(metric in row for row in rows if row["side"] == side)]
+        of_side = [metric for metric in PAIRED if all(metric in row for row in rows if row["side"] in (side, reference))]
         out[side] = {metric: _paired(folder, truth, common, reference, side, metric) for metric in of_side}
     return out
 
