@@ -7,8 +7,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from enstruct.baselines import binary_relevance
-from enstruct.baselines.binary_relevance import C_GRID, _fit, _predict, fit_one_vs_rest
+from enstruct.baselines import binary_relevance, linear
+from enstruct.baselines.binary_relevance import C_GRID, _fit, fit_one_vs_rest
+from enstruct.baselines.linear import predict
 from enstruct.data.load import load_splits
 from enstruct.data.rows import Rows
 from enstruct.decisions.expected_f1 import decode
@@ -36,10 +37,25 @@ def test_several_labels_at_a_time_change_nothing(blocks, monkeypatch):
         assert np.array_equal(alone, together)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_labels_some_at_a_time_change_nothing(blocks, monkeypatch, form):
+    Y = blocks.Y.toarray()
+    Y[:, 3], Y[:, 4] = 0, 1
+    train, weight = Rows(form(blocks.X), sparse.csr_matrix(Y), np.linspace(0.5, 2.0, len(Y))), np.linspace(1, 3, Y.shape[1])
+    whole = _fit(train, 1.0, weight)
+    monkeypatch.setattr(binary_relevance, "MOST_CELLS", 5 * len(Y))
+    parts = _fit(train, 1.0, weight, whole)
+    for a, b in zip(_fit(train, 1.0, weight), parts, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3)
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3)
+    assert whole[1][3:5].tolist() == parts[1][3:5].tolist() == [-20, 20]
+
+
 def test_c_is_a_peak_of_the_validation_score(blocks):
     train, validation = Rows(blocks.X[:200], blocks.Y[:200]), Rows(blocks.X[200:], blocks.Y[200:])
     place = C_GRID.index(fit_one_vs_rest(train, validation).chosen["C"])
-    scores = [best_threshold_score(_predict(_fit(train, C, None), validation.X), validation.Y) for C in C_GRID]
+    scores = [best_threshold_score(predict(_fit(train, C, None), validation.X), validation.Y) for C in C_GRID]
     assert scores[place] == max(scores[max(0, place - 1) : place + 2])
     assert scores[place] > min(scores)
 
@@ -56,7 +72,7 @@ def test_c_is_a_peak_of_the_validation_score(blocks):
 def test_the_peak_is_found_uphill_from_1(blocks, monkeypatch, peak, tried):
     rows, asked = Rows(blocks.X, blocks.Y), []
     monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: asked.append(C) or _fit(train, 1.0, None))
-    monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *_: -abs(np.log(asked[-1] / peak)))
+    monkeypatch.setattr(linear, "best_threshold_score", lambda *_: -abs(np.log(asked[-1] / peak)))
     assert fit_one_vs_rest(rows, rows).chosen == {"C": peak}
     assert asked == tried
 
@@ -81,7 +97,7 @@ def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
     rows = Rows(blocks.X, blocks.Y)
     tried = []
     monkeypatch.setattr(binary_relevance, "_fit", lambda train, C, *rest: tried.append(C) or _fit(train, C, *rest))
-    monkeypatch.setattr(binary_relevance, "best_threshold_score", lambda *arguments: len(tried))  # ever higher
+    monkeypatch.setattr(linear, "best_threshold_score", lambda *arguments: len(tried))  # ever higher
     for spent_after, expected in ((0, [1.0]), (1, [1.0]), (2, [1.0, 10.0]), (4, [1.0, 10.0, 100.0, 300.0])):
         fit_one_vs_rest(rows, rows, should_stop=lambda after=spent_after: len(tried) >= after)
         assert tried == expected

@@ -7,7 +7,6 @@ from bench.tests.either import main
 from tests.generated import write_sentences
 
 from enstruct import EnergySequenceTagger
-from enstruct_bench.cli import joint
 from enstruct_bench.cli.commands import SMALL_TABLES, build_parser
 from enstruct_bench.joint import clicks, tags_told, tags_wrong
 from enstruct_bench.joint.small_tables import TABLES
@@ -61,4 +60,3 @@ def test_masks_go_on_where_they_stopped(tmp_path, monkeypatch):
     assert main([*words, "--seeds", "2"]) == 0
     assert asked == [("weizmann32", 0, None, 4), ("weizmann32", 1, None, 4)]
     assert len(json.loads((tmp_path / "clicks.json").read_text())["rows"]) == 2
-    assert joint.OF_TAGS.keys() == {"told", "wrong"}

@@ -9,26 +9,23 @@ torch has threads, intercepts free.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
-from enstruct.baselines.logistic import Model, fit_logistic
+from enstruct.baselines.linear import CERTAIN, Model, peak
+from enstruct.baselines.logistic import fit_logistic
 from enstruct.data.rows import Rows
-from enstruct.decisions.thresholds import best_threshold_score
 from enstruct.encoders import LinearPredictor
 
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 UNTUNED, UNTUNED_ON_TEXTS = 1.0, 10.0
-CERTAIN = 20.0
-"""Log-odds of a label that never varies."""
-STEPS = (2, 1)
-"""Places of the grid that are gone at a time: factors of about ten and three."""
+MOST_CELLS = 2**24
+"""Of rows by labels that are worked on at a time."""
 
 
 def fit_one_vs_rest(
@@ -56,51 +53,22 @@ def fit_one_vs_rest(
     return predictor
 
 
-def peak(
-    fit: Callable[[float, Model | None], Model],
-    grid: Sequence[float],
-    start: float,
-    validation: Rows,
-    metric: str,
-    should_stop: Callable[[], bool],
-) -> tuple[float, Model]:
-    """The best C of the grid that was tried, ``start`` first, and its model."""
-    best, quality, model = -1, -np.inf, None
-    tried: set[int] = set()
-
-    def rises_at(place: int) -> bool:
-        nonlocal best, quality, model
-        if place in tried or not 0 <= place < len(grid):
-            return False
-        tried.add(place)
-        there = fit(grid[place], model)
-        score = best_threshold_score(_predict(there, validation.X), validation.Y, metric, validation.weight)
-        if score <= quality:
-            return False
-        best, quality, model = place, score, there
-        return True
-
-    rises_at(grid.index(start))
-    for step in STEPS:
-        for way in (step, -step):
-            while not should_stop() and rises_at(best + way):
-                pass
-    assert model is not None  # the first score is above -inf
-    return grid[best], model
-
-
 def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, start: Model | None = None) -> Model:
     """``start``: weights of another C. A label without both values in these rows gets a constant answer."""
-    Y = np.asarray(train.Y.toarray(), dtype=np.float64)
-    varying = np.flatnonzero(Y.min(0) != Y.max(0))
-    weights, biases = np.zeros((Y.shape[1], train.X.shape[1])), np.where(Y[0] > 0, CERTAIN, -CERTAIN)
-    cells = np.ones_like(Y) if train.weight is None else np.repeat(train.weight[:, None], Y.shape[1], axis=1)
-    if positive_weight is not None:
-        cells = np.where(Y > 0, cells * positive_weight, cells)
-    begin = None if start is None else (start[0][varying], start[1][varying])
+    columns = sparse.csc_matrix(train.Y)
+    weights, biases = np.zeros((columns.shape[1], train.X.shape[1])), np.zeros(columns.shape[1])
     solve = _fit_each if sparse.issparse(train.X) else fit_logistic
-    if len(varying):
-        weights[varying], biases[varying] = solve(train.X, Y[:, varying], cells[:, varying], C, begin)
+    at_a_time = max(1, MOST_CELLS // len(train))
+    for labels in np.split(np.arange(columns.shape[1]), range(at_a_time, columns.shape[1], at_a_time)):
+        Y = columns[:, labels].toarray().astype(np.float64)
+        varies = Y.min(0) != Y.max(0)
+        biases[labels] = np.where(Y[0] > 0, CERTAIN, -CERTAIN)
+        if varies.any():
+            own, Y = labels[varies], Y[:, varies]
+            cells = np.ones_like(Y) if train.weight is None else np.repeat(train.weight[:, None], len(own), axis=1)
+            if positive_weight is not None:
+                cells = np.where(Y > 0, cells * positive_weight[own], cells)
+            weights[own], biases[own] = solve(train.X, Y, cells, C, start and (start[0][own], start[1][own]))
     return weights, biases
 
 
@@ -118,8 +86,3 @@ def _fit_each(X: Any, Y: NDArray[Any], S: NDArray[Any], C: float, start: Model |
 
     models = Parallel(n_jobs=torch.get_num_threads(), require="sharedmem")(delayed(fit)(label) for label in range(Y.shape[1]))
     return np.stack([weights for weights, _ in models]), np.array([bias for _, bias in models])
-
-
-def _predict(model: Model, X: Any) -> NDArray[Any]:
-    weights, biases = model
-    return np.asarray(expit(X @ weights.T + biases))

@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.baselines.binary_relevance import CERTAIN, peak
-from enstruct.baselines.logistic import Model, fit_logistic
+from enstruct.baselines.linear import CERTAIN, Model, peak
+from enstruct.baselines.logistic import fit_logistic
 from enstruct.data.rows import Rows
 from enstruct.encoders import LinearPredictor
 

@@ -10,13 +10,13 @@ step is halved until the loss falls (Armijo).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
+
+from enstruct.baselines.linear import Model
 
 SCALING = 10.0
 """Of the constant feature that stands for the intercept: it is shrunk a hundred times less than weights are."""
@@ -29,17 +29,13 @@ BLOCK = 2**22
 """Cells of X that are squared at a time."""
 
 
-Model = tuple[NDArray[Any], NDArray[Any]]
-"""Weights (labels, features) and intercepts (labels,)."""
-
-
 def fit_logistic(
     X: NDArray[np.floating], Y: NDArray[np.number], S: NDArray[np.floating], C: float, start: Model | None = None
 ) -> Model:
     """``X`` (rows, features), ``Y`` (rows, labels) of 0 and 1, ``S`` (rows, labels) weights of its cells. ``start``: a model of
     another C, to begin at."""
-    kind = torch.float64 if X.size <= DOUBLE_CELLS else torch.float32
-    rows = torch.cat([torch.as_tensor(X, dtype=kind), torch.full((len(X), 1), SCALING, dtype=kind)], dim=1)
+    kind, own = (torch.float64, np.float64) if X.size <= DOUBLE_CELLS else (torch.float32, np.float32)
+    rows = torch.from_numpy(np.column_stack([X.astype(own, copy=False), np.full(len(X), SCALING, dtype=own)]))
     y, s = (torch.as_tensor(part, dtype=kind) for part in (Y, S))
     W = rows.new_zeros(rows.shape[1], y.shape[1])
     if start is not None:

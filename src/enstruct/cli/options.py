@@ -97,6 +97,12 @@ def encoder_of(options: Namespace) -> dict[str, Any]:
     return {"encoder": TextEncoder(options.encoder, tuning=options.tuning or "frozen").check()}
 
 
+def add_told(parser: Parser, text: str) -> None:
+    """A share of the truth that evaluation tells the model."""
+    parser.add_argument("--told", type=float, default=0.0, help=text)
+    parser.add_argument("--seed", type=Seed, default=0, help="of that draw")
+
+
 def add_moved_encoder(parser: Parser) -> None:
     parser.add_argument(
         "--encoder", type=str | None, default=None, help="where the model's encoder lies now, if not where it was in training"

@@ -96,7 +96,8 @@ def main() -> None:
     rows = np.random.default_rng(options.seed).permutation(len(every))[: options.documents]
     documents = every.take(rows)
     encoder = None if options.encoder is None else TextEncoder(options.encoder, max_tokens=options.max_tokens)
-    kept = kept_rows(options.out, data=options.data)
+    setting = {"data": options.data, "encoder": None if encoder is None else options.encoder.name, "base": options.base}
+    kept = kept_rows(options.out, **setting)
     planted = [] if options.noise == "none" else options.noise.split(",")
     for noise in (PUBLISHED, *planted):
         if any((row["noise"], row["seed"]) == (noise, options.seed) for row in kept):
@@ -110,8 +111,7 @@ def main() -> None:
             print(noise, {side: round(own[side], 2) for side in sides}, flush=True)
         of_run = {"noise": noise, "seed": options.seed, "documents": len(rows), "commit": present_commit()}
         kept.append({**of_run, "fitted": fitted, **own})
-        content = {"data": options.data, "encoder": None if encoder is None else options.encoder.name, "rows": kept}
-        write_json(options.out, {**content, "environment": environment()})
+        write_json(options.out, {**setting, "rows": kept, "environment": environment()})
 
 
 if __name__ == "__main__":

@@ -64,10 +64,4 @@ def add_predict(p: Parser) -> None:
 
 
 def add_evaluate(p: Parser) -> None:
-    p.add_argument(
-        "--told",
-        type=float,
-        default=0.0,
-        help="of models of the method joint: share of the labels told to the model, drawn at random; the others count",
-    )
-    p.add_argument("--seed", type=shared.Seed, default=0, help="of that draw")
+    shared.add_told(p, "of models of the method joint: share of the labels told to the model, drawn at random; the others count")

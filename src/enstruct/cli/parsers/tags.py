@@ -62,11 +62,7 @@ def add_predict(p: Parser) -> None:
 
 
 def add_evaluate(p: Parser) -> None:
-    p.add_argument(
-        "--told",
-        type=float,
-        default=0.0,
-        help="share of each sentence's tags told to the model, drawn at random; the other tokens count, and spans that have one",
+    shared.add_told(
+        p, "share of each sentence's tags told to the model, drawn at random; the other tokens count, and spans that have one"
     )
-    p.add_argument("--seed", type=shared.Seed, default=0, help="of that draw")
     p.add_argument("--sentence", type=int, default=0, help="number of the sentence to draw")
