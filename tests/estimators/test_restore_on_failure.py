@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
+from torch import overrides
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.synthetic import ellipses
@@ -177,4 +178,25 @@ def test_blocks_of_torch_that_were_cut_short_are_left(blocks, monkeypatch):
     assert torch.is_grad_enabled()
     assert torch.zeros(1).device.type == "cpu"
     assert generator("cpu") is None
+    model.fit(*given)
+
+
+def test_an_interruption_between_two_steps_of_a_block_is_not_lost_in_an_error_of_torch(blocks, monkeypatch):
+    """After the instruction at which the stack of devices is empty for a moment; a fit said that its network was too large."""
+    pop, times = overrides._pop_mode, []
+
+    def popped():
+        mode = pop()
+        if not times:
+            times.append(mode)
+            signal.raise_signal(signal.SIGVTALRM)
+        return mode
+
+    model, given, _ = labels(blocks)
+    with monkeypatch.context() as patch:
+        patch.setattr(overrides, "_pop_mode", popped)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*given)
+    assert len(times) == 1
+    assert torch.zeros(1).device.type == "cpu"
     model.fit(*given)

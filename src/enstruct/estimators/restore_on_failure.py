@@ -18,7 +18,8 @@ def restore_on_failure(fit: Fit) -> Fit:
     """After an error, Ctrl-C included, the estimator has the attributes that it had before the call, and no mixture of both.
 
     What the attributes refer to must not be changed in place: a fit that goes on with networks trains copies of them. Ctrl-C may
-    fall into the very end of a block like ``torch.no_grad()``, so torch's own state is put back as well.
+    fall into the very end of a block like ``torch.no_grad()``, so torch's own state is put back as well; and the error that such a
+    block may end in then, for want of what it would take off, gives way to the Ctrl-C.
     """
 
     @wraps(fit)
@@ -26,12 +27,19 @@ def restore_on_failure(fit: Fit) -> Fit:
         before, state = dict(vars(self)), _torch_state()
         try:
             return copy_context().run(fit, self, *args, **named)
-        except BaseException:
+        except BaseException as error:
             self.__dict__ = before  # in one step: a second Ctrl-C finds the one or the other
             _restore(state)
-            raise
+            raise _interruption(error) or error
 
     return cast(Fit, whole)
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The Ctrl-C on whose way out the error came up."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error
 
 
 def _torch_state() -> tuple[bool, int, int]:
