@@ -27,14 +27,14 @@ def parts():
     [("seq2seq", 16, 1e-2), ("sgm", 16, 1e-2), ("ocd", 16, 1e-2), ("seqtag", 8, 2e-3), ("laco", 8, 2e-3)],
 )
 def test_a_system_learns(name, batch, rate, encoded, parts, monkeypatch):
-    for setting, value in (("BATCH", batch), ("RATE", rate), ("EPOCHS", 12), ("PATIENCE", 12)):
+    for setting, value in (("BATCH", batch), ("RATE", rate), ("ROUNDS", 6), ("PATIENCE", 6), ("UPDATES", 30)):
         monkeypatch.setattr(fit, setting, value)
     train, validation, test = parts
     p = fit.fit_system(name, encoded, train, validation, 0)(test.texts)
     assert p.shape == test.Y.shape
     assert ((p >= 0) & (p <= 1 + 1e-6)).all()
     assert ((p >= 0.5) == test.Y).mean() > 0.8
-    monkeypatch.setattr(fit, "EPOCHS", 1)
+    monkeypatch.setattr(fit, "ROUNDS", 1)
     once, again = (fit.fit_system(name, encoded, train, validation, 0)(test.texts) for _ in range(2))
     assert np.array_equal(once, again)
 

@@ -51,7 +51,7 @@ class LabelWriter(nn.Module):
     def __init__(self, width: int, n_labels: int, hidden: int = 128, once: bool = True, doubts: bool = False) -> None:
         super().__init__()
         self.n_labels, self.once = n_labels, once
-        self.reader = Reader(width, hidden)
+        self.reader = Reader(width, 2 * hidden)
         of_text, size = self.reader.out_features, 2 * hidden
         self.embedding = nn.Embedding(n_labels + 2, size)
         self.cell = nn.LSTMCell(size + of_text, size)

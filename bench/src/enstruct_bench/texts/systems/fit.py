@@ -1,4 +1,7 @@
-"""One loop for all of them: Adam, batches of documents in random order, stopped by micro-F1 at 0.5 on validation documents."""
+"""One loop for all of them: Adam, batches of documents in random order, stopped by micro-F1 at 0.5 on validation documents.
+
+Of few documents several passes are one round, after which it is judged.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import torch
@@ -20,7 +24,9 @@ from enstruct_bench.texts.systems.queries import Laco, SeqTag
 from enstruct_bench.texts.systems.states import EncodedDocuments, States
 from enstruct_bench.texts.systems.writing import completion, teacher
 
-EPOCHS, PATIENCE, BATCH, RATE, CLIP = 20, 3, 32, 1e-3, 5.0
+ROUNDS, PATIENCE, BATCH, RATE, CLIP = 30, 4, 32, 1e-3, 5.0
+UPDATES = 200
+"""Of a round, at least."""
 Loss = Callable[[States, Tensor], Tensor]
 
 
@@ -69,9 +75,11 @@ def _learn(
     optimizer = torch.optim.Adam(system.network.parameters(), lr=RATE)
     score, truth = get_metric("micro-f1"), as_indicator(validation.Y)
     best, kept, since = -np.inf, system.network.state_dict(), 0
-    for _ in range(EPOCHS):
+    batches = max(1, len(train) // BATCH)
+    for _ in range(ROUNDS):
         system.network.train()
-        for rows in np.array_split(rng.permutation(len(train)), max(1, len(train) // BATCH)):
+        passes = (np.array_split(rng.permutation(len(train)), batches) for _ in range(-(-UPDATES // batches)))
+        for rows in chain.from_iterable(passes):
             loss = system.loss(documents.batch([train.texts[i] for i in rows]), torch.from_numpy(train.Y[rows]).float())
             optimizer.zero_grad(set_to_none=True)
             loss.backward()

@@ -24,7 +24,7 @@ class LabelQueries(nn.Module):
 
     def __init__(self, width: int, n_labels: int, hidden: int = 128, heads: int = 4) -> None:
         super().__init__()
-        self.reader = Reader(width, hidden)
+        self.reader = Reader(width, 2 * hidden)
         self.out_features = self.reader.out_features
         self.embedding = nn.Parameter(torch.randn(n_labels, self.out_features) / self.out_features**0.5)
         self.attention = nn.MultiheadAttention(self.out_features, heads, batch_first=True)

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enstruct.encoders import BiLSTM
 from enstruct.encoders.text import TextEncoder
 from enstruct.encoders.text.pretrained import hidden
 from enstruct.encoders.text.trunk import padded
@@ -68,24 +67,13 @@ class EncodedDocuments:
 
 
 class Reader(nn.Module):
-    """States -> memory (documents, tokens, out_features), by a bidirectional LSTM."""
+    """States -> memory (documents, tokens, out_features): one layer, as the states know their surroundings already."""
 
-    def __init__(self, width: int, hidden: int, dropout: float = 0.3) -> None:
+    def __init__(self, width: int, out_features: int, dropout: float = 0.3) -> None:
         super().__init__()
-        self.lstm = BiLSTM(_Values(width), hidden, 1, dropout)
-        self.out_features = self.lstm.out_features
+        self.out_features = out_features
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, out_features), nn.GELU())
 
     def forward(self, x: States) -> Tensor:
-        memory: Tensor = self.lstm(x)
+        memory: Tensor = self.layers(x.values)
         return memory
-
-
-class _Values(nn.Module):
-    """The embedding of what is embedded already."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.out_features = width
-
-    def forward(self, x: States) -> Tensor:
-        return x.values
