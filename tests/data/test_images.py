@@ -59,6 +59,29 @@ def test_answers_for_crops_are_averaged_over_those_that_show_a_pixel(rows):
     assert averages[1, 7, 7, 0] == 5
 
 
+def test_mirrored_rows_exchange_left_and_right_of_pixels_and_masks_alike(rows):
+    X, Y = (part.cropped((5, 4), [(0, 0), (3, 2)]).mirrored() for part in (rows.X, rows.Y))
+    assert X.shape == (20, 5, 4)
+    batch = to_batch(Rows(X, Y).take(np.array([7, 17])))
+    assert torch.equal(batch.x[1], torch.from_numpy(rows.X.grids[3, 3:8, 2:6].copy()).flip(1))
+    assert torch.equal(batch.x[1], batch.x[0].flip(1))
+    assert torch.equal(batch.y[1], batch.y[0].flip(1))
+    whole = rows.X.mirrored()
+    assert np.allclose(assemble(whole, [whole.patches()]), rows.X.grids, atol=1e-6)  # mirrored back, and averaged
+    assert len(np.concatenate(shuffled(whole, 2))) == 5  # an image once an epoch
+
+
+def test_a_frame_holds_the_nearest_pixel_and_nothing_that_is_known(rows):
+    X, Y = rows.X.surrounded(2).cropped((8, 8), [(0, 0), (2, 2)]), rows.Y.surrounded(2, -1).cropped((8, 8), [(0, 0), (2, 2)])
+    batch = to_batch(Rows(X, Y).take(np.array([6, 7])))  # both of image 3: shifted by two, and where it was
+    assert torch.equal(batch.x[1], torch.from_numpy(rows.X.grids[3]))
+    assert torch.equal(batch.x[0, 2:, 2:], batch.x[1, :6, :6])
+    assert torch.equal(batch.x[0, 0], batch.x[0, 2])
+    assert not batch.mask[0, :2].any()
+    assert not batch.y[0, :, :2].any()
+    assert batch.mask[1].all()
+
+
 def test_batches_hold_few_large_images():
     X = Images.whole(np.zeros((5, 300, 300, 1), dtype=np.float32))
     assert [len(index) for index in in_order(X)] == [1] * 5

@@ -16,6 +16,7 @@ from enstruct.rules.masks import Connected, MaskRules, Size
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
 
+of_rows = EnergySegmenter._rows
 FAST = {"width": 4, "levels": 2, "batch_size": 8, "random_state": 0, "learning_rate": 0.01}
 
 
@@ -57,6 +58,20 @@ def test_the_crop_protocol(pictures):
     assert model.energy(*pictures).shape == (24,)
     with pytest.raises(DataError, match="smaller than the crops"):
         model.predict(np.zeros((1, 8, 8)))
+
+
+@pytest.mark.parametrize(("crop", "rows_an_image"), [(None, 2 * 5**2), (12, 2 * 5**2)])
+def test_mirrored_and_shifted_images_are_trained_on_and_no_others_judged(crop, rows_an_image, pictures, monkeypatch):
+    seen = []
+    monkeypatch.setattr(EnergySegmenter, "_rows", lambda *args, **more: seen.append(of_rows(*args, **more)) or seen[-1])
+    model = EnergySegmenter("cross-entropy", crop=crop, augment=True, max_epochs=2, **FAST).fit(*pictures)
+    train, *judged = seen
+    assert len(train) == 19 * rows_an_image  # shifted by up to two pixels, or cropped at 5 x 5 places, and mirrored
+    assert not any(part.X.places[:, 3].any() for part in judged)
+    assert model.updates_["predictor"] == 2 * -(-19 // FAST["batch_size"])
+    assert model.predict(pictures[0]).shape == pictures[1].shape
+    plain = EnergySegmenter("cross-entropy", crop=crop, max_epochs=2, **FAST).fit(*pictures)
+    assert not np.allclose(model.predict_proba(pictures[0]), plain.predict_proba(pictures[0]))
 
 
 def test_answers_do_not_depend_on_the_other_images(fitted, pictures):

@@ -22,6 +22,7 @@ from enstruct import (
     find_label_issues,
 )
 from enstruct.errors import ConfigError, DataError, ModelFileError
+from enstruct.estimators.texts import LENGTH, ByBoth
 
 TEXTS, Y = documents(120)
 NEW, TRUTH = documents(40, seed=1)
@@ -197,9 +198,9 @@ def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder,
     encoder = TextEncoder(folder)
     model = JointMultiLabelClassifier(encoder=encoder, folds=2, random_state=0).fit(TEXTS, labels)
     tried = {name for names in model.base_scores_ for name in names.split("+")}
-    linear, network = ("linear", "network") if holes else ("binary-relevance", "cross-entropy")
-    more = set() if holes else {"linear-svm (terms)"}
-    assert tried == {f"{linear} (terms)", f"{linear} (encoder)", f"{network} (encoder)", *more}
+    of_observed = {"linear (terms)", "linear (encoder)", "network (encoder)"}
+    complete = {"linear-svm (both)", "cross-entropy (encoder)", "linear-svm (terms)", "binary-relevance (both)"}
+    assert tried == (of_observed if holes else complete)
     assert (model.predict(NEW) == TRUTH).mean() > 0.9
     p = np.clip(np.mean([one.answer(model.text_.rows(NEW)) for one in model.base_], axis=0), 1e-4, 1 - 1e-4)
     assert np.allclose(model._marginals(NEW, None, untold="base"), p, atol=1e-5)
@@ -216,7 +217,26 @@ def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder,
 def test_however_little_time_there_is_an_encoder_is_asked(folder):
     model = JointMultiLabelClassifier(encoder=TextEncoder(folder), minutes=1e-9, folds=2, random_state=0).fit(TEXTS, Y)
     tried = {name for names in model.base_scores_ for name in names.split("+")}
-    assert tried == {"linear-svm (terms)", "binary-relevance (encoder)"}
+    assert tried == {"linear-svm (both)"}
+
+
+def test_features_beside_terms_have_one_variance_and_half_the_length(folder):
+    reader = ByBoth.of(TextEncoder(folder), TEXTS)
+    features = reader.rows(TEXTS)[:, reader.n_terms :].toarray()
+    assert np.allclose(features.mean(0), 0, atol=1e-5)
+    assert np.allclose(features.std(0), LENGTH / np.sqrt(features.shape[1]), atol=1e-5)
+    assert np.isclose((features**2).sum(1).mean(), LENGTH**2)
+
+
+@pytest.mark.parametrize(("name", "value"), [("centre", [0.0]), ("spread", [0.0] * 16), ("spread", None)])
+def test_features_of_another_width_or_without_a_spread_are_refused(name, value, folder, tmp_path):
+    model = JointMultiLabelClassifier(encoder=TextEncoder(folder), minutes=1e-9, folds=2, random_state=0).fit(TEXTS, Y)
+    model.save(tmp_path / "model")
+    header = json.loads((tmp_path / "model" / "joint.json").read_text())
+    header["input"]["text"][name] = value
+    (tmp_path / "model" / "joint.json").write_text(json.dumps(header))
+    with pytest.raises(ModelFileError):
+        JointMultiLabelClassifier.load(tmp_path / "model")
 
 
 def test_a_warm_start_keeps_terms_and_reader(folder):

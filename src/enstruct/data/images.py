@@ -1,11 +1,13 @@
 """Images and their masks as rows to train on: patches, so that a whole image and a crop of it are the same kind of row.
 
-    Patches    grids (images, height, width, ...); places (rows, 3): number of the image, top, left; size (height, width)
+    Patches    grids (images, height, width, ...); size (height, width);
+               places (rows, 4): number of the image, top, left, and 1 where left and right are exchanged
     Images     patches of pixels (images, height, width, channels), with ``known`` (images, height, width): False where ignored
     Masks      patches of class numbers (images, height, width), -1 where the class is not known
 
 Whole images are one patch each. Under the crop protocol of DVN (Gygli et al. 2017) every crop of an image is a row: an epoch
-takes each image once, at a random place, and answers for an image are the average of those for its crops.
+takes each image once, at a random place, and answers for an image are the average of those for its crops. Images that are shown
+mirrored, and shifted (:meth:`Patches.surrounded`), are such rows as well.
 """
 
 from __future__ import annotations
@@ -28,15 +30,28 @@ class Patches:
     def whole(cls, grids: NDArray[Any], **more: Any) -> Self:
         """Every image as it is."""
         n, height, width = grids.shape[:3]
-        places = np.zeros((n, 3), dtype=np.int64)
+        places = np.zeros((n, 4), dtype=np.int64)
         places[:, 0] = np.arange(n)
         return cls(grids, places, (height, width), **more)
 
     def cropped(self, size: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> Self:
         """All crops of ``size`` at these offsets (top, left) of every image."""
         images, corners = np.unique(self.places[:, 0]), np.array(offsets, dtype=np.int64)
-        number = np.repeat(images, len(corners))[:, None]
-        return replace(self, places=np.hstack([number, np.tile(corners, (len(images), 1))]), size=size)
+        number, as_it_is = np.repeat(images, len(corners))[:, None], np.zeros((len(images) * len(corners), 1), dtype=np.int64)
+        return replace(self, places=np.hstack([number, np.tile(corners, (len(images), 1)), as_it_is]), size=size)
+
+    def mirrored(self) -> Self:
+        """These rows, and each of them with left and right exchanged."""
+        return replace(self, places=np.concatenate([self.places, self.places ^ np.array([0, 0, 0, 1])]))
+
+    def surrounded(self, by: int, value: float | None = None) -> Self:
+        """Every image in a frame so many pixels wide, of this value or, without one, of the nearest pixel's."""
+        around = [(0, 0), (by, by), (by, by), *[(0, 0)] * (self.grids.ndim - 3)]
+        how: dict[str, Any] = {"mode": "edge"} if value is None else {"constant_values": value}
+        return self.whole(np.pad(self.grids, around, **how), **self._more())
+
+    def _more(self) -> dict[str, Any]:
+        return {}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,10 +74,11 @@ class Patches:
         """(rows, height, width, ...), of these grids or of others in their place."""
         grids = self.grids if grids is None else grids
         height, width = self.size
-        if self.size == grids.shape[1:3]:
+        image, top, left, mirrored = (column[:, None, None] for column in self.places.T)
+        if not mirrored.any() and self.size == grids.shape[1:3]:
             return grids[self.places[:, 0]]
-        image, top, left = (column[:, None, None] for column in self.places.T)
-        return grids[image, top + np.arange(height)[:, None], left + np.arange(width)]
+        columns = np.where(mirrored, np.arange(width)[::-1], np.arange(width))
+        return grids[image, top + np.arange(height)[:, None], left + columns]
 
     def one_a_time(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of the rows in this order the first of every image, in the order in which they come."""
@@ -75,12 +91,14 @@ class Patches:
         NaN where none does.
         """
         images = self.images
+        values = np.where(self.places[:, 3].reshape(-1, *[1] * (values.ndim - 1)), values[:, :, ::-1], values)
         if len(images) == len(self) and self.size == self.grids.shape[1:3]:
             return values[np.argsort(self.places[:, 0])]
         total = np.zeros((len(images), *self.grids.shape[1:3], *values.shape[3:]), dtype=np.float64)
         seen = np.zeros(total.shape[:3])
         height, width = self.size
-        for value, image, (top, left) in zip(values, np.searchsorted(images, self.places[:, 0]), self.places[:, 1:], strict=True):
+        numbers = np.searchsorted(images, self.places[:, 0])
+        for value, image, (top, left) in zip(values, numbers, self.places[:, 1:3], strict=True):
             total[image, top : top + height, left : left + width] += value
             seen[image, top : top + height, left : left + width] += 1
         with np.errstate(invalid="ignore"):
@@ -91,10 +109,18 @@ class Patches:
 class Images(Patches):
     known: NDArray[np.bool_] | None = None
 
+    def surrounded(self, by: int, value: float | None = None) -> Self:
+        """What is in the frame is not known."""
+        known = np.ones(self.grids.shape[:3], dtype=bool) if self.known is None else self.known
+        return replace(super().surrounded(by, value), known=np.pad(known, [(0, 0), (by, by), (by, by)]))
+
 
 @dataclass(frozen=True)
 class Masks(Patches):
     n_classes: int = 2
+
+    def _more(self) -> dict[str, Any]:
+        return {"n_classes": self.n_classes}
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -219,9 +219,10 @@ class ObservedBase:
 
 @dataclass(frozen=True)
 class ViewBase:
-    """A base on some columns of the rows: on terms of texts, which come first, or on an encoder's features behind them, dense.
+    """A base on some columns of the rows: on terms of texts, which come first, on an encoder's features behind them, dense, or on
+    both.
 
-    view : "terms" or "encoder"; n_terms : how many columns terms have.
+    view : "terms", "encoder" or "both"; n_terms : how many columns terms have.
     """
 
     base: Base
@@ -248,6 +249,8 @@ class ViewBase:
         return self.base.marginals(model, self._seen(X))
 
     def _seen(self, X: Any) -> Any:
+        if self.view == "both":
+            return X
         return X[:, : self.n_terms] if self.view == "terms" else X[:, self.n_terms :].toarray()
 
 
@@ -329,14 +332,14 @@ def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
     return None if encoder is None or encoder.frozen else encoder
 
 
-def _on_both(table: Table, metric: str, n_terms: int) -> list[Base]:
-    """Of texts' terms and an encoder's features: linear ones on each, and a network on the features."""
+def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
+    """Of texts' terms and an encoder's features: linear ones on both together and on terms, a network on the features."""
     views: list[tuple[Base, str]]
     if table.complete:
-        machine, linear, network = (
-            MethodBase(METHODS[name], metric) for name in ("linear-svm", "binary-relevance", "cross-entropy")
+        machine, network, linear = (
+            MethodBase(METHODS[name], metric) for name in ("linear-svm", "cross-entropy", "binary-relevance")
         )
-        views = [(machine, "terms"), (linear, "encoder"), (network, "encoder"), (linear, "terms")]
+        views = [(machine, "both"), (network, "encoder"), (machine, "terms"), (linear, "both")]
     else:
         views = [(ObservedBase("linear"), "terms"), (ObservedBase("network"), "encoder"), (ObservedBase("linear"), "encoder")]
     return [ViewBase(base, view, n_terms) for base, view in views]
@@ -357,7 +360,7 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
     trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
     """
     if n_terms is not None:
-        return _on_both(table, metric, n_terms)
+        return _on_texts(table, metric, n_terms)
     if (tuned := _tuned(encoder)) is not None:
         if not table.complete:
             raise ConfigError(

@@ -296,6 +296,8 @@ def _shares(image: Grid) -> NDArray[np.float32]:
     return image.astype(np.float32)
 
 
+SHIFT = 8
+"""Images shown in training are shifted by up to the eighth part of their sides."""
 PLACES = 33
 """Places of training crops along a side at most: every crop is a row, and rows take memory."""
 SHARES = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
@@ -327,10 +329,17 @@ def pictures(images: Any, masks: Any, sample_weight: Any = None) -> Pictures:
 
 
 def image_rows(
-    labelled: Pictures, images: ImageFormat, masks: MaskFormat, crop: int | None, shares: Any, unit: float | None = None
+    labelled: Pictures,
+    images: ImageFormat,
+    masks: MaskFormat,
+    crop: int | None,
+    shares: Any,
+    unit: float | None = None,
+    augment: bool = False,
 ) -> Rows:
     """Whole images, or their crops at these shares of the room; ``None``: every crop there is.
 
+    ``augment``: shifted and mirrored ones as well, crops mirrored alone, since they are at all places already.
     Weights count relative to ``unit``; without one, to their mean.
     """
     pixels = images.encode(labelled.images)
@@ -339,11 +348,16 @@ def image_rows(
     X = Images.whole(pixels, known=None if known.all() else known)
     Y = Masks.whole(numbers, n_classes=len(masks.classes))
     weight = proportional(labelled.weight, unit)
-    if crop is None:
-        return Rows(X, Y, weight)
-    size, offsets = crops(X.size, crop, shares)
-    X = X.cropped(size, offsets)
-    return Rows(X, Y.cropped(size, offsets), None if weight is None else weight[X.places[:, 0]])
+    if crop is not None:
+        X, Y = (part.cropped(*crops(X.size, crop, shares)) for part in (X, Y))
+    elif augment:
+        by, size = max(1, min(X.size) // SHIFT), X.size
+        steps = _steps(2 * by, None)
+        offsets = [(top, left) for top in steps for left in steps]
+        X, Y = X.surrounded(by).cropped(size, offsets), Y.surrounded(by, -1).cropped(size, offsets)
+    if augment:
+        X, Y = X.mirrored(), Y.mirrored()
+    return Rows(X, Y, None if weight is None else weight[X.places[:, 0]])
 
 
 def crops(whole: tuple[int, ...], crop: int, shares: tuple[float, ...] | None) -> tuple[tuple[int, int], list[tuple[int, int]]]:
@@ -356,8 +370,13 @@ def crops(whole: tuple[int, ...], crop: int, shares: tuple[float, ...] | None) -
         raise DataError(f"An image of {whole[0]}x{whole[1]} is smaller than the crops of {crop}x{crop} the model looks at.")
     if max(whole) > 5 * crop:
         raise DataError(f"An image of {whole[0]}x{whole[1]} is more than five times a crop of {crop}: make crop= larger.")
-    every = [share / (PLACES - 1) for share in range(PLACES)]
-    steps = [
-        range(r + 1) if shares is None and r < PLACES else sorted({round(share * r) for share in shares or every}) for r in room
-    ]
+    steps = [_steps(length, shares) for length in room]
     return (crop, crop), [(top, left) for top in steps[0] for left in steps[1]]
+
+
+def _steps(room: int, shares: tuple[float, ...] | None) -> list[int]:
+    """Offsets at these shares of the room; None: all of them, at most ``PLACES``."""
+    if shares is None and room < PLACES:
+        return list(range(room + 1))
+    every = [share / (PLACES - 1) for share in range(PLACES)]
+    return sorted({round(share * room) for share in shares or every})

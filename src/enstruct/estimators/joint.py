@@ -192,8 +192,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         )
         fitted, seen = list[CrossFitted](), set[Any]()
         for base in wanted:
-            first = (view := getattr(base, "view", None)) not in seen  # of texts' terms, of an encoder's features: never left out
-            seen.add(view)
+            parts = {"terms", "encoder"} if (view := getattr(base, "view", None)) == "both" else {view}
+            first = not parts <= seen  # what is the first to see a part of the columns is never left out
+            seen |= parts
             if first or time.monotonic() <= deadline:
                 one = cross_fit(base, table, folds, seed, deadline, last=first)
                 fitted += [] if one is None else [one]

@@ -181,6 +181,7 @@ PIXELS: Table = {
     "rules": optional(satisfying(_are_mask_rules, "a rule of enstruct.rules.masks, or a list of them")),
     "size": optional(satisfying(_is_size, "(height, width), whole numbers from 1 on")),
     "crop": optional(whole(1, 2**31)),
+    "augment": switch(),
     "network": one_of("network", NETWORKS),
     "width": whole(1),
     "levels": whole(0, MOST_LEVELS),

@@ -18,8 +18,8 @@ def restore_on_failure(fit: Fit) -> Fit:
     """After an error, Ctrl-C included, the estimator has the attributes that it had before the call, and no mixture of both.
 
     What the attributes refer to must not be changed in place: a fit that goes on with networks trains copies of them. Ctrl-C may
-    fall into the very end of a block like ``torch.no_grad()``, so torch's own state is put back as well; and the error that such a
-    block may end in then, for want of what it would take off, gives way to the Ctrl-C.
+    fall into the very end of a block like ``torch.no_grad()``, so torch's own state is put back as well, and what such a block
+    may end in then, an error for want of what it would take off, gives way to the Ctrl-C.
     """
 
     @wraps(fit)
@@ -30,7 +30,9 @@ def restore_on_failure(fit: Fit) -> Fit:
         except BaseException as error:
             self.__dict__ = before  # in one step: a second Ctrl-C finds the one or the other
             _restore(state)
-            raise _interruption(error) or error
+            if (interruption := _interruption(error)) is not None:
+                raise interruption from None
+            raise
 
     return cast(Fit, whole)
 

@@ -50,9 +50,11 @@ class TermsOfTexts(Struct, forbid_unknown_fields=True, tag_field="read_by", tag=
 
 
 class TermsAndEncoded(TermsOfTexts, forbid_unknown_fields=True, tag_field="read_by", tag="both"):
-    """Both, the terms first."""
+    """Both, the terms first, then features less their centre over their spread."""
 
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    centre: list[float]
+    spread: list[Annotated[float, Meta(gt=0)]]
 
 
 class Encoded(Struct, forbid_unknown_fields=True, tag_field="read_by", tag="encoder"):
@@ -157,7 +159,7 @@ class OfBase(Struct, forbid_unknown_fields=True):
     kind: Literal["method", "observed", "classifier"]
     name: str
     members: Whole
-    view: Literal["terms", "encoder"] | UnsetType = UNSET
+    view: Literal["terms", "encoder", "both"] | UnsetType = UNSET
 
 
 class OfEnergy(Struct, forbid_unknown_fields=True):

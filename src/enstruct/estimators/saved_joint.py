@@ -197,7 +197,7 @@ def read_bases(
             raise ValueError("its bases see other parts of its texts than there are")
         n_features = header.input.n_features
         if n_terms is not None:
-            n_features = n_terms if record.view == "terms" else n_features - n_terms
+            n_features = {"terms": n_terms, "encoder": n_features - n_terms, "both": n_features}[str(record.view)]
         if record.kind == "method":
             models = [Member.load(folder / f"member-{number + k}", **of_members) for k in range(record.members)]
             number += record.members

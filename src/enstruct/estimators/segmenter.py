@@ -88,6 +88,9 @@ class EnergySegmenter(EnergyEstimator):
     crop : int, default=None
         Train on random square crops of this size, each image once an epoch, and answer by the mean over 36 crops (DVN's protocol
         for 24 in 32). None trains on whole images.
+    augment : bool, default=False
+        Show training images mirrored, left and right exchanged, half of the time, and without ``crop`` shifted by up to an eighth
+        of their sides; what a shift leaves bare counts nowhere. Not where left and right differ, as in writing.
     network : str, default="unet"
         "unet" or "fcn" (:mod:`enstruct.encoders.unet`, :mod:`enstruct.encoders.conv`), ``width`` channels wide; ``levels`` of the
         U-Net; ``dropout`` on its features.
@@ -133,6 +136,7 @@ class EnergySegmenter(EnergyEstimator):
         rules: Any = None,
         size: tuple[int, int] | None = None,
         crop: int | None = None,
+        augment: bool = False,
         network: str = "unet",
         width: int = 16,
         levels: int = 3,
@@ -205,7 +209,7 @@ class EnergySegmenter(EnergyEstimator):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
             raise ConfigError(f"decision='threshold' needs two classes; there are {len(self.classes_)}.")
-        rows, validation = self._rows(train, None), self._rows(held_out, SHARES)
+        rows, validation = self._rows(train, None, augment=self.augment), self._rows(held_out, SHARES)
         watched = validation
         if self.crop is not None and max(validation.X.grids.shape[1:3]) <= 2 * self.crop:
             watched = self._rows(held_out, CORNERS)  # they show every pixel, at a ninth of the cost of an answer
@@ -232,7 +236,7 @@ class EnergySegmenter(EnergyEstimator):
             self._learn_formats(batch, batch.masks, self.classes if classes is None else classes)
             self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
             self.field_ = Field.before()
-        rows = self._rows(batch, None, self._weight_unit(batch.weight))
+        rows = self._rows(batch, None, self._weight_unit(batch.weight), augment=self.augment)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
         build = partial(self._build_for, method, rows)
         self._train_one_pass(Training(method, rows, None, mask_monitor(self.metric), start, build), new)
@@ -244,9 +248,11 @@ class EnergySegmenter(EnergyEstimator):
         self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
 
-    def _rows(self, labelled: Pictures, shares: tuple[float, ...] | None, unit: float | None = None) -> Rows:
+    def _rows(
+        self, labelled: Pictures, shares: tuple[float, ...] | None, unit: float | None = None, augment: bool = False
+    ) -> Rows:
         """Whole images, or with ``crop`` their crops at these shares of the room; ``None``: every crop there is."""
-        return image_rows(labelled, self.images_, self.masks_, self.crop, shares, unit)
+        return image_rows(labelled, self.images_, self.masks_, self.crop, shares, unit, augment)
 
     def _check_maps(self, method: Method, n_images: int, height: int, width: int) -> None:
         """ConfigError where those of a batch would fill the memory."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
@@ -26,6 +27,9 @@ from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text import TextEncoder, TextFeatures
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.saved_header import Encoded, Input, TermsAndEncoded, TermsOfTexts, Verbatim
+
+LENGTH = 0.5
+"""Of a row's features, as a root mean square, where its terms' is 1 (docs/guide/texts.md says what it was chosen by)."""
 
 
 class Reader(Protocol):
@@ -70,10 +74,21 @@ class ByEncoder:
 
 @dataclass(frozen=True)
 class ByBoth:
-    """Terms first, then features."""
+    """Terms first, then features, (f - ``centre``) / ``spread``: of one variance each, and together half as long as the terms of
+    a row, so that a linear model may read them side by side."""
 
     terms: ByTerms
     features: ByEncoder
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, encoder: TextEncoder, texts: Sequence[str]) -> Self:
+        features = ByEncoder.of(encoder)
+        rows = np.asarray(features.rows(texts), dtype=np.float64)
+        deviation = rows.std(0)
+        spread = np.where(deviation > 0, deviation, 1.0) * np.sqrt(rows.shape[1]) / LENGTH
+        return cls(ByTerms(TextFeatures().fit(texts)), features, rows.mean(0), spread)
 
     @property
     def encoder(self) -> TextEncoder:
@@ -84,10 +99,12 @@ class ByBoth:
         return len(self.terms.features.get_feature_names_out())
 
     def rows(self, texts: Sequence[str]) -> Any:
-        return sparse.csr_matrix(sparse.hstack([self.terms.rows(texts), sparse.csr_matrix(self.features.rows(texts))]))
+        features = (self.features.rows(texts) - self.centre) / self.spread
+        return sparse.csr_matrix(sparse.hstack([self.terms.rows(texts), sparse.csr_matrix(features)]))
 
     def record(self) -> dict[str, Any]:
-        return {**self.terms.record(), "read_by": "both", "digest": self.features.digest}
+        own = {"centre": self.centre.tolist(), "spread": self.spread.tolist()}
+        return {**self.terms.record(), "read_by": "both", "digest": self.features.digest, **own}
 
 
 @dataclass(frozen=True)
@@ -135,9 +152,10 @@ def check_same_reader(estimator: Any) -> None:
 def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
     encoder = getattr(estimator, "encoder", None)
     if isinstance(encoder, TextEncoder):
-        by_encoder, base = ByEncoder.of(encoder), getattr(estimator, "base", None)
-        by_both = encoder.frozen and getattr(estimator, "_averages", False) and isinstance(base, str) and base == "auto"
-        return ByBoth(ByTerms(TextFeatures().fit(texts)), by_encoder) if by_both else by_encoder
+        base = getattr(estimator, "base", None)
+        if encoder.frozen and getattr(estimator, "_averages", False) and isinstance(base, str) and base == "auto":
+            return ByBoth.of(encoder, texts)
+        return ByEncoder.of(encoder)
     if takes_texts(getattr(estimator, "base", None)):
         return AsTheyAre()
     return ByTerms(TextFeatures().fit(texts))
@@ -169,7 +187,7 @@ def restore_input(estimator: Any, record: Input) -> None:
     if record.names:
         estimator.feature_names_in_ = np.array(record.names, dtype=object)
     if isinstance(record.text, TermsAndEncoded):
-        estimator.text_ = ByBoth(_by_terms(record.text), _by_encoder(estimator, record.text.digest))
+        estimator.text_ = _by_both(estimator, record.text)
     elif isinstance(record.text, TermsOfTexts):
         estimator.text_ = _by_terms(record.text)
     elif isinstance(record.text, Encoded):
@@ -180,6 +198,14 @@ def restore_input(estimator: Any, record: Input) -> None:
 
 def _by_terms(record: TermsOfTexts | TermsAndEncoded) -> ByTerms:
     return ByTerms(TextFeatures.from_record(msgspec.structs.asdict(record)))
+
+
+def _by_both(estimator: Any, record: TermsAndEncoded) -> ByBoth:
+    features = _by_encoder(estimator, record.digest)
+    centre, spread = (np.array(values, dtype=np.float64) for values in (record.centre, record.spread))
+    if {centre.shape, spread.shape} != {(features.encoder.trunk.width,)}:
+        raise ValueError("the centre and spread of its features are of another width than the encoder")
+    return ByBoth(_by_terms(record), features, centre, spread)
 
 
 def _by_encoder(estimator: Any, digest: str) -> ByEncoder:
