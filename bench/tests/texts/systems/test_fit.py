@@ -27,7 +27,7 @@ def parts():
     [("seq2seq", 16, 1e-2), ("sgm", 16, 1e-2), ("ocd", 16, 1e-2), ("seqtag", 8, 2e-3), ("laco", 8, 2e-3)],
 )
 def test_a_system_learns(name, batch, rate, encoded, parts, monkeypatch):
-    for setting, value in (("BATCH", batch), ("RATE", rate), ("ROUNDS", 6), ("PATIENCE", 6), ("UPDATES", 30)):
+    for setting, value in (("BATCH", batch), ("RATE", rate), ("ROUNDS", 4), ("PATIENCE", 4), ("UPDATES", 30)):
         monkeypatch.setattr(fit, setting, value)
     train, validation, test = parts
     p = fit.fit_system(name, encoded, train, validation, 0)(test.texts)

@@ -67,12 +67,13 @@ class EncodedDocuments:
 
 
 class Reader(nn.Module):
-    """States -> memory (documents, tokens, out_features): one layer, as the states know their surroundings already."""
+    """States -> memory (documents, tokens, out_features): one layer, as the states know their surroundings already, on states
+    of one size, whatever the encoder's."""
 
     def __init__(self, width: int, out_features: int, dropout: float = 0.3) -> None:
         super().__init__()
         self.out_features = out_features
-        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, out_features), nn.GELU())
+        self.layers = nn.Sequential(nn.LayerNorm(width), nn.Dropout(dropout), nn.Linear(width, out_features), nn.GELU())
 
     def forward(self, x: States) -> Tensor:
         memory: Tensor = self.layers(x.values)
