@@ -23,6 +23,11 @@ def fit_network(X, Y, weight, seed=0, **further):
     return fit_observed_network(X, Y, weight, None, seed, **further)
 
 
+def fit_machines(X, Y, weight, seed=0, **further):
+    """On rows of about length 1, as terms have."""
+    return fit_observed_linear(X / 20, Y, weight, seed, machines=True, **further)
+
+
 def marginals(model, X):
     return 1 / (1 + np.exp(-model(as_tensor(X)).detach().double().numpy()))
 
@@ -34,11 +39,12 @@ def small(monkeypatch):
     monkeypatch.setattr(observed_network, "EPOCHS", 30)
 
 
-@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_machines, fit_network])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_labels_are_learnt_from_the_cells_observed(fit, form, small):
     X, Y, weight = table()
     new, truth, _ = table(seed=1)
+    new = new / 20 if fit is fit_machines else new
     p = marginals(fit(form(X), Y, weight, 0), form(new))
     seen = ~np.isnan(truth[:, 0])
     assert ((p[:, 0] > 0.5) == truth[:, 0])[seen].mean() > 0.8
@@ -47,11 +53,25 @@ def test_labels_are_learnt_from_the_cells_observed(fit, form, small):
 
 def test_noise_is_penalised_more_than_what_features_tell():
     X, Y, weight = table(400)
-    clear, noise = (observed_linear._penalty(X, Y[:, labels], weight, 0) for labels in ([0, 1], [2]))
+    fit, penalties = observed_linear._regression, observed_linear.PENALTIES
+    clear, noise = (observed_linear._chosen(fit, penalties, X, Y[:, labels], weight, 0, False)[0] for labels in ([0, 1], [2]))
     assert noise < clear
 
 
-@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+def test_margins_of_machines_are_made_odds():
+    X, Y, weight = table(2000, features=3)
+    new, truth, _ = table(2000, features=3, seed=1)
+    p = marginals(fit_machines(X, Y, weight), new / 20)[:, 0]
+    seen = ~np.isnan(truth[:, 0])
+    margin = np.abs(new[:, 0] - 3) < 0.5  # near the border both values are likely
+    assert ((p > 0.5) == truth[:, 0])[seen].mean() > 0.95
+    assert np.abs(p[margin] - 0.5).max() < np.abs(p[~margin] - 0.5).max()
+    rare = np.where(np.isnan(Y[:, 2]), np.nan, Y[:, 2])
+    share = np.nanmean(rare)
+    assert np.isclose(marginals(fit_machines(X, rare[:, None], weight), new / 20).mean(), share, atol=0.03)
+
+
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_machines, fit_network])
 def test_labels_without_both_values_observed(fit, small):
     X, Y, weight = table(100)
     Y[:, 1], Y[:, 2] = np.nan, np.where(np.isnan(Y[:, 2]), np.nan, 0)
@@ -60,7 +80,7 @@ def test_labels_without_both_values_observed(fit, small):
     assert p[:, 2].mean() < 0.35
 
 
-@pytest.mark.parametrize("fit", [fit_observed_linear, fit_network])
+@pytest.mark.parametrize("fit", [fit_observed_linear, fit_machines, fit_network])
 def test_no_time_is_taken_that_there_is_not(fit, small):
     X, Y, weight = table(100)
     p = marginals(fit(X, Y, weight, 0, is_late=lambda: True), X)

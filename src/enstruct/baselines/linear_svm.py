@@ -28,6 +28,7 @@ MOST_COPIED = 2**31
 """Bytes that liblinear's copies of the features may take together."""
 MOST_STEPS = 2000
 """Of liblinear, passes over the rows."""
+LEAST_SCALE = 1e-3
 MOST_CELLS = 2**20
 """Margins that scale and shift are fitted to, at most."""
 
@@ -90,14 +91,25 @@ def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int)
 
 
 def _odds(model: Model, rows: Rows) -> tuple[float, float]:
-    """(scale, shift) of the least log-loss on these rows, of labels that have weights; (1, 0) where margins would be turned."""
+    """(scale, shift) of the least log-loss on these rows, of labels that have weights."""
     weights, biases = model
     own = np.flatnonzero(weights.any(1))
     few = np.linspace(0, len(rows) - 1, min(len(rows), max(1, MOST_CELLS // max(1, len(own))))).astype(int)
-    margins = np.asarray(rows.X[few] @ weights[own].T + biases[own]).reshape(-1, 1)
-    truth = np.asarray(rows.Y[few][:, own].toarray(), dtype=np.float64).reshape(-1, 1)
+    margins = np.asarray(rows.X[few] @ weights[own].T + biases[own]).ravel()
+    truth = np.asarray(rows.Y[few][:, own].toarray(), dtype=np.float64).ravel()
     cells = np.ones(len(few)) if rows.weight is None else rows.weight[few]
+    return odds_of(margins, truth, np.repeat(cells, len(own)))
+
+
+def odds_of(margins: NDArray[Any], truth: NDArray[Any], weight: NDArray[Any]) -> tuple[float, float]:
+    """(scale, shift) of the least log-loss of cells, all (cells,); (1, 0) where all are of one value.
+
+    Margins that would be turned say nothing: what is left of them is their order.
+    """
     if not 0 < truth.sum() < truth.size:
         return 1.0, 0.0
-    scales, shifts = fit_logistic(margins, truth, np.repeat(cells, len(own))[:, None], 1e6)
-    return (float(scales[0, 0]), float(shifts[0])) if scales[0, 0] > 0 else (1.0, 0.0)
+    scales, shifts = fit_logistic(margins.reshape(-1, 1), truth.reshape(-1, 1), weight.reshape(-1, 1), 1e6)
+    if scales[0, 0] > 0:
+        return float(scales[0, 0]), float(shifts[0])
+    share = float(weight @ truth / weight.sum())
+    return LEAST_SCALE, float(np.log(share / (1 - share)))

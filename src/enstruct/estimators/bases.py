@@ -188,7 +188,7 @@ class ObservedBase:
     """A model that learns each label from the rows where it was observed.
 
     name : "boosting", "lightgbm" or "catboost", one boosted ensemble a label; "linear", one logistic regression a label on
-        standardised features; "network", one network for all labels.
+        standardised features; "linear-svm", one support vector machine a label; "network", one network for all labels.
     """
 
     name: str
@@ -201,8 +201,8 @@ class ObservedBase:
         def is_late() -> bool:
             return time.monotonic() > deadline
 
-        if self.name == "linear":
-            return fit_observed_linear(train.X, train.Y, weight, seed, is_late)
+        if self.name in ("linear", "linear-svm"):
+            return fit_observed_linear(train.X, train.Y, weight, seed, is_late, machines=self.name == "linear-svm")
         if self.name == "network":
             judges = None if left_out is None else (left_out.X, left_out.Y)
             return fit_observed_network(train.X, train.Y, weight, judges, seed, is_late)
@@ -256,7 +256,7 @@ class ViewBase:
 
 OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
     **dict.fromkeys(GROW, BoostedTrees),
-    "linear": LinearPredictor,
+    **dict.fromkeys(("linear", "linear-svm"), LinearPredictor),
     "network": ObservedNetwork,
 }
 """What an :class:`ObservedBase` of this name fits, for loading."""
@@ -334,15 +334,13 @@ def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
 
 def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
     """Of texts' terms and an encoder's features: linear ones on both together and on terms, a network on the features."""
-    views: list[tuple[Base, str]]
-    if table.complete:
-        machine, network, linear = (
-            MethodBase(METHODS[name], metric) for name in ("linear-svm", "cross-entropy", "binary-relevance")
-        )
-        views = [(machine, "both"), (network, "encoder"), (machine, "terms"), (linear, "both")]
-    else:
-        views = [(ObservedBase("linear"), "terms"), (ObservedBase("network"), "encoder"), (ObservedBase("linear"), "encoder")]
-    return [ViewBase(base, view, n_terms) for base, view in views]
+
+    def of(name: str) -> Base:
+        return MethodBase(METHODS[name], metric) if table.complete else ObservedBase(name)
+
+    network, linear = ("cross-entropy", "binary-relevance") if table.complete else ("network", "linear")
+    views = [("linear-svm", "both"), (network, "encoder"), ("linear-svm", "terms"), (linear, "encoder")]
+    return [ViewBase(of(name), view, n_terms) for name, view in views]
 
 
 def takes_label_sets(classifier: Any) -> bool:
@@ -354,7 +352,7 @@ def takes_label_sets(classifier: Any) -> bool:
 
 def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_terms: int | None = None) -> list[Base]:
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
-    dense array, a network. Where labels have holes: logistic regressions, a network on observed cells, boosted ensembles.
+    dense array, a network. Where labels have holes: linear models, a network on observed cells, boosted ensembles.
 
     Of more than MANY_LABELS the network comes first, as it learns all at once. Where LightGBM is installed it grows the boosted
     trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
@@ -371,11 +369,13 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
     boosted = ["lightgbm" if is_installed("lightgbm") else "boosting"] if dense else []
     slowest = ["catboost"] if dense and is_installed("catboost") else []
     many = table.Y.shape[1] > MANY_LABELS
+    linear = default_methods(table.X)[0]
+    weighed = sparse.issparse(table.X) and linear == "binary-relevance"  # terms of texts
     if not table.complete:
-        first = ("network", "linear") if many else ("linear", "network")
+        model = "linear-svm" if weighed else "linear"
+        first = ("network", model) if many else (model, "network")
         return [ObservedBase(name) for name in (*first, *boosted, *slowest)]
-    linear, network = default_methods(table.X)[0], "cross-entropy"
-    trees = ["extra-trees"] if dense else []
-    machine = ["linear-svm"] if sparse.issparse(table.X) and linear == "binary-relevance" else []  # of weighed terms
+    network = "cross-entropy"
+    trees, machine = ["extra-trees"] if dense else [], ["linear-svm"] if weighed else []
     names = [network, *machine, *trees, linear, *boosted] if many else [*machine, linear, *trees, *boosted, network]
     return [MethodBase(METHODS[name], metric) for name in (*names, *slowest)]

@@ -349,7 +349,8 @@ def image_rows(
     Y = Masks.whole(numbers, n_classes=len(masks.classes))
     weight = proportional(labelled.weight, unit)
     if crop is not None:
-        X, Y = (part.cropped(*crops(X.size, crop, shares)) for part in (X, Y))
+        size, offsets = crops(X.size, crop, shares)
+        X, Y = X.cropped(size, offsets), Y.cropped(size, offsets)
     elif augment:
         by, size = max(1, min(X.size) // SHIFT), X.size
         steps = _steps(2 * by, None)
