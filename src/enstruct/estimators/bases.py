@@ -338,8 +338,8 @@ def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
     def of(name: str) -> Base:
         return MethodBase(METHODS[name], metric) if table.complete else ObservedBase(name)
 
-    network, linear = ("cross-entropy", "binary-relevance") if table.complete else ("network", "linear")
-    views = [("linear-svm", "both"), (network, "encoder"), ("linear-svm", "terms"), (linear, "encoder")]
+    network = "cross-entropy" if table.complete else "network"
+    views = [("linear-svm", "both"), (network, "encoder"), ("linear-svm", "terms")]
     return [ViewBase(of(name), view, n_terms) for name, view in views]
 
 

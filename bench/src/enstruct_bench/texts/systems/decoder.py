@@ -48,7 +48,7 @@ class LabelWriter(nn.Module):
     """``once``: no label twice; ``doubts``: SGM's embedding of all that the last step thought of. Label number L is END, L + 1
     the beginning."""
 
-    def __init__(self, width: int, n_labels: int, hidden: int = 128, once: bool = True, doubts: bool = False) -> None:
+    def __init__(self, width: int, n_labels: int, hidden: int = 64, once: bool = True, doubts: bool = False) -> None:
         super().__init__()
         self.n_labels, self.once = n_labels, once
         self.reader = Reader(width, 2 * hidden)

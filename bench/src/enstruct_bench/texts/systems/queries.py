@@ -1,6 +1,7 @@
 """Labels that look for their evidence in the text: one state a label, and what SeqTag and LACO make of it.
 
-    z_l = e_l + attention(query e_l, text)                              label embeddings e, (labels, width)
+    s_l = attention(query e_l, text)                                    label embeddings e, (labels, width)
+    z_l = norm(e_l + MLP([s_l, e_l * s_l]))                             products, as each label looks for something else
     seqtag       a bidirectional LSTM over z_1 .. z_L, then a conditional random field over a tag 0 or 1 for each label
     laco         p_l = sigmoid(w . z_l), and, while training, two tasks (Zhang et al. 2021):
                  pairs       given a label of the document and another one: does the document have that one, too?     [z_i; z_j]
@@ -22,24 +23,26 @@ from enstruct_bench.texts.systems.states import Reader, States
 class LabelQueries(nn.Module):
     """(documents, labels, out_features)."""
 
-    def __init__(self, width: int, n_labels: int, hidden: int = 128, heads: int = 4) -> None:
+    def __init__(self, width: int, n_labels: int, hidden: int = 64, heads: int = 4) -> None:
         super().__init__()
         self.reader = Reader(width, 2 * hidden)
         self.out_features = self.reader.out_features
-        self.embedding = nn.Parameter(torch.randn(n_labels, self.out_features) / self.out_features**0.5)
-        self.attention = nn.MultiheadAttention(self.out_features, heads, batch_first=True)
+        size = self.out_features
+        self.embedding = nn.Parameter(torch.randn(n_labels, size))
+        self.attention = nn.MultiheadAttention(size, heads, batch_first=True)
+        self.found = nn.Sequential(nn.Linear(2 * size, size), nn.GELU(), nn.Linear(size, size))
         self.norm = nn.LayerNorm(self.out_features)
 
     def forward(self, x: States) -> Tensor:
         memory = self.reader(x)
         queries = self.embedding.expand(len(memory), -1, -1)
         seen, _ = self.attention(queries, memory, memory, key_padding_mask=~x.there, need_weights=False)
-        states: Tensor = self.norm(queries + seen)
+        states: Tensor = self.norm(queries + self.found(torch.cat([seen, queries * seen], dim=-1)))
         return states
 
 
 class SeqTag(nn.Module):
-    def __init__(self, width: int, n_labels: int, hidden: int = 128) -> None:
+    def __init__(self, width: int, n_labels: int, hidden: int = 64) -> None:
         super().__init__()
         self.queries = LabelQueries(width, n_labels, hidden)
         self.lstm = nn.LSTM(self.queries.out_features, hidden, batch_first=True, bidirectional=True)
@@ -61,7 +64,7 @@ class SeqTag(nn.Module):
 
 
 class Laco(nn.Module):
-    def __init__(self, width: int, n_labels: int, hidden: int = 128) -> None:
+    def __init__(self, width: int, n_labels: int, hidden: int = 64) -> None:
         super().__init__()
         self.queries = LabelQueries(width, n_labels, hidden)
         size = self.queries.out_features
