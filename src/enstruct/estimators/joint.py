@@ -82,9 +82,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         label sets or for one label, of which each label gets a copy; "auto": linear model, trees, boosted trees and network as
         far as ``minutes`` go, averaged where that scores better.
     encoder : TextEncoder, optional
-        What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of a frozen one "auto" averages models on
-        its features and one on tf-idf. Of one that is tuned each fold's network
-        has its own copy: "auto" is that network alone.
+        What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of a frozen one "auto" reads both side by
+        side. Of one that is tuned each fold's network has its own copy: "auto" is that network alone.
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -96,8 +95,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base, of an encoder the first on terms and the first on its features, no other is begun that
-        would likely end later.
+        Of "auto": after the first base no other is begun that would likely end later.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -114,7 +112,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     """
 
     _candidates: Sequence[Candidate] = CANDIDATES
-    _averages = True  # bases on terms of texts and on an encoder's features
+    _reads_both = True  # terms of texts and an encoder's features
 
     def __init__(
         self,
@@ -190,13 +188,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             if isinstance(self.base, str) and self.base == "auto"
             else [as_base(of_labels(self.base, self.classes_[self.varying_]), self.metric, table.complete, self.encoder)]
         )
-        fitted, seen = list[CrossFitted](), set[Any]()
+        fitted: list[CrossFitted] = []
         for base in wanted:
-            parts = {"terms", "encoder"} if (view := getattr(base, "view", None)) == "both" else {view}
-            first = not parts <= seen  # what is the first to see a part of the columns is never left out
-            seen |= parts
-            if first or time.monotonic() <= deadline:
-                one = cross_fit(base, table, folds, seed, deadline, last=first)
+            if not fitted or time.monotonic() <= deadline:  # the first is never left out
+                one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
                 fitted += [] if one is None else [one]
         chosen, self.base_scores_ = choose(fitted, table, self.metric)
         self.base_ = [fitted[i] for i in chosen]

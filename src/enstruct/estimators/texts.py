@@ -1,6 +1,6 @@
 """Texts where rows of numbers may be: what an estimator reads them by, learnt in ``fit`` and kept as its ``text_``.
 
-    encoder=TextEncoder(...), frozen     rows of its features; of a joint on base="auto" behind those of tf-idf
+    encoder=TextEncoder(...), frozen     rows of its features; of a joint on base="auto" beside those of tf-idf
     encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
     a base that takes texts itself       the texts (:func:`takes_texts`)
     else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
@@ -153,7 +153,7 @@ def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
     encoder = getattr(estimator, "encoder", None)
     if isinstance(encoder, TextEncoder):
         base = getattr(estimator, "base", None)
-        if encoder.frozen and getattr(estimator, "_averages", False) and isinstance(base, str) and base == "auto":
+        if encoder.frozen and getattr(estimator, "_reads_both", False) and isinstance(base, str) and base == "auto":
             return ByBoth.of(encoder, texts)
         return ByEncoder.of(encoder)
     if takes_texts(getattr(estimator, "base", None)):

@@ -29,6 +29,7 @@ from enstruct_bench.reports.suspects import suspects_section
 from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reports.texts import texts_section
+from enstruct_bench.reports.views import views_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -38,9 +39,9 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
-`texts.suspects` (`suspects-*`), `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto` (`search-*`, `ablation-*`).
-The papers' own tables have a page a paper: [SPEN](papers/spen.md),
-[SEAL](papers/seal.md), [implicit training](papers/implicit.md).
+`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto`
+(`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
+[implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
 rows, of folds over rows alone. Seconds are of the run as it was, with other work on the machine: they are no benchmark.
@@ -58,6 +59,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "clicks-": clicks_section,
     "masks-": compared_section,
     "texts-": texts_section,
+    "views-": views_section,
     "suspects-": suspects_section,
     "light-": light_section,
     "tune-": trials_section,
