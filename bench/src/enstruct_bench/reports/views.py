@@ -28,8 +28,8 @@ def views_section(path: Path) -> str:
         f"## {content['data']}: what to read of texts (`{path.name}`)",
         "",
         f"Terms, features of a frozen encoder ({content['encoder']}), and both side by side; means of several. Each metric by "
-        f"its best rule, log-loss in nats a document. Left out: {learnt} documents, each judged by a model of the other folds. Held "
-        f"out: {held} others, by the folds' models together. Neither are test documents. Seed {content['seed']}, commit "
+        f"its best rule, log-loss in nats a document. Left out: {learnt} documents, each judged by a model of the other folds. "
+        f"Held out: {held} others, by the folds' models together. Neither are test documents. Seed {content['seed']}, commit "
         f"{content['commit']}. {where_it_ran(content['environment'])}",
         "",
         *markdown_table(titles, rows),
