@@ -67,8 +67,8 @@ class EnergySegmenter(EnergyEstimator):
     method : str or Method, default="seal-regression-s"
         A row of ``enstruct.MASK_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
         ``method__energy_weight``): "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
-        "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm",
-        "implicit-dvn".
+        "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+", "alen"; bilevel "implicit-cd",
+        "implicit-ssvm", "implicit-dvn".
     metric : str, default="iou"
         What is watched and decided for: "iou" (mean over images), "pooled-iou", "accuracy"; see :mod:`enstruct.metrics.masks`.
     decision : str, default="auto"

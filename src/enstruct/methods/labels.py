@@ -101,6 +101,19 @@ INFNET = Method(
     energy={"features": "copied", "units": 16},
 )
 
+ALEN = replace(
+    INFNET,
+    name="alen",
+    negatives=InferencePoint(Inference(steps=5, starts=("predictor",)), augmented=True),
+    predictor_loss=PredictorLoss(energy_weight=1.0, supervised_weight=1.0),
+    inference=Inference(steps=10, starts=("predictor",)),
+)
+"""Adversarial localised energy network (Pan et al. 2020), as its abstract and reviews have it, since no code is public: the
+network proposes, a few steps of inference from there find the most offending answer, which the energy learns from by a margin,
+and the network learns from the energy and the truth. Open were the hinge's cost, the numbers of steps, the energy's terms, the
+weights, and whether the network sees the margin (here: not); they are SPEN's and InfNet's where these have them. It answers by
+a few steps from the network's output, "ialen" by the network alone."""
+
 DEEP_MEAN_FIELD = Method(
     "deep-mean-field",
     negatives=UnrolledIterates(MEAN_FIELD),
@@ -187,6 +200,8 @@ METHODS: dict[str, Method] = {
             objective=MARGIN_PERCEPTRON,
             predictor_loss=PredictorLoss(energy_weight=10.0),
         ),
+        ALEN,
+        replace(ALEN, name="ialen", inference=None),
         DEEP_MEAN_FIELD,
         replace(DEEP_MEAN_FIELD, name="deep-mean-field-scratch", stages=ENERGY_ALONE),
         IMPLICIT_CD,

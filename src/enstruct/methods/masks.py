@@ -19,7 +19,7 @@ from enstruct.inference import AdamOnLogits, Inference
 from enstruct.methods.columns import SAMPLE_GRADIENT
 from enstruct.methods.labels import METHODS
 from enstruct.methods.method import Method, PredictorLoss
-from enstruct.negatives import PerturbedSamples, PredictorSamples, ValueTuples
+from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueTuples
 
 IOU = "soft-iou"
 SHAPE: dict[str, Any] = {"terms": ("local", "mask-conv"), "units": 16, "nonlinearity": "relu"}
@@ -57,6 +57,12 @@ MASK_METHODS: dict[str, Method] = {
         _row("seal-ranking", negatives=PredictorSamples(8), **NATS),
         _row("infnet", energy=SHAPE, cost=IOU),
         _row("infnet+", energy=SHAPE, cost=IOU),
+        _row(
+            "alen",
+            negatives=InferencePoint(Inference(CLIMB, starts=("predictor",), steps=5)),
+            inference=Inference(CLIMB, starts=("predictor",), steps=5),
+            **MARGIN,
+        ),
         _row("implicit-cd", negatives=PredictorSamples(8, SAMPLE_GRADIENT), coupling=REACTION, **DIVERGENCE),
         _row("implicit-ssvm", coupling=REACTION, **MARGIN),
         _row("implicit-dvn", coupling=REACTION, **VALUE),
