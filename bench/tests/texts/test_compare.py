@@ -32,29 +32,34 @@ def run(monkeypatch, *words):
 def test_from_the_command_to_the_page(collection, monkeypatch, tmp_path, capsys):
     encoder = tiny_encoder(tmp_path / "tiny")
     wanted = ["--sides", "words,terms,frozen-linear,joint-encoder", "--encoder", str(encoder), "--max_tokens", "16"]
-    run(monkeypatch, *wanted, "--seeds", "1")
+    run(monkeypatch, *wanted, "--seeds", "1", "--reference", "terms,never-run,words")
     content = json.loads((tmp_path / "texts-toy.json").read_text())
     rows = {row["side"]: row for row in content["rows"]}
     assert set(rows) == {"words", "terms", "frozen-linear", "joint-encoder"}
     assert all(rows[side]["micro-f1"] > 90 for side in ("words", "terms", "joint-encoder"))
     assert rows["joint-encoder"]["half-told"] >= rows["frozen-linear"]["half-told"]
-    assert set(content["differences"]) == {"words", "frozen-linear", "joint-encoder"}
-    mean, low, high = content["differences"]["frozen-linear"]["micro-f1"]
+    assert list(content["differences"]) == ["terms", "words"]
+    assert set(content["differences"]["terms"]) == {"words", "frozen-linear", "joint-encoder"}
+    mean, low, high = content["differences"]["terms"]["frozen-linear"]["micro-f1"]
     assert low <= mean <= high
     assert mean == pytest.approx(rows["frozen-linear"]["micro-f1"] - rows["terms"]["micro-f1"])
     section = texts_section(tmp_path / "texts-toy.json")
     assert "| joint-encoder |" in section
     assert f"{rows['terms']['micro-f1']:.2f}" in section
+    assert "- joint-encoder against words: micro F1 " in section
     monkeypatch.setattr(compare, "measured", lambda *_: pytest.fail("what the file has was run again"))
-    run(monkeypatch, *wanted, "--seeds", "1")
+    run(monkeypatch, *wanted, "--seeds", "1", "--reference", "frozen-linear")
+    again = json.loads((tmp_path / "texts-toy.json").read_text())
+    assert again["rows"] == content["rows"]
+    assert list(again["differences"]) == ["frozen-linear"]
 
 
 def test_a_reference_without_probabilities_has_no_answers_on_told_labels(collection, monkeypatch, tmp_path):
     monkeypatch.setitem(sides.SIDES, "scores", lambda task: sides.Fitted(sides.words(task).marginals, calibrated=False))
     run(monkeypatch, "--sides", "scores,words", "--seeds", "1", "--reference", "scores")
     content = json.loads((tmp_path / "texts-toy.json").read_text())
-    assert set(content["differences"]["words"]) == {"micro-f1", "subset-accuracy"}
-    assert content["differences"]["words"]["micro-f1"] == [0.0, 0.0, 0.0]
+    assert set(content["differences"]["scores"]["words"]) == {"micro-f1", "subset-accuracy"}
+    assert content["differences"]["scores"]["words"]["micro-f1"] == [0.0, 0.0, 0.0]
 
 
 def test_what_is_told_counts_for_nothing(collection):

@@ -19,9 +19,10 @@ TITLES = ("side", *FIGURES.values(), "log-loss", *PAIRED.values(), "fit s", "see
 def texts_section(path: Path) -> str:
     content = json.loads(path.read_text(encoding="utf-8"))
     rows: list[list[Value]] = []
+    first, *others = content["differences"] or [""]
     for side in dict.fromkeys(row["side"] for row in content["rows"]):
         runs = [row for row in content["rows"] if row["side"] == side]
-        away = content["differences"].get(side, {})
+        away = content["differences"].get(first, {}).get(side, {})
         rows.append(
             [
                 side,
@@ -42,13 +43,15 @@ def texts_section(path: Path) -> str:
         "tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
         "sum over labels, in nats a document. Neither of svm, whose scores are no probabilities. "
-        f"Δ: points above {content['reference']}, 95% by bootstrap over seeds and "
+        f"Δ: points above {first or 'nobody'}, 95% by bootstrap over seeds and "
         "documents, of one seed over documents alone. Seconds are with other work on the machine, without features of the "
         "frozen encoder. "
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
     ]
+    for other in others:
+        lines += ["", *(f"- {side} against {other}: {_sentence(away)}" for side, away in content["differences"][other].items())]
     if chosen:
         lines += ["", "Chosen by the defaults, last seed: " + "; ".join(f"{side}: {what}" for side, what in chosen.items()) + "."]
     return Text(lines)
@@ -58,6 +61,10 @@ def _mean(runs: list[dict[str, Any]], key: str) -> Value:
     if any(key not in run for run in runs):
         return ""
     return Quantity(float(np.mean([run[key] for run in runs])), form=".2f")
+
+
+def _sentence(away: dict[str, list[float]]) -> str:
+    return ", ".join(f"{PAIRED[key].removeprefix('Δ ')} {_interval(value)}" for key, value in away.items())
 
 
 def _interval(value: list[float] | None) -> str:

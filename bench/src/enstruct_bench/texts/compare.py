@@ -132,7 +132,7 @@ def main() -> None:
     few = parser.add_mutually_exclusive_group()
     few.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
     few.add_argument("--shots", type=int, default=None, help="documents a label to train and to choose on (default: all)")
-    parser.add_argument("--reference", default="terms")
+    parser.add_argument("--reference", default="terms-svm,frozen-network", help="sides that others are held against")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     collection = load_collection(options.data)
@@ -153,16 +153,22 @@ def main() -> None:
                 replace_file(folder / f"{side}-{seed}-{metric}.npz", partial(sparse.save_npz, matrix=chosen))
             rows.append(row | {"documents": len(train), "commit": present_commit()})
             print(rows[-1], flush=True)
-            content = {
-                "data": options.data,
-                "encoder": None if options.encoder is None else str(options.encoder.name),
-                "max_tokens": options.max_tokens,
-                "shots": options.shots,
-                "reference": options.reference,
-                "rows": rows,
-                "differences": differences(folder, rows, options.data, options.reference),
-            }
-            write_json(options.out, {**content, "environment": environment()})
+            _write(options, rows, folder)
+    _write(options, rows, folder)  # differences to other references than before, too
+
+
+def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path) -> None:
+    there = {row["side"] for row in rows}
+    references = [name for name in options.reference.split(",") if name in there]
+    content = {
+        "data": options.data,
+        "encoder": None if options.encoder is None else str(options.encoder.name),
+        "max_tokens": options.max_tokens,
+        "shots": options.shots,
+        "rows": rows,
+        "differences": {name: differences(folder, rows, options.data, name) for name in references},
+    }
+    write_json(options.out, {**content, "environment": environment()})
 
 
 if __name__ == "__main__":
