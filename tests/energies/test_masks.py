@@ -9,7 +9,6 @@ from enstruct.encoders import FCN
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.energies.build import MASK_TERMS
 from enstruct.energies.mask_conv import MaskConvEnergy
-from enstruct.energies.mask_value import MaskValueEnergy
 from enstruct.energies.potts import PottsEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference import Inference, MirrorDescent, ProjectedGradient, minimise
@@ -78,22 +77,6 @@ def test_the_split_convolution_is_the_joint_one():
             expected = term.weights(F.relu(term.measure(pooled))).item()
             assert energies[b, s].item() == pytest.approx(expected)
     shared = term(term.prepare(features), y[:1])  # the same masks for every image
-    assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
-
-
-def test_a_value_network_reads_image_and_mask_by_one_convolution():
-    torch.manual_seed(0)
-    term = MaskValueEnergy(5, 2, units=3).double()
-    features, y = torch.randn(2, 9, 7, 5, dtype=torch.float64), torch.rand(2, 4, 9, 7, 2, dtype=torch.float64)
-    energies = term(term.prepare(features), y)
-    weight = torch.cat([term.of_features.weight, term.of_mask.weight], dim=1)
-    for b, s in [(0, 0), (1, 3)]:
-        both = torch.cat([features[b], y[b, s]], dim=-1).permute(2, 0, 1).unsqueeze(0)
-        h = F.relu(F.conv2d(both, weight, term.of_features.bias, padding=2))
-        h = F.relu(term.third(F.relu(term.second(h))))
-        dense = torch.nn.Sequential(term.measures[0], torch.nn.ReLU(), term.measures[1], torch.nn.ReLU(), term.weights)
-        assert energies[b, s].item() == pytest.approx(-dense(F.adaptive_avg_pool2d(h, 6).flatten(1)).item())
-    shared = term(term.prepare(features), y[:1])
     assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
 
 

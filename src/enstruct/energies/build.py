@@ -15,7 +15,6 @@ from enstruct.energies.chain import ChainEnergy
 from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
-from enstruct.energies.mask_value import MaskValueEnergy
 from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
 from enstruct.energies.pairwise import ConditionalPairwiseEnergy, PairwiseEnergy
 from enstruct.energies.potts import PottsEnergy
@@ -26,7 +25,7 @@ Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = get_args(Features)
 LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
-MASK_TERMS = ("local", "mask-conv", "mask-value", "potts")
+MASK_TERMS = ("local", "mask-conv", "potts")
 TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS, *MASK_TERMS)))
 
 
@@ -35,8 +34,8 @@ class EnergySpec:
     """An energy as data: the sum of its terms.
 
     terms : of ``LABEL_TERMS``, ``TAG_TERMS`` or ``MASK_TERMS``, as the outputs are.
-    units, nonlinearity : of the measurements of "global", "conditional", "conv", "mask-conv" and "mask-value": their number, 1
-        or more, and "softplus", "relu", "hardtanh" or "identity".
+    units, nonlinearity : of the measurements of "global", "conditional", "conv" and "mask-conv": their number, 1 or more, and
+        "softplus", "relu", "hardtanh" or "identity".
     layers : 1 or 2, of "global" and "conditional".
     convex : whether "global", "conditional" and "pairwise" are convex in y, which takes softplus or relu, and a rank.
     rank, diagonal : of the pairwise terms; a rank of None is the full table, which "conditional-pairwise" does not have.
@@ -140,7 +139,6 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         "skip-3": lambda: ChainEnergy(n_labels, 3),
         "conv": lambda: ConvEnergy(n_labels, spec.units, spec.window, spec.nonlinearity),
         "mask-conv": lambda: MaskConvEnergy(width, n_labels, spec.units, spec.nonlinearity),
-        "mask-value": lambda: MaskValueEnergy(width, n_labels, spec.units, spec.nonlinearity),
         "potts": lambda: PottsEnergy(width),
         "tag-lm": lambda: TagLanguageEnergy(TagLanguageModel(n_labels), spec.lm_weight),
     }
