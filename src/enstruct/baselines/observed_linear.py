@@ -6,7 +6,7 @@
 
 All labels have one penalty, which is chosen by the log-loss of a fifth of the rows: the strongest whose successor is no better.
 Of many labels some are asked, so that choosing costs no more than a few fits. Machines are for weighed terms alone: on words that
-have no weights, as bibtex's, the regressions have the lower log-loss (docs/guide/texts.md).
+have no weights, as bibtex's, the regressions had the lower log-loss.
 """
 
 from __future__ import annotations
