@@ -191,7 +191,7 @@ def test_damaged_headers_are_refused(change, tmp_path):
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_the_default_on_an_encoder_averages_models_on_terms_and_features(folder, tmp_path, holes):
+def test_the_default_on_an_encoder_reads_terms_and_features_side_by_side(folder, tmp_path, holes):
     labels = Y.astype(float)
     if holes:
         labels[::5, 0] = np.nan

@@ -154,7 +154,8 @@ def main() -> None:
             rows.append(row | {"documents": len(train), "commit": present_commit()})
             print(rows[-1], flush=True)
             _write(options, rows, folder)
-    _write(options, rows, folder)  # differences to other references than before, too
+    if rows:
+        _write(options, rows, folder)  # differences to other references than before, too
 
 
 def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path) -> None:
