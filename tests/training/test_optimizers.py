@@ -2,12 +2,14 @@
 
 import pytest
 import torch
+from scipy import sparse
 
-from enstruct.data.synthetic import block_exclusive
+from enstruct import EnergyMultiLabelClassifier, EnergySegmenter
+from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.errors import ConfigError
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.training.checkpoint import Checkpoint
-from enstruct.training.optimizers import OPTIMIZERS, make_optimizer
+from enstruct.training.optimizers import OPTIMIZERS, give, learnt_by, make_optimizer
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
@@ -24,6 +26,46 @@ def test_each_lowers_a_loss(name):
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
+
+
+def test_gradients_that_lie_otherwise_in_memory_move_the_weights_they_are_of():
+    torch.manual_seed(0)
+    start, slope = torch.randn(4, 3, 3, 3), torch.randn(4, 3, 3, 3).contiguous(memory_format=torch.channels_last)
+    moved = []
+    for fused in (True, False):
+        layer = torch.nn.Conv2d(3, 4, 3, bias=False)
+        with torch.no_grad():
+            layer.weight.copy_(start)
+        optimizer = torch.optim.AdamW(layer.parameters(), 0.1, fused=fused)
+        give(optimizer, [slope])
+        optimizer.step()
+        moved.append(layer.weight.detach() - start)
+    assert torch.allclose(*moved, atol=1e-6)
+    give(optimizer, [None])
+    assert layer.weight.grad is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [("masks", "seal-margin"), ("masks", "infnet+"), ("masks", "implicit-cd"), ("labels", "crf-lbp")]
+)
+def test_energies_learn_by_gradients_that_lie_as_their_weights_do(kind, method, monkeypatch):
+    seen = []
+
+    def look(optimizer):
+        for p in learnt_by(optimizer):
+            if p.grad is not None:  # the step over an axis of one entry is nobody's
+                seen.append([(a, b) for a, b, n in zip(p.grad.stride(), p.stride(), p.shape, strict=True) if n > 1])
+
+    for optimizer in (torch.optim.AdamW, torch.optim.Adam):
+        step = optimizer.step
+        monkeypatch.setattr(optimizer, "step", lambda self, *a, step=step, **k: (look(self), step(self, *a, **k))[1])
+    if kind == "masks":
+        EnergySegmenter(method, max_epochs=1, width=4, random_state=0).fit(*ellipses(12))
+    else:
+        rows = block_exclusive(40)
+        EnergyMultiLabelClassifier(method, max_epochs=1, random_state=0).fit(sparse.csr_matrix(rows.X), rows.Y)
+    assert seen
+    assert all(gradient == weight for steps in seen for gradient, weight in steps)
 
 
 def test_unknown_names_and_impossible_decay():

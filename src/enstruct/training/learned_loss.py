@@ -30,7 +30,7 @@ from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.label_vectors import Labels, beside, dense
 from enstruct.training.batches import Batch
 from enstruct.training.mean_gradients import MeanGradient
-from enstruct.training.optimizers import learnt_by, make_optimizer
+from enstruct.training.optimizers import give, learnt_by, make_optimizer
 from enstruct.training.settings import Settings
 from enstruct.weak_supervision.expectations import Expected
 from enstruct.weak_supervision.rewards import Judged
@@ -197,8 +197,8 @@ class LearnedLoss:
         optimizer = self.optimizers["energy"]
         check_finite(mean.loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
         self._gradients = mean.gradient
-        for parameter, gradient in zip(self._moved("energy"), self._gradients, strict=True):
-            parameter.grad = gradient if parameter.requires_grad else None
+        moved = zip(self._moved("energy"), self._gradients, strict=True)
+        give(optimizer, [gradient if parameter.requires_grad else None for parameter, gradient in moved])
         descend(optimizer, self.method.energy_clip)
         optimizer.zero_grad(set_to_none=True)
         self.updates += 1
@@ -250,8 +250,7 @@ class LearnedLoss:
         mean = weighted_mean(loss, batch.weight)
         gradient = torch.autograd.grad(mean, self._moved("source"), allow_unused=True)
         step = self._everybodys("source", MeanGradient(mean.detach(), gradient, len(logits)))
-        for parameter, slope in zip(self._moved("source"), step.gradient, strict=True):
-            parameter.grad = slope
+        give(self.optimizers["source"], step.gradient)
         self.optimizers["source"].step()
         self.optimizers["source"].zero_grad(set_to_none=True)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from enstruct.errors import ConfigError, unknown_name
 
@@ -41,6 +42,19 @@ def make_optimizer(name: str, module: nn.Module, rate: float, weight_decay: floa
     return cls([group for group in groups if group["params"]] or groups[:1], **chosen)
 
 
-def learnt_by(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+def give(optimizer: torch.optim.Optimizer, gradients: Iterable[Tensor | None]) -> None:
+    """Every parameter its gradient, laid out in memory as the parameter is.
+
+    Gradients by ``torch.autograd.grad`` come as they were computed, those of convolutions over pixels with channels last and of
+    products with a transposed table in another order. A fused step on a processor goes through memory and would give a weight
+    its neighbour's gradient without a word; on an accelerator it refuses.
+    """
+    for parameter, gradient in zip(learnt_by(optimizer), gradients, strict=True):
+        if gradient is not None and gradient.stride() != parameter.stride():
+            gradient = torch.empty_like(parameter).copy_(gradient)
+        parameter.grad = gradient
+
+
+def learnt_by(optimizer: torch.optim.Optimizer) -> list[Tensor]:
     """The parameters of all its groups."""
     return [p for group in optimizer.param_groups for p in group["params"]]

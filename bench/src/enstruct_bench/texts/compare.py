@@ -8,18 +8,21 @@ its settings, and its decision rules are fitted and chosen there, one for each m
 their marginals, both with the set of largest expected F1 and told labels as told, and what counts is example-F1 of those that are
 not. While nothing is told a joint's decisions are by its base's marginals, as its ``predict`` has it. Features of the frozen
 encoder are kept between runs, so that seconds of a fit do not count them. Runs that the file has are not run again; label sets
-lie beside it, for intervals.
+lie beside it, for intervals. Runs of several machines go into one file by ``--join``. ``--device``: of networks of ours; peers
+take what accelerator there is.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -27,7 +30,7 @@ from enstruct.data.rows import as_indicator
 from enstruct.data.splits import holdout
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.decisions.expected_f1 import ExpectedF1
-from enstruct.environment import environment
+from enstruct.environment import environment, processor
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.files import replace_file, write_json
 from enstruct.metrics import get_metric
@@ -132,12 +135,16 @@ def main() -> None:
     few = parser.add_mutually_exclusive_group()
     few.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
     few.add_argument("--shots", type=int, default=None, help="documents a label to train and to choose on (default: all)")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--join", type=Path, nargs="+", default=[], help="files of such runs, whose rows are taken in")
     parser.add_argument("--reference", default="terms-svm,frozen-network", help="sides that others are held against")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     collection = load_collection(options.data)
     rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
     folder = options.out.with_suffix(".sets")
+    for other in options.join:
+        rows += joined(other, options, rows, folder)
     for seed in range(options.seeds):
         for side in options.sides.split(","):
             if not is_there(side) or any((row["side"], row["seed"]) == (side, seed) for row in rows):
@@ -147,15 +154,34 @@ def main() -> None:
             if options.few is not None:
                 train = np.sort(np.random.default_rng(seed).permutation(train)[: options.few])
             learnt, judged = (collection.train.take(part) for part in (train, held))
-            task = Task(learnt, judged, options.encoder, options.max_tokens, seed)
+            task = Task(learnt, judged, options.encoder, options.max_tokens, seed, options.device)
             row, sets = measured(side, task, collection.test.texts, collection.test.Y)
             for metric, chosen in sets.items():
                 replace_file(folder / f"{side}-{seed}-{metric}.npz", partial(sparse.save_npz, matrix=chosen))
-            rows.append(row | {"documents": len(train), "commit": present_commit()})
+            rows.append(row | {"documents": len(train), "commit": present_commit(), "device": hardware(options.device)})
             print(rows[-1], flush=True)
             _write(options, rows, folder)
     if rows:
         _write(options, rows, folder)  # differences to other references than before, too
+
+
+def hardware(device: str) -> str:
+    """Its name."""
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else processor()
+
+
+def joined(other: Path, options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """The rows of another file that these lack, their label sets copied. SystemExit where it is of other data or documents."""
+    content = read_record(other, {"rows": [dict], "data": str}, "no file of these runs")
+    for name in ("data", "max_tokens", "shots"):
+        if content.get(name) != getattr(options, name):
+            raise SystemExit(f"{other} is of {name}={content.get(name)!r}, and this run of {getattr(options, name)!r}.")
+    there = {(row["side"], row["seed"]) for row in rows}
+    new = [row for row in content["rows"] if (row["side"], row["seed"]) not in there]
+    for row in new:
+        for path in other.with_suffix(".sets").glob(f"{row['side']}-{row['seed']}-*.npz"):
+            replace_file(folder / path.name, partial(shutil.copyfile, path))
+    return new
 
 
 def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path) -> None:

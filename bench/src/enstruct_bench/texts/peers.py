@@ -26,6 +26,7 @@ from enstruct import TextEncoder, TextFeatures
 from enstruct.data.dataset import Dataset
 from enstruct.data.rows import as_indicator
 from enstruct.data.splits import Splits
+from enstruct.encoders.text.pretrained import accelerator
 from enstruct.encoders.text.trunk import padded
 from enstruct.randomness import seeded
 from enstruct_bench.costs.peers import libmultilabel
@@ -131,18 +132,20 @@ class _Items(torch.utils.data.Dataset[dict[str, Any]]):
 @torch.inference_mode()
 def _logistic(model: Any, encoder: TextEncoder, texts: list[str]) -> NDArray[np.float64]:
     model.eval()
+    device = next(model.parameters()).device
     tokens = encoder.trunk.tokens(texts, min(encoder.max_tokens, encoder.trunk.positions))
     out = np.empty((len(texts), model.config.num_labels))
     order = np.argsort([len(one) for one in tokens], kind="stable")
     for rows in np.array_split(order, max(1, len(order) // TRAINER_BATCH)):
-        numbers, there = padded([tokens[i] for i in rows], encoder.trunk.fill)
-        out[rows] = torch.sigmoid(model(input_ids=numbers, attention_mask=there.long()).logits.double()).numpy()
+        numbers, there = (part.to(device) for part in padded([tokens[i] for i in rows], encoder.trunk.fill))
+        out[rows] = torch.sigmoid(model(input_ids=numbers, attention_mask=there.long()).logits.double()).cpu().numpy()
     return out
 
 
 def contrastive(encoder: TextEncoder, train: Documents, seed: int) -> Marginals:
     """Cosines of pairs are pulled to 1 where the two share a label and to 0 where they do not (squared error), as SetFit does."""
-    network = TextEncoder(encoder.name, tuning="full", max_tokens=encoder.max_tokens).network()
+    device = accelerator()
+    network = TextEncoder(encoder.name, tuning="full", max_tokens=encoder.max_tokens).network().to(device)
     rng = np.random.default_rng(seed)
     first, second, alike = pairs_of(train.Y, PAIRS_A_TEXT, rng)
     rows = TextEncoder(encoder.name, tuning="full", max_tokens=encoder.max_tokens).token_rows(train.texts)
@@ -151,9 +154,9 @@ def contrastive(encoder: TextEncoder, train: Documents, seed: int) -> Marginals:
     network.train()
     with seeded(seed):
         for batch in np.array_split(order, max(1, len(order) // PAIR_BATCH)):
-            vectors = network(_tensor(rows[np.concatenate([first[batch], second[batch]])]))
+            vectors = network(_tensor(rows[np.concatenate([first[batch], second[batch]])]).to(device))
             cosine = F.cosine_similarity(*vectors.chunk(2))
-            loss = F.mse_loss(cosine, torch.from_numpy(alike[batch]))
+            loss = F.mse_loss(cosine, torch.from_numpy(alike[batch]).to(device))
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -162,8 +165,8 @@ def contrastive(encoder: TextEncoder, train: Documents, seed: int) -> Marginals:
     @torch.inference_mode()
     def embedded(texts: list[str]) -> NDArray[np.float32]:
         numbers = TextEncoder(encoder.name, tuning="full", max_tokens=encoder.max_tokens).token_rows(texts)
-        parts = [network(_tensor(numbers[np.arange(i, min(i + 32, len(texts)))])) for i in range(0, len(texts), 32)]
-        return np.asarray(F.normalize(torch.cat(parts)).numpy())
+        parts = [network(_tensor(numbers[np.arange(i, min(i + 32, len(texts)))]).to(device)) for i in range(0, len(texts), 32)]
+        return np.asarray(F.normalize(torch.cat(parts)).cpu().numpy())
 
     X = embedded(train.texts)
     models = [LogisticRegression(max_iter=1000).fit(X, y) if 0 < y.sum() < len(y) else float(y.mean()) for y in train.Y.T]

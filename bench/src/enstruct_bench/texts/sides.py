@@ -9,7 +9,8 @@
     frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
     joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
     frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
-    adapter          cross-entropy, the encoder's adapters trained; adapter-seal: seal-nce likewise; lora: low-rank parts
+    adapter          cross-entropy, the encoder's adapters trained; lora: low-rank parts; full: every weight
+    adapter-seal     seal-nce, predictor and energy with adapters of their own; likewise adapter-margin, adapter-infnet, adapter-cd
     seq2seq, sgm, ocd, seqtag, laco
                      systems of the implicit-training paper's Table 2 on the frozen encoder's states (:mod:`.systems`)
 
@@ -43,6 +44,7 @@ class Task:
     encoder: Path | None
     max_tokens: int
     seed: int
+    device: str = "cpu"
 
     def reader(self, tuning: str) -> TextEncoder:
         if self.encoder is None:
@@ -62,7 +64,7 @@ class Fitted:
 def network(method: str, tuning: str | None = None) -> Callable[[Task], Fitted]:
     def fit(task: Task) -> Fitted:
         encoder = None if tuning is None else task.reader(tuning)
-        model = EnergyMultiLabelClassifier(method, encoder=encoder, metric="micro-f1", random_state=task.seed)
+        model = EnergyMultiLabelClassifier(method, encoder=encoder, metric="micro-f1", random_state=task.seed, device=task.device)
         model.fit(task.train.texts, task.train.Y, X_val=task.validation.texts, y_val=task.validation.Y)
         return Fitted(model.predict_proba)
 
@@ -124,7 +126,11 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "joint-encoder": joint(True),
     "adapter": network("cross-entropy", "adapter"),
     "adapter-seal": network("seal-nce", "adapter"),
+    "adapter-margin": network("seal-margin", "adapter"),
+    "adapter-infnet": network("infnet", "adapter"),
+    "adapter-cd": network("implicit-cd", "adapter"),
     "lora": network("cross-entropy", "lora"),
+    "full": network("cross-entropy", "full"),
     "trainer": lambda task: Fitted(peers.trainer(task.reader("full"), task.train, task.validation, task.seed)),
     "contrastive": lambda task: Fitted(peers.contrastive(task.reader("full"), task.train, task.seed)),
 }

@@ -1,0 +1,140 @@
+"""Every method of every task on every device there is: updates a second, the accelerator's use and memory.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.devices --out results/benchmark-devices.json [--tasks labels,tags,masks]
+        [--devices cpu,cuda] [--methods all] [--epochs 2]
+
+Generated data of one size a task. A method is fitted once to warm up, on few rows, and once for its time: updates of both
+networks over the seconds of the fit, judging after every epoch among them. Solvers make no updates and have no line. Of an
+accelerator: the mean share of time in which it computed, as its driver samples it, and the most memory that tensors took. A
+method that fails has the error in its line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct.data.synthetic import ellipses
+from enstruct.environment import environment
+from enstruct.errors import EnstructError, shortened
+from enstruct.files import write_json
+from enstruct.tasks import TASKS
+from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.comparison.sparse_topics import sparse_topics
+from enstruct_bench.costs.tagging import sentences
+
+WORDS = 300
+EVERY = 0.02
+"""Seconds between two samples of the accelerator's use."""
+
+
+class Work(NamedTuple):
+    """``estimator(method, **parameters)`` and what it is fitted on; ``few``: rows enough to warm up."""
+
+    estimator: Callable[..., Any]
+    X: Any
+    Y: Any
+    few: int
+
+
+def labels() -> Work:
+    data = sparse_topics(1000, 500, 20, 3.0)
+    return Work(EnergyMultiLabelClassifier, data.X, data.Y, 200)
+
+
+def tags() -> Work:
+    rows = sentences(400)
+    ends = np.cumsum(rows.X.lengths)
+    parts = [slice(end - n, end) for n, end in zip(rows.X.lengths, ends, strict=True)]
+    words = [[f"w{number}" for number in rows.X.tokens[part, 1] % WORDS] for part in parts]
+    return Work(EnergySequenceTagger, words, [[f"t{k}" for k in rows.Y.tags[part]] for part in parts], 60)
+
+
+def masks() -> Work:
+    return Work(EnergySegmenter, *ellipses(160), 32)
+
+
+WORK: dict[str, Callable[[], Work]] = {"labels": labels, "tags": tags, "masks": masks}
+
+
+@contextmanager
+def watched(device: str) -> Iterator[dict[str, float]]:
+    """What the accelerator did within the block: filled at its end, and left empty for a processor."""
+    seen: dict[str, float] = {}
+    if not device.startswith("cuda"):
+        yield seen
+        return
+    samples: list[int] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(EVERY):
+            samples.append(torch.cuda.utilization())
+
+    torch.cuda.reset_peak_memory_stats()
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+        torch.cuda.synchronize()
+        seen |= {"use": float(np.mean(samples or [0])), "mib": torch.cuda.max_memory_allocated() / 2**20}
+
+
+def measured(work: Work, method: str, device: str, epochs: int) -> dict[str, Any]:
+    """``updates_per_second`` and what :func:`watched` saw; or ``error``."""
+
+    def new(epochs: int) -> Any:
+        return work.estimator(method, device=device, max_epochs=epochs, n_iter_no_change=epochs, random_state=0)
+
+    try:
+        new(1).fit(work.X[: work.few], work.Y[: work.few])
+        model = new(epochs)
+        with watched(device) as seen:
+            begin = time.perf_counter()
+            model.fit(work.X, work.Y)
+            seconds = time.perf_counter() - begin
+    except (EnstructError, RuntimeError, ValueError, TypeError) as error:
+        return {"error": f"{type(error).__name__}: {shortened(str(error), 200)}"}
+    updates = sum(model.updates_.values())
+    return {} if not updates else {"updates_per_second": updates / seconds, "seconds": seconds, **seen}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", default=",".join(WORK))
+    parser.add_argument("--devices", default="cpu,cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--methods", default="all")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of so few epochs
+    rows: list[dict[str, Any]] = []
+    for task in options.tasks.split(","):
+        work = WORK[task]()
+        for method in TASKS[task].methods if options.methods == "all" else options.methods.split(","):
+            for device in options.devices.split(","):
+                row = measured(work, method, device, options.epochs)
+                if row:
+                    rows.append({"task": task, "method": method, "device": device, **row})
+                    print(rows[-1], flush=True)
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    if options.out is not None:
+        content = {"rows": rows, "accelerators": names, "commit": present_commit(), "environment": environment()}
+        write_json(options.out, content)
+
+
+if __name__ == "__main__":
+    main()
