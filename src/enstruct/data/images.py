@@ -2,12 +2,13 @@
 
     Patches    grids (images, height, width, ...); size (height, width);
                places (rows, 4): number of the image, top, left, and 1 where left and right are exchanged
-    Images     patches of pixels (images, height, width, channels), with ``known`` (images, height, width): False where ignored
+    Images     patches of pixels (images, height, width, channels), with ``known`` (images, height, width): False where ignored;
+               ``varied``: shown in another view every time (:mod:`enstruct.training.augmentation`)
     Masks      patches of class numbers (images, height, width), -1 where the class is not known
 
 Whole images are one patch each. Under the crop protocol of DVN (Gygli et al. 2017) every crop of an image is a row: an epoch
-takes each image once, at a random place, and answers for an image are the average of those for its crops. Images that are shown
-mirrored, and shifted (:meth:`Patches.surrounded`), are such rows as well.
+takes each image once, at a random place, and answers for an image are the average of those for its crops, or for it and its mirror
+image.
 """
 
 from __future__ import annotations
@@ -43,15 +44,6 @@ class Patches:
     def mirrored(self) -> Self:
         """These rows, and each of them with left and right exchanged."""
         return replace(self, places=np.concatenate([self.places, self.places ^ np.array([0, 0, 0, 1])]))
-
-    def surrounded(self, by: int, value: float | None = None) -> Self:
-        """Every image in a frame so many pixels wide, of this value or, without one, of the nearest pixel's."""
-        around = [(0, 0), (by, by), (by, by), *[(0, 0)] * (self.grids.ndim - 3)]
-        how: dict[str, Any] = {"mode": "edge"} if value is None else {"constant_values": value}
-        return self.whole(np.pad(self.grids, around, **how), **self._more())
-
-    def _more(self) -> dict[str, Any]:
-        return {}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,19 +100,12 @@ class Patches:
 @dataclass(frozen=True)
 class Images(Patches):
     known: NDArray[np.bool_] | None = None
-
-    def surrounded(self, by: int, value: float | None = None) -> Self:
-        """What is in the frame is not known."""
-        known = np.ones(self.grids.shape[:3], dtype=bool) if self.known is None else self.known
-        return replace(super().surrounded(by, value), known=np.pad(known, [(0, 0), (by, by), (by, by)]))
+    varied: bool = False
 
 
 @dataclass(frozen=True)
 class Masks(Patches):
     n_classes: int = 2
-
-    def _more(self) -> dict[str, Any]:
-        return {"n_classes": self.n_classes}
 
     @property
     def shape(self) -> tuple[int, ...]:

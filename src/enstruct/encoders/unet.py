@@ -1,14 +1,16 @@
 """U-Net: images (batch, height, width, channels) -> features (batch, height, width, out_features) (Ronneberger et al. 2015).
 
     down:  h_i = block(h_{i-1}, halved)          i = 1 .. levels, each twice as wide
-    up:    u_i = block([h_i, up(u_{i+1})])       block = two 3x3 convolutions
+    up:    u_i = block([h_i, up(u_{i+1})])       block = two 3x3 convolutions, each normalised in groups of channels (Wu & He 2018)
 
-Halving is a convolution with stride 2 and ``up`` bilinear, so any size of image goes through. No normalisation over a batch.
+Halving is a convolution with stride 2 and ``up`` bilinear, so any size of image goes through. There is no normalisation over a
+batch, which bilevel training would have to hold still.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
+from math import gcd
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +18,10 @@ from torch import Tensor, nn
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first, channels_last, resized
 from enstruct.randomness import Dropout
+
+
+GROUPS, GROUP = 8, 4
+"""So many groups at most, of so many channels at least."""
 
 
 class UNet(nn.Module):
@@ -47,7 +53,11 @@ class Block(nn.Module):
         self.nonlinearity = nonlinearity
         self.first = nn.Conv2d(before, after, 3, stride=stride, padding=1)
         self.second = nn.Conv2d(after, after, 3, padding=1)
+        groups = gcd(after, max(1, min(GROUPS, after // GROUP)))
+        self.norms = nn.ModuleList(nn.GroupNorm(groups, after) for _ in range(2))
 
     def forward(self, h: Tensor) -> Tensor:
         g = ACTIVATIONS[self.nonlinearity]
-        return g(self.second(g(self.first(h))))
+        for convolution, norm in zip((self.first, self.second), self.norms, strict=True):
+            h = g(norm(convolution(h)))
+        return h

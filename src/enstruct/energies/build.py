@@ -15,6 +15,7 @@ from enstruct.energies.chain import ChainEnergy
 from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
+from enstruct.energies.overlap import OverlapEnergy
 from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
 from enstruct.energies.pairwise import ConditionalPairwiseEnergy, PairwiseEnergy
 from enstruct.energies.potts import PottsEnergy
@@ -25,7 +26,7 @@ Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = get_args(Features)
 LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
-MASK_TERMS = ("local", "mask-conv", "potts")
+MASK_TERMS = ("local", "mask-conv", "overlap", "potts")
 TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS, *MASK_TERMS)))
 
 
@@ -139,6 +140,7 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         "skip-3": lambda: ChainEnergy(n_labels, 3),
         "conv": lambda: ConvEnergy(n_labels, spec.units, spec.window, spec.nonlinearity),
         "mask-conv": lambda: MaskConvEnergy(width, n_labels, spec.units, spec.nonlinearity),
+        "overlap": lambda: OverlapEnergy(width, n_labels),
         "potts": lambda: PottsEnergy(width),
         "tag-lm": lambda: TagLanguageEnergy(TagLanguageModel(n_labels), spec.lm_weight),
     }

@@ -296,8 +296,6 @@ def _shares(image: Grid) -> NDArray[np.float32]:
     return image.astype(np.float32)
 
 
-SHIFT = 8
-"""Images shown in training are shifted by up to the eighth part of their sides."""
 PLACES = 33
 """Places of training crops along a side at most: every crop is a row, and rows take memory."""
 SHARES = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
@@ -339,25 +337,17 @@ def image_rows(
 ) -> Rows:
     """Whole images, or their crops at these shares of the room; ``None``: every crop there is.
 
-    ``augment``: shifted and mirrored ones as well, crops mirrored alone, since they are at all places already.
-    Weights count relative to ``unit``; without one, to their mean.
+    ``augment``: shown in another view every time. Weights count relative to ``unit``; without one, to their mean.
     """
     pixels = images.encode(labelled.images)
     numbers = masks.encode(labelled.masks, pixels.shape[1:3])
     known = numbers >= 0
-    X = Images.whole(pixels, known=None if known.all() else known)
+    X = Images.whole(pixels, known=None if known.all() else known, varied=augment)
     Y = Masks.whole(numbers, n_classes=len(masks.classes))
     weight = proportional(labelled.weight, unit)
     if crop is not None:
         size, offsets = crops(X.size, crop, shares)
         X, Y = X.cropped(size, offsets), Y.cropped(size, offsets)
-    elif augment:
-        by, size = max(1, min(X.size) // SHIFT), X.size
-        steps = _steps(2 * by, None)
-        offsets = [(top, left) for top in steps for left in steps]
-        X, Y = X.surrounded(by).cropped(size, offsets), Y.surrounded(by, -1).cropped(size, offsets)
-    if augment:
-        X, Y = X.mirrored(), Y.mirrored()
     return Rows(X, Y, None if weight is None else weight[X.places[:, 0]])
 
 

@@ -89,8 +89,9 @@ class EnergySegmenter(EnergyEstimator):
         Train on random square crops of this size, each image once an epoch, and answer by the mean over 36 crops (DVN's protocol
         for 24 in 32). None trains on whole images.
     augment : bool, default=False
-        Show training images mirrored, left and right exchanged, half of the time, and without ``crop`` shifted by up to an eighth
-        of their sides; what a shift leaves bare counts nowhere. Not where left and right differ, as in writing.
+        Show training images in another view and light at every pass: mirrored half of the time, turned, scaled and shifted a
+        little, brighter or darker (:mod:`enstruct.training.augmentation`). Answers are the mean of an image's and its mirror
+        image's. Not where left and right differ, as in writing.
     network : str, default="unet"
         "unet" or "fcn" (:mod:`enstruct.encoders.unet`, :mod:`enstruct.encoders.conv`), ``width`` channels wide; ``levels`` of the
         U-Net; ``dropout`` on its features.
@@ -284,7 +285,7 @@ class EnergySegmenter(EnergyEstimator):
         return make_networks(method, MASKS, fresh, len(self.masks_.classes), self.energy_network, sizes)
 
     def _choose_decision(self, validation: Rows) -> None:
-        p, truth, n_classes = self._networks().answer(validation.X), validation.Y.classes(), len(self.masks_.classes)
+        p, truth, n_classes = self._networks().answer(self._both_ways(validation.X)), validation.Y.classes(), len(self.masks_.classes)
         metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
         masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
@@ -361,9 +362,13 @@ class EnergySegmenter(EnergyEstimator):
             inputs = Images.whole(self.images_.encode([images[i] for i in members]))
             if self.crop is not None:
                 inputs = inputs.cropped(*crops(inputs.size, self.crop, SHARES))
-            for i, answer in zip(members, networks.answer(inputs, refine), strict=True):
+            for i, answer in zip(members, networks.answer(self._both_ways(inputs), refine), strict=True):
                 p[i] = resize(answer, images[i].shape[:2])
         return p
+
+    def _both_ways(self, X: Images) -> Images:
+        """With mirror images beside them, where training shows such."""
+        return X.mirrored() if self.augment else X
 
     def _inference_inputs(self, X: Any) -> Images:
         self._networks()

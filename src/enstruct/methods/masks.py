@@ -5,8 +5,9 @@
 - Weights are small and rise slowly: the supervised loss is a mean over pixels, and the first energies know no shapes.
 - Sampling is dear: at most eight samples, one energy update a batch. Perturbed samples vary in patches, and strongly: an energy
   that has seen soft candidates only takes crispness for truth, and drives the predictor to be sure of nothing but background.
-- DVN's inference takes Adam's steps from the uniform distribution, since a gradient step on one number an image hardly moves a
-  pixel.
+- DVN's value network is an overlap, and learns from mixtures of every value. With convolutions and dense layers over image and
+  mask, or with DVN's three candidates, its optimum lies far from masks.
+- Its inference takes Adam's steps from the uniform distribution, since a gradient step on one number an image hardly moves a pixel.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from enstruct.inference import AdamOnLogits, Inference
 from enstruct.methods.columns import SAMPLE_GRADIENT
 from enstruct.methods.labels import METHODS
 from enstruct.methods.method import Method, PredictorLoss
-from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueTuples
+from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueMixtures
 
 IOU = "soft-iou"
 SHAPE: dict[str, Any] = {"terms": ("local", "mask-conv"), "units": 16, "nonlinearity": "relu"}
@@ -45,9 +46,9 @@ MASK_METHODS: dict[str, Method] = {
         _row("cross-entropy", cost=IOU),
         _row(
             "dvn",
-            energy=SHAPE,
+            energy={"terms": ("overlap",)},
             cost=IOU,
-            negatives=ValueTuples(Inference(CLIMB, starts=("uniform",), steps=10, as_value=True), rate=50.0),
+            negatives=ValueMixtures(Inference(CLIMB, starts=("uniform",), steps=10, as_value=True), n=48),
             inference=Inference(CLIMB, starts=("uniform",), steps=20, as_value=True),
         ),
         _row("seal-margin", **MARGIN),

@@ -10,6 +10,7 @@
 | ``CostAugmentedNet`` | the output of a net trained to find low energy at high cost (and the predictor's) | no | augmented |
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
 | ``ValueTuples`` | the minimiser, an adversarial output, the truth | no | inference |
+| ``ValueMixtures`` | the truth, a point of inference, mixtures of the truth with other outputs | no | mixtures |
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
 | ``SearchPair`` | the minimiser, and a better output found by reward (it comes first) | no | inference |
 | ``Partition`` | all outputs at once, by their free energy | no | partition |
@@ -31,6 +32,7 @@ from enstruct.negatives.inference import InferencePoint as InferencePoint
 from enstruct.negatives.inference import SearchPair as SearchPair
 from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates
 from enstruct.negatives.inference import ValueTuples as ValueTuples
+from enstruct.negatives.mixtures import ValueMixtures as ValueMixtures
 from enstruct.negatives.partition import Partition as Partition
 from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint

@@ -25,6 +25,7 @@ from enstruct.data.rows import Rows
 from enstruct.errors import DivergenceError
 from enstruct.methods import Stage
 from enstruct.randomness import repeatable
+from enstruct.training.augmentation import shown
 from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
@@ -131,7 +132,7 @@ class Loop:
             if self._scheduled:
                 done = (self.progress.epoch + n / len(order)) / settings.max_epochs
                 self.game.set_rates(stage, settings.share_of_rate(done))
-            for player, loss in self.game.play(batch, stage).items():
+            for player, loss in self.game.play(shown(batch, self.train.X), stage).items():
                 totals[player] = totals.get(player, 0.0) + loss
             n += 1
             for callback in self.callbacks:
