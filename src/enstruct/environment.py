@@ -32,4 +32,5 @@ def environment() -> dict[str, Any]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        **({"accelerator": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}),
     }

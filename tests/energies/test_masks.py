@@ -6,12 +6,13 @@ import torch.nn.functional as F
 from tests.spaces.test_masks import every_mask
 
 from enstruct.encoders import FCN
-from enstruct.energies import EnergySpec, build_energy
+from enstruct.energies import EnergySpec, SumEnergy, build_energy
 from enstruct.energies.build import MASK_TERMS
 from enstruct.energies.mask_conv import MaskConvEnergy
+from enstruct.energies.overlap import OverlapEnergy
 from enstruct.energies.potts import PottsEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference import Inference, MirrorDescent, ProjectedGradient, minimise
+from enstruct.inference import AdamOnLogits, Inference, MirrorDescent, ProjectedGradient, minimise
 from enstruct.spaces import MaskSpace
 
 
@@ -78,6 +79,49 @@ def test_the_split_convolution_is_the_joint_one():
             assert energies[b, s].item() == pytest.approx(expected)
     shared = term(term.prepare(features), y[:1])  # the same masks for every image
     assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@torch.no_grad()
+def test_an_overlap_against_loops_over_pixels(n_classes):
+    torch.manual_seed(0)
+    term = OverlapEnergy(5, n_classes).double()
+    with torch.no_grad():
+        term.slope.fill_(1.7)
+        term.constant.fill_(-0.4)
+    features = torch.randn(2, 4, 3, 5, dtype=torch.float64)
+    known = (torch.rand(2, 4, 3, 1) < 0.8).double()
+    y = torch.softmax(torch.randn(2, 3, 4, 3, n_classes, dtype=torch.float64), -1) * known.unsqueeze(1)
+    energies = term(term.prepare(features, known), y)
+    for b in range(2):
+        a = torch.softmax(term.scores(features[b]), -1) * known[b]
+        for s in range(3):
+            overlaps, there = [], []
+            for k in range(1 if n_classes == 2 else 0, n_classes):
+                shared = sum(float(y[b, s, i, j, k] * a[i, j, k]) for i in range(4) for j in range(3))
+                both = float(y[b, s, ..., k].sum() + a[..., k].sum()) - shared
+                overlaps.append((shared + 1e-3) / (both + 2e-3))
+                there.append(1.0 if n_classes == 2 else 1 - float(torch.exp(-a[..., k].sum())))
+            value = sum(o * m for o, m in zip(overlaps, there, strict=True)) / sum(there)
+            logit = torch.logit(torch.tensor(value, dtype=torch.float64))
+            assert energies[b, s].item() == pytest.approx(float(-1.7 * logit + 0.4))
+    shared = term(term.prepare(features), y[:1])
+    assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
+
+
+def test_the_overlaps_optimum_is_the_features_own_mask():
+    """DVN's value has its optimum where the mask is that of the features, whatever that is: here a square."""
+    square = torch.zeros(1, 8, 8, 2)
+    square[:, 2:6, 3:7, 1] = 1
+    square[..., 0] = 1 - square[..., 1]
+    energy = OverlapEnergy(2, 2)
+    with torch.no_grad():
+        energy.scores.weight.copy_(8 * torch.eye(2))
+        energy.scores.bias.zero_()
+    whole = SumEnergy(None, [energy])
+    how = Inference(AdamOnLogits(0.5), starts=("uniform",), steps=30, as_value=True)
+    found = minimise(whole, whole.prepare(square), MaskSpace(2, "soft-iou"), settings=how).y
+    assert torch.equal((found[0, ..., 1] > 0.5), square[0, ..., 1] > 0.5)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 32), (33, 40)])

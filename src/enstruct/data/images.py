@@ -7,8 +7,8 @@
     Masks      patches of class numbers (images, height, width), -1 where the class is not known
 
 Whole images are one patch each. Under the crop protocol of DVN (Gygli et al. 2017) every crop of an image is a row: an epoch
-takes each image once, at a random place, and answers for an image are the average of those for its crops, or for it and its mirror
-image.
+takes each image once, at a random place, and answers for an image are the average of those for its crops, or for it and its
+mirror image.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """U-Net: images (batch, height, width, channels) -> features (batch, height, width, out_features) (Ronneberger et al. 2015).
 
     down:  h_i = block(h_{i-1}, halved)          i = 1 .. levels, each twice as wide
-    up:    u_i = block([h_i, up(u_{i+1})])       block = two 3x3 convolutions, each normalised in groups of channels (Wu & He 2018)
+    up:    u_i = block([h_i, up(u_{i+1})])       block = two 3x3 convolutions, each normalised by groups of channels
 
 Halving is a convolution with stride 2 and ``up`` bilinear, so any size of image goes through. There is no normalisation over a
 batch, which bilevel training would have to hold still.
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
 from enstruct.encoders.conv import channels_first, channels_last, resized
 from enstruct.randomness import Dropout
-
 
 GROUPS, GROUP = 8, 4
 """So many groups at most, of so many channels at least."""

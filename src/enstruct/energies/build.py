@@ -15,8 +15,8 @@ from enstruct.energies.chain import ChainEnergy
 from enstruct.energies.conv import ConvEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
-from enstruct.energies.overlap import OverlapEnergy
 from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
+from enstruct.energies.overlap import OverlapEnergy
 from enstruct.energies.pairwise import ConditionalPairwiseEnergy, PairwiseEnergy
 from enstruct.energies.potts import PottsEnergy
 from enstruct.energies.tag_lm import TagLanguageEnergy, TagLanguageModel

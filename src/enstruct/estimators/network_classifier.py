@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from enstruct.data.rows import Rows
 from enstruct.data.texts import as_texts
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.monitors import LabelSetMonitor
-from enstruct.encoders import SparseLinear
+from enstruct.encoders import Predictor, SparseLinear
 from enstruct.encoders.label_texts import LabelTextPredictor
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
@@ -31,6 +31,7 @@ from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicate
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
 from enstruct.estimators.label_texts import texts_of, vectors_of
 from enstruct.estimators.legality import Legality, system_of
+from enstruct.estimators.linear_probe import begin_at_probe
 from enstruct.estimators.networks import Pair, build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes
 from enstruct.estimators.persistence import Weights
@@ -173,6 +174,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
         self._forget_passes()
         training = self._training(method, train, validation, start, rows.Y)
+        if isinstance(self._network_encoder(), TextEncoder) and self._label_texts is None:
+            training = training._replace(build=partial(self._build_on_probe, training))
         game = self._train(training)
         self._decide_by(LabelRules())
         if self._fits_rules and validation is not None and not self.data_.single:
@@ -224,6 +227,19 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows), self._vectors_of_varying()),
             positive_weight=self.data_.positive_weight(self.class_weight, Y),
         )
+
+    def _build_on_probe(self, training: Training) -> Pair:
+        """Networks whose predictor begins at a regression on the features of an encoder that is then tuned."""
+        predictor, energy = training.build()
+        begin_at_probe(
+            cast(Predictor, predictor),
+            training.rows,
+            training.validation,
+            training.positive_weight,
+            self.metric,
+            self._device(),
+        )
+        return predictor, energy
 
     def _learn(self, labels: LabelFormat, constants: ConstantLabels, features: Features) -> None:
         names = tuple(getattr(self, "feature_names_in_", ()))

@@ -285,7 +285,11 @@ class EnergySegmenter(EnergyEstimator):
         return make_networks(method, MASKS, fresh, len(self.masks_.classes), self.energy_network, sizes)
 
     def _choose_decision(self, validation: Rows) -> None:
-        p, truth, n_classes = self._networks().answer(self._both_ways(validation.X)), validation.Y.classes(), len(self.masks_.classes)
+        p, truth, n_classes = (
+            self._networks().answer(self._both_ways(validation.X)),
+            validation.Y.classes(),
+            len(self.masks_.classes),
+        )
         metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
         masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})

@@ -7,7 +7,7 @@
   that has seen soft candidates only takes crispness for truth, and drives the predictor to be sure of nothing but background.
 - DVN's value network is an overlap, and learns from mixtures of every value. With convolutions and dense layers over image and
   mask, or with DVN's three candidates, its optimum lies far from masks.
-- Its inference takes Adam's steps from the uniform distribution, since a gradient step on one number an image hardly moves a pixel.
+- Its inference takes Adam's steps from the uniform distribution: a gradient step on one number an image hardly moves a pixel.
 """
 
 from __future__ import annotations

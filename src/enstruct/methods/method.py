@@ -44,6 +44,7 @@ from enstruct.negatives import (
     PerturbedSamples,
     PredictorSamples,
     UnrolledIterates,
+    ValueMixtures,
 )
 from enstruct.objectives import (
     CONDITIONAL_NCE,
@@ -266,7 +267,7 @@ class Method:
         """Their source under ``changes`` of ``OF_CANDIDATES``."""
         source = make_negatives(changes["negatives"]) if "negatives" in changes else self.negatives
         if "n_samples" in changes:
-            if not isinstance(source, (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips)):
+            if not isinstance(source, (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips, ValueMixtures)):
                 raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
             source = replace(source, n=changes["n_samples"])
         gradient = changes.get("sample_gradient")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,8 +13,9 @@ FORMER_PROCESSOR = "Intel(R) Xeon(R) Processor"
 
 
 def present_commit(*further: Path) -> str | None:
-    """Of the checkout the library runs from, "-dirty" where its code, or that of ``further`` folders, is not as there. None
-    outside of one, as where it is installed below a project of somebody else's."""
+    """Of the checkout the library runs from, "-dirty" where its code, or that of ``further`` folders, is not as there. Outside of
+    one, as where it is installed below a project of somebody else's, what ENSTRUCT_COMMIT says, or None: a copy on another
+    machine has no history."""
     here = Path(str(enstruct.__file__))
 
     def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -24,5 +26,5 @@ def present_commit(*further: Path) -> str | None:
         head = git("rev-parse", "--short", "HEAD").stdout.strip()
         changed = git("diff", "--quiet", "HEAD", "--", str(here.parent), *map(str, further), check=False).returncode
     except (OSError, subprocess.SubprocessError):
-        return None
+        return os.environ.get("ENSTRUCT_COMMIT")
     return head + ("-dirty" if changed else "")

@@ -1,12 +1,13 @@
 """Every method of every task on every device there is: updates a second, the accelerator's use and memory.
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.devices --out results/benchmark-devices.json [--tasks labels,tags,masks]
-        [--devices cpu,cuda] [--methods all] [--epochs 2]
+        [--devices cpu,cuda] [--methods all] [--epochs 2] [--encoder FOLDER]
 
 Generated data of one size a task. A method is fitted once to warm up, on few rows, and once for its time: updates of both
 networks over the seconds of the fit, judging after every epoch among them. Solvers make no updates and have no line. Of an
 accelerator: the mean share of time in which it computed, as its driver samples it, and the most memory that tensors took. A
-method that fails has the error in its line.
+method that fails has the error in its line. With a pretrained encoder also documents a second: features of the frozen one, and of
+training one that is tuned.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger, TextEncoder
 from enstruct.data.synthetic import ellipses
 from enstruct.environment import environment
 from enstruct.errors import EnstructError, shortened
@@ -32,8 +33,9 @@ from enstruct.tasks import TASKS
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.tagging import sentences
+from enstruct_bench.costs.text_encoder import documents
 
-WORDS = 300
+WORDS, DOCUMENTS = 300, 256
 EVERY = 0.02
 """Seconds between two samples of the accelerator's use."""
 
@@ -112,24 +114,57 @@ def measured(work: Work, method: str, device: str, epochs: int) -> dict[str, Any
     return {} if not updates else {"updates_per_second": updates / seconds, "seconds": seconds, **seen}
 
 
+def measured_on_texts(folder: Path, tuning: str, device: str) -> dict[str, Any]:
+    """``documents_per_second``: read ("frozen"), or trained on in one pass."""
+    texts = documents(DOCUMENTS, 0)
+    if tuning == "frozen":
+        encoder = TextEncoder(folder, cache=False, device=device)
+        encoder.features(texts[:32])
+        with watched(device) as seen:
+            begin = time.perf_counter()
+            encoder.features(texts)
+            seconds = time.perf_counter() - begin
+        return {"documents_per_second": len(texts) / seconds, "seconds": seconds, **seen}
+    labels = (np.arange(DOCUMENTS)[:, None] >> np.arange(3)) & 1
+    encoder = TextEncoder(folder, tuning=tuning)
+    fit_seconds = []
+    for epochs in (1, 2):  # the second less the first is a pass, without what a fit costs once
+        model = EnergyMultiLabelClassifier(
+            "cross-entropy", encoder=encoder, device=device, max_epochs=epochs, random_state=0, early_stopping=False
+        )
+        with watched(device) as seen:
+            begin = time.perf_counter()
+            model.fit(texts, labels)
+            fit_seconds.append(time.perf_counter() - begin)
+    seconds = fit_seconds[1] - fit_seconds[0]
+    return {"documents_per_second": len(texts) / seconds, "seconds": seconds, **seen}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(WORK))
     parser.add_argument("--devices", default="cpu,cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--methods", default="all")
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--encoder", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of so few epochs
     rows: list[dict[str, Any]] = []
     for task in options.tasks.split(","):
         work = WORK[task]()
-        for method in TASKS[task].methods if options.methods == "all" else options.methods.split(","):
+        wanted = TASKS[task].methods if options.methods == "all" else options.methods.split(",")
+        for method in (name for name in TASKS[task].methods if name in wanted):
             for device in options.devices.split(","):
                 row = measured(work, method, device, options.epochs)
                 if row:
                     rows.append({"task": task, "method": method, "device": device, **row})
                     print(rows[-1], flush=True)
+    for tuning in ("frozen", "adapter", "lora", "full") if options.encoder is not None else ():
+        for device in options.devices.split(","):
+            row = measured_on_texts(options.encoder, tuning, device)
+            rows.append({"task": "texts", "method": tuning, "device": device, **row})
+            print(rows[-1], flush=True)
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     if options.out is not None:
         content = {"rows": rows, "accelerators": names, "commit": present_commit(), "environment": environment()}

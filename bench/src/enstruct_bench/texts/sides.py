@@ -10,7 +10,7 @@
     joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
     frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
     adapter          cross-entropy, the encoder's adapters trained; lora: low-rank parts; full: every weight
-    adapter-seal     seal-nce, predictor and energy with adapters of their own; likewise adapter-margin, adapter-infnet, adapter-cd
+    adapter-seal     seal-nce, predictor and energy with adapters of their own; so adapter-margin, adapter-infnet, adapter-cd
     seq2seq, sgm, ocd, seqtag, laco
                      systems of the implicit-training paper's Table 2 on the frozen encoder's states (:mod:`.systems`)
 

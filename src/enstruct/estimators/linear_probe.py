@@ -1,0 +1,54 @@
+"""Where a head on a pretrained encoder begins: at the regression on what the encoder gives before it is tuned.
+
+    w_l, b_l = argmin  sum_i CE(w_l . z_i + b_l, y_il) + |w_l|^2 / 2C      z_i: the encoder's features of a training row, scaled
+
+A head that begins at nothing needs hundreds of updates to say that most labels are off, and meanwhile bends the encoder to that
+end; few documents have no more. From the probe on, tuning begins where frozen features end (Kumar et al. 2022: a linear probe,
+then fine-tuning).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from enstruct.baselines.binary_relevance import fit_one_vs_rest
+from enstruct.data.rows import Rows
+from enstruct.encoders import Predictor
+from enstruct.randomness import repeatable
+from enstruct.training.predict import probabilities
+
+log = logging.getLogger("enstruct")
+LEAST = 1e-6
+"""Of a feature's standard deviation."""
+
+
+def begin_at_probe(
+    predictor: Predictor,
+    train: Rows,
+    validation: Rows | None,
+    positive_weight: NDArray[Any] | None,
+    metric: str,
+    device: torch.device,
+) -> None:
+    """Set the predictor's head. C is chosen by ``metric`` on validation rows, without them it is 1."""
+    encoder = predictor.encoder.to(device)
+    with repeatable(0, device):
+        features = probabilities(encoder, train.X, device, relax=None)
+        centre, spread = features.mean(0), features.std(0) + LEAST
+
+        def scaled(rows: Rows, z: NDArray[Any]) -> Rows:
+            return replace(rows, X=(z - centre) / spread)
+
+        held = None if validation is None else scaled(validation, probabilities(encoder, validation.X, device, relax=None))
+        probe = fit_one_vs_rest(scaled(train, features), held, positive_weight, metric=metric)
+    weight = probe.linear.weight.detach().numpy().T / spread
+    with torch.no_grad():
+        predictor.head.weight.copy_(torch.from_numpy(weight.astype(np.float32)))
+        predictor.head.bias.copy_(probe.linear.bias.detach() - torch.from_numpy((weight @ centre).astype(np.float32)))
+    log.info("the head begins at a regression on the encoder's features, C = %g", probe.chosen["C"])
