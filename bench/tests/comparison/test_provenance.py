@@ -15,6 +15,8 @@ def test_the_commit_is_the_library_s_own_or_none(tmp_path, monkeypatch):
     (tmp_path / "results.json").write_text("")
     monkeypatch.setattr(enstruct, "__file__", str(file))
     assert present_commit() is None
+    monkeypatch.setenv("ENSTRUCT_COMMIT", "1234567")
+    assert present_commit() == "1234567"
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "one"], check=True)
