@@ -82,6 +82,8 @@ def _of_model(changed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spelled(name: str, value: Any) -> str:
+    if isinstance(value, bool) and "." in name:  # a parameter's own, which is typed out
+        return f"--{name} {str(value).lower()}"
     if value is True:
         return f"--{name}"
     text = ",".join(value) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)

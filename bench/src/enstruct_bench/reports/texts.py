@@ -13,7 +13,7 @@ from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
 FIGURES = {"micro-f1": "micro F1", "macro-f1": "macro F1", "subset-accuracy": "exact sets", "half-told": "F1, half told"}
 PAIRED = {"micro-f1": "Δ micro F1", "subset-accuracy": "Δ exact", "half-told": "Δ half told"}
-TITLES = ("side", *FIGURES.values(), "log-loss", *PAIRED.values(), "fit s", "seeds", "commit")
+TITLES = ("side", *FIGURES.values(), "log-loss", *PAIRED.values(), "fit s", "seeds", "on", "commit")
 
 
 def texts_section(path: Path) -> str:
@@ -30,17 +30,20 @@ def texts_section(path: Path) -> str:
                 *(_interval(away.get(key)) for key in PAIRED),
                 Quantity(float(np.mean([run["fit_seconds"] for run in runs])), form=".1f"),
                 len(runs),
+                ", ".join(dict.fromkeys(str(run.get("device", "")) for run in runs)),
                 ", ".join(dict.fromkeys(str(run["commit"]) for run in runs)),
             ]
         )
     sizes = sorted({run["documents"] for run in content["rows"]})
     documents = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    shots = content.get("shots")
+    few = "" if shots is None else f", drawn until every label has {shots} or all that there are, to choose on among them"
     chosen = {run["side"]: f"{run['base']}; energy {run['energy']}" for run in content["rows"] if "base" in run}
     lines = [
         f"## {content['data']}: texts (`{path.name}`)",
         "",
-        f"{documents} training documents, a fourth as many to choose on; encoder {content['encoder']}, {content['max_tokens']} "
-        "tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
+        f"{documents} training documents{few}, a fourth as many to choose on; encoder {content['encoder']}, "
+        f"{content['max_tokens']} tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
         "sum over labels, in nats a document. Neither of svm, whose scores are no probabilities. "
         f"Δ: points above {first or 'nobody'}, 95% by bootstrap over seeds and "
@@ -52,6 +55,9 @@ def texts_section(path: Path) -> str:
     ]
     for other in others:
         lines += ["", *(f"- {side} against {other}: {_sentence(away)}" for side, away in content["differences"][other].items())]
+    others_read = {run["side"]: run["encoder"] for run in content["rows"] if "encoder" in run}
+    if others_read:
+        lines += ["", "By another encoder: " + "; ".join(f"{side}: {encoder}" for side, encoder in others_read.items()) + "."]
     if chosen:
         lines += ["", "Chosen by the defaults, last seed: " + "; ".join(f"{side}: {what}" for side, what in chosen.items()) + "."]
     return Text(lines)

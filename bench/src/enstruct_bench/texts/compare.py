@@ -165,19 +165,27 @@ def main() -> None:
         _write(options, rows, folder)  # differences to other references than before, too
 
 
+def _name(encoder: Path | None) -> str | None:
+    return None if encoder is None else encoder.name
+
+
 def hardware(device: str) -> str:
     """Its name."""
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else processor()
 
 
 def joined(other: Path, options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """The rows of another file that these lack, their label sets copied. SystemExit where it is of other data or documents."""
+    """The rows of another file that these lack, their label sets copied; each says which encoder it read, where that is another
+    one than this run's. SystemExit where it is of other data or documents."""
     content = read_record(other, {"rows": [dict], "data": str}, "no file of these runs")
     for name in ("data", "max_tokens", "shots"):
         if content.get(name) != getattr(options, name):
             raise SystemExit(f"{other} is of {name}={content.get(name)!r}, and this run of {getattr(options, name)!r}.")
     there = {(row["side"], row["seed"]) for row in rows}
     new = [row for row in content["rows"] if (row["side"], row["seed"]) not in there]
+    encoder = content.get("encoder")
+    if encoder is not None and encoder != _name(options.encoder):
+        new = [{"encoder": encoder, **row} for row in new]
     for row in new:
         for path in other.with_suffix(".sets").glob(f"{row['side']}-{row['seed']}-*.npz"):
             replace_file(folder / path.name, partial(shutil.copyfile, path))
@@ -189,7 +197,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path
     references = [name for name in options.reference.split(",") if name in there]
     content = {
         "data": options.data,
-        "encoder": None if options.encoder is None else str(options.encoder.name),
+        "encoder": _name(options.encoder),
         "max_tokens": options.max_tokens,
         "shots": options.shots,
         "rows": rows,
