@@ -43,7 +43,8 @@ def texts_section(path: Path) -> str:
         f"## {content['data']}: texts (`{path.name}`)",
         "",
         f"{documents} training documents{few}, a fourth as many to choose on; encoder {content['encoder']}, "
-        f"{content['max_tokens']} tokens at most. Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
+        f"{content['max_tokens']} tokens at most. "
+        "Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
         "sum over labels, in nats a document. Neither of svm, whose scores are no probabilities. "
         f"Δ: points above {first or 'nobody'}, 95% by bootstrap over seeds and "
