@@ -99,9 +99,11 @@ def test_an_overlap_against_loops_over_pixels(n_classes):
             overlaps, there = [], []
             for k in range(1 if n_classes == 2 else 0, n_classes):
                 shared = sum(float(y[b, s, i, j, k] * a[i, j, k]) for i in range(4) for j in range(3))
-                both = float(y[b, s, ..., k].sum() + a[..., k].sum()) - shared
-                overlaps.append((shared + 1e-3) / (both + 2e-3))
-                there.append(1.0 if n_classes == 2 else 1 - float(torch.exp(-a[..., k].sum())))
+                alone = sum(
+                    float(y[b, s, i, j, k] + a[i, j, k] - 2 * y[b, s, i, j, k] * a[i, j, k]) for i in range(4) for j in range(3)
+                )
+                overlaps.append((shared + 1) / (shared + 1 + alone + 1e-3))
+                there.append(1.0 if n_classes == 2 else 1 + 1e-6 - float(torch.exp(-a[..., k].sum())))
             value = sum(o * m for o, m in zip(overlaps, there, strict=True)) / sum(there)
             logit = torch.logit(torch.tensor(value, dtype=torch.float64))
             assert energies[b, s].item() == pytest.approx(float(-1.7 * logit + 0.4))
@@ -122,6 +124,28 @@ def test_the_overlaps_optimum_is_the_features_own_mask():
     how = Inference(AdamOnLogits(0.5), starts=("uniform",), steps=30, as_value=True)
     found = minimise(whole, whole.prepare(square), MaskSpace(2, "soft-iou"), settings=how).y
     assert torch.equal((found[0, ..., 1] > 0.5), square[0, ..., 1] > 0.5)
+
+
+def test_an_image_of_nothing_is_answered_by_nothing_and_a_small_object_is_found():
+    """Where the value of the uniform start is all but 0 it still says where to go."""
+    energy = OverlapEnergy(2, 2)
+    with torch.no_grad():
+        energy.scores.weight.copy_(20 * torch.eye(2))
+        energy.scores.bias.zero_()
+    whole = SumEnergy(None, [energy])
+    how = Inference(AdamOnLogits(0.5), starts=("uniform",), steps=20, as_value=True)
+    for size in (0, 2):
+        image = torch.zeros(1, 64, 64, 2)
+        image[:, 20 : 20 + size, 30 : 30 + size, 1] = 1
+        image[..., 0] = 1 - image[..., 1]
+        found = minimise(whole, whole.prepare(image), MaskSpace(2, "soft-iou"), settings=how).y
+        assert torch.equal(found[0, ..., 1] > 0.5, image[0, ..., 1] > 0.5)
+    nothing, object_ = torch.zeros(1, 2, 64, 64, 2).unbind(1)
+    object_[:, 5:20, 5:20] = 1
+    blank = whole.prepare(torch.tensor([1.0, 0.0]).expand(1, 64, 64, 2))
+    value = torch.sigmoid(-whole(blank, torch.stack([nothing, object_], dim=1)))[0]
+    assert value[0] > 0.99
+    assert value[1] < 0.02
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 32), (33, 40)])
