@@ -6,7 +6,9 @@ import torch
 
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
-from enstruct.training.batches import assemble, in_order, shuffled, to_batch
+from enstruct.errors import DataError
+from enstruct.estimators.image_format import SHARES, crops
+from enstruct.training.batches import assemble, batches, in_order, shuffled, to_batch
 
 
 @pytest.fixture
@@ -67,3 +69,22 @@ def test_mirrored_rows_exchange_left_and_right_of_pixels_and_masks_alike(rows):
     whole = rows.X.mirrored()
     assert np.allclose(assemble(whole, [whole.patches()]), rows.X.grids, atol=1e-6)  # mirrored back, and averaged
     assert len(np.concatenate(shuffled(whole, 2))) == 5  # an image once an epoch
+
+
+def test_batches_hold_few_large_images():
+    X = Images.whole(np.zeros((5, 300, 300, 1), dtype=np.float32))
+    assert [len(index) for index in in_order(X)] == [1] * 5
+    assert sum(len(b.y) for b in batches(Rows(X, Masks.whole(np.zeros((5, 300, 300), dtype=int))), 256)) == 5
+
+
+def test_the_published_crops():
+    size, offsets = crops((32, 32), 24, SHARES)
+    assert size == (24, 24)
+    assert sorted({top for top, _ in offsets}) == [0, 2, 3, 4, 6, 8]
+    assert len(offsets) == 36
+    assert len(crops((32, 32), 24, None)[1]) == 81
+    assert crops((24, 24), 24, SHARES)[1] == [(0, 0)]
+    with pytest.raises(DataError, match="smaller"):
+        crops((20, 32), 24, SHARES)
+    with pytest.raises(DataError, match="five times"):
+        crops((200, 32), 24, SHARES)

@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from tests.generated_texts import documents, tiny_encoder
 
 from enstruct import EnergyMultiLabelClassifier, TextEncoder
+from enstruct.data.rows import Rows
+from enstruct.encoders import Predictor
 from enstruct.estimators import linear_probe, network_classifier
 
 pytest.importorskip("transformers")
@@ -61,3 +65,29 @@ def test_weights_and_class_weights_reach_the_probe(folder):
     assert heavy.predict_proba(texts)[:, 2].mean() > plain.predict_proba(texts)[:, 2].mean() + 0.02
     p, q = (model.predict_proba(texts)[:, 0] for model in (weighted, plain))
     assert np.median(p / (1 - p) / (q / (1 - q))) > 1.3
+
+
+def test_a_predictor_that_never_learns_has_no_probe(folder, monkeypatch):
+    monkeypatch.setattr(network_classifier, "begin_at_probe", lambda *args: pytest.fail("a probe of nobody's head"))
+    texts, Y = documents(60, 0)
+    encoder = TextEncoder(folder, tuning="lora")
+    EnergyMultiLabelClassifier("dvn", encoder=encoder, max_epochs=1, random_state=0).fit(texts, Y)
+
+
+class Constant(torch.nn.Module):
+    """Features of which the first says all, the second is one number in every row but for rounding, the third is 0."""
+
+    out_features = 3
+
+    def forward(self, x):
+        return torch.stack([x[:, 0], 0.7 + 1e-7 * torch.sign(x[:, 1]), torch.zeros(len(x))], dim=1)
+
+
+def test_what_does_not_vary_has_no_weight_and_labels_that_do_not_are_not_certain():
+    X = np.random.default_rng(0).standard_normal((300, 2)).astype(np.float32)
+    Y = sparse.csr_matrix(np.column_stack([X[:, 0] > 0, np.zeros(300), np.ones(300)]).astype(np.float32))
+    predictor = Predictor(Constant(), 3)
+    linear_probe.begin_at_probe(predictor, Rows(X, Y), None, None, "example-f1", torch.device("cpu"))
+    assert (predictor.head.weight[:, 1:] == 0).all()
+    assert predictor.head.weight[0, 0] > 1
+    assert predictor.head.bias[1:].tolist() == pytest.approx([-np.log(301), np.log(301)], rel=1e-5)

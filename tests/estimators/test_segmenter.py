@@ -197,6 +197,25 @@ def test_a_value_network_finds_shapes_by_inference():
     assert model.score(*test) > 0.8
 
 
+def test_a_value_network_with_other_candidates_is_saved_and_finds_nothing_where_nothing_is(tmp_path):
+    (images, masks), (others, truth) = ellipses(60, 16, noise=0.3, seed=1), ellipses(30, 16, noise=0.3, seed=2)
+    for pixels, numbers in ((images, masks), (others, truth)):
+        background = np.random.default_rng(len(pixels)).normal(0.35, 0.09, pixels[::3].shape)
+        pixels[::3], numbers[::3] = np.clip(background, 0, 1), 0
+    method = MASK_METHODS["dvn"].with_(n_samples=24)
+    model = EnergySegmenter(method, width=8, levels=2, max_epochs=30, learning_rate=5e-3, random_state=0).fit(images, masks)
+    found = model.predict(others)
+    assert found[::3].mean() < 0.02
+    assert model.score(others, truth) > 0.75
+    model.save(tmp_path / "model")
+    assert np.array_equal(EnergySegmenter.load(tmp_path / "model").predict(others), found)
+
+
+def test_the_candidates_of_a_value_network_on_large_images_are_counted():
+    with pytest.raises(ConfigError, match=r"The candidates of a batch would take more than .*n_samples="):
+        EnergySegmenter("dvn", size=(512, 512), width=1, batch_size=24).fit(*ellipses(30, 4))
+
+
 @pytest.mark.parametrize("method", ["dvn", "seal-nce"])
 def test_inference_on_an_energy_of_one_s_own(method):
     """Whether some pixels have no truth or none: the energy is given images of the same form."""

@@ -63,12 +63,12 @@ def test_a_reference_without_probabilities_has_no_answers_on_told_labels(collect
 
 
 def test_runs_of_another_machine_are_taken_in(collection, monkeypatch, tmp_path):
-    run(monkeypatch, "--sides", "words", "--seeds", "1")
+    encoder = tiny_encoder(tmp_path / "tiny")
+    run(monkeypatch, "--sides", "words,frozen-linear", "--encoder", str(encoder), "--seeds", "1")
     (tmp_path / "texts-toy.json").rename(tmp_path / "elsewhere.json")
     (tmp_path / "texts-toy.sets").rename(tmp_path / "elsewhere.sets")
     content = json.loads((tmp_path / "elsewhere.json").read_text())
     (tmp_path / "elsewhere.json").write_text(json.dumps({**content, "encoder": "another"}))
-    encoder = tiny_encoder(tmp_path / "tiny")
     run(
         monkeypatch,
         "--sides",
@@ -85,13 +85,19 @@ def test_runs_of_another_machine_are_taken_in(collection, monkeypatch, tmp_path)
     joined = json.loads((tmp_path / "texts-toy.json").read_text())
     rows = {row["side"]: row for row in joined["rows"]}
     assert rows["words"]["micro-f1"] == content["rows"][0]["micro-f1"]
-    assert rows["words"]["encoder"] == "another"
-    assert "encoder" not in rows["terms"]
+    assert rows["frozen-linear"]["encoder"] == "another"
+    assert not any("encoder" in rows[side] for side in ("words", "terms"))
     assert rows["terms"]["device"]
-    assert set(joined["differences"]["words"]) == {"terms"}  # of its label sets, which came along
-    assert "By another encoder: words: another." in texts_section(tmp_path / "texts-toy.json")
+    assert set(joined["differences"]["words"]) == {"terms", "frozen-linear"}  # of its label sets, which came along
+    assert "By another encoder: frozen-linear: another." in texts_section(tmp_path / "texts-toy.json")
     run(monkeypatch, "--sides", "terms", "--encoder", str(encoder), "--seeds", "1", "--join", "elsewhere.json")
-    assert len(json.loads((tmp_path / "texts-toy.json").read_text())["rows"]) == 2
+    assert len(json.loads((tmp_path / "texts-toy.json").read_text())["rows"]) == 3
+    with pytest.raises(SystemExit, match=r"of few=None, and this run of 9"):
+        run(monkeypatch, "--sides", "terms", "--few", "9", "--seeds", "1", "--join", "elsewhere.json")
+    (tmp_path / "elsewhere.sets").rename(tmp_path / "gone")
+    (tmp_path / "texts-toy.json").unlink()
+    with pytest.raises(SystemExit, match=r"elsewhere.sets lacks the label sets of words, seed 0"):
+        run(monkeypatch, "--sides", "terms", "--encoder", str(encoder), "--seeds", "1", "--join", "elsewhere.json")
     with pytest.raises(SystemExit, match=r"elsewhere.json is of shots=None, and this run of 8"):
         run(monkeypatch, "--sides", "terms", "--shots", "8", "--seeds", "1", "--join", "elsewhere.json")
 

@@ -28,6 +28,7 @@ from enstruct.estimators.saving import SavedEstimator
 from enstruct.inference import Solution, Solver
 from enstruct.methods import Method, Stage
 from enstruct.methods.columns import is_solver
+from enstruct.negatives import ValueMixtures
 from enstruct.objectives import Density
 from enstruct.randomness import States, redirected, seeded, set_states, states
 from enstruct.tasks import Task
@@ -297,12 +298,13 @@ class EnergyEstimator(SavedEstimator):
 
     def _check_batch(self, method: Method, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
         """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
-        its features, and as many candidates as the caller has asked for."""
+        its features, and as many candidates as the caller has asked for, or as are whole outputs each."""
         cells = min(int(self.batch_size), n_rows) * places
         check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
         own = getattr(self._task.methods.get(method.name, method).negatives, "n", 1)
         asked = getattr(method.negatives, "n", 1) or n_outputs
-        candidates = cells * n_outputs * (1 if asked == own else asked)
+        few = asked == own and not isinstance(method.negatives, ValueMixtures)
+        candidates = cells * n_outputs * (1 if few else asked)
         check_bytes("The candidates of a batch", candidates, f"batch_size=, n_samples=, {smaller}")
 
     def _check_same_networks(self, method: Method, rows: Rows, who: str) -> None:

@@ -10,6 +10,7 @@ then fine-tuning).
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +25,8 @@ from enstruct.randomness import repeatable
 from enstruct.training.predict import probabilities
 
 log = logging.getLogger("enstruct")
-LEAST = 1e-6
-"""Of a feature's standard deviation."""
+CONSTANT = 1e-4
+"""A feature that varies by a smaller share of its size says nothing: what is left is rounding."""
 
 
 def begin_at_probe(
@@ -35,20 +36,28 @@ def begin_at_probe(
     positive_weight: NDArray[Any] | None,
     metric: str,
     device: torch.device,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Set the predictor's head. C is chosen by ``metric`` on validation rows, without them it is 1."""
+    """Set the predictor's head. C is chosen by ``metric`` on validation rows, until ``should_stop``; without them it is 1.
+
+    A label that all rows have, or none, begins at the log-odds of one more of each.
+    """
     encoder = predictor.encoder.to(device)
     with repeatable(0, device):
         features = probabilities(encoder, train.X, device, relax=None)
-        centre, spread = features.mean(0), features.std(0) + LEAST
+        centre, spread = features.mean(0, dtype=np.float64), features.std(0, dtype=np.float64)
+        spread[spread <= CONSTANT * np.maximum(1, np.abs(centre))] = np.inf
 
         def scaled(rows: Rows, z: NDArray[Any]) -> Rows:
-            return replace(rows, X=(z - centre) / spread)
+            return replace(rows, X=((z - centre) / spread).astype(np.float32))
 
         held = None if validation is None else scaled(validation, probabilities(encoder, validation.X, device, relax=None))
-        probe = fit_one_vs_rest(scaled(train, features), held, positive_weight, metric=metric)
+        probe = fit_one_vs_rest(scaled(train, features), held, positive_weight, metric=metric, should_stop=should_stop)
     weight = probe.linear.weight.detach().numpy().T / spread
     with torch.no_grad():
         predictor.head.weight.copy_(torch.from_numpy(weight.astype(np.float32)))
         predictor.head.bias.copy_(probe.linear.bias.detach() - torch.from_numpy((weight @ centre).astype(np.float32)))
+        on = torch.from_numpy(np.asarray(train.Y.sum(0), dtype=np.float32).ravel())
+        constant = (on == 0) | (on == len(features))  # which others may join, whom a head that is certain would never see
+        predictor.head.bias[constant] = torch.logit((on[constant] + 1) / (len(features) + 2)).to(predictor.head.bias)
     log.info("the head begins at a regression on the encoder's features, C = %g", probe.chosen["C"])

@@ -174,7 +174,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         train, validation = self.data_.modelled(train), None if validation is None else self.data_.modelled(validation)
         self._forget_passes()
         training = self._training(method, train, validation, start, rows.Y)
-        if isinstance(self._network_encoder(), TextEncoder) and self._label_texts is None:
+        learns_head = any(stage.predictor for stage in method.stages) and self._label_texts is None
+        if learns_head and isinstance(self._network_encoder(), TextEncoder):
             training = training._replace(build=partial(self._build_on_probe, training))
         game = self._train(training)
         self._decide_by(LabelRules())
@@ -238,6 +239,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             training.positive_weight,
             self.metric,
             self._device(),
+            self._should_stop,
         )
         return predictor, energy
 

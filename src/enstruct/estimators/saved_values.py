@@ -24,7 +24,7 @@ from enstruct.rules import masks, tags
 
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
-    *("UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips"),
+    *("ValueMixtures", "UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips"),
 )
 OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
 OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")

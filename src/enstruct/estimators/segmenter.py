@@ -99,7 +99,8 @@ class EnergySegmenter(EnergyEstimator):
         Your own images (batch, height, width, channels) -> features (batch, height, width, ``out_features``), with that
         attribute.
     energy_network : EnergySpec or nn.Module, default=None
-        The energy's terms ("local", "mask-conv", "potts"), units, whose features; or your own module (x, y) -> (batch, samples).
+        The energy's terms ("local", "mask-conv", "overlap", "potts"), units, whose features; or your own module (x, y) -> (batch,
+        samples).
     learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
         As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 100 epochs a stage at most and patience 20, more on few
         images (:class:`enstruct.tasks.Budget`). The supervised loss is averaged over pixels.

@@ -3,8 +3,9 @@
 - The cost is 1 - soft IoU.
 - The energy is ``local`` + ``mask-conv`` (DVN's and SEAL's convolutions over [image, mask]) on features of its own.
 - Weights are small and rise slowly: the supervised loss is a mean over pixels, and the first energies know no shapes.
-- Sampling is dear: at most eight samples, one energy update a batch. Perturbed samples vary in patches, and strongly: an energy
-  that has seen soft candidates only takes crispness for truth, and drives the predictor to be sure of nothing but background.
+- Sampling is dear: one energy update a batch, on at most eight samples but for ``dvn``, whose candidates cost no convolution.
+- Perturbed samples vary in patches, and strongly: an energy that has seen soft candidates only takes crispness for truth, and
+  drives the predictor to be sure of nothing but background.
 - DVN's value network is an overlap, and learns from mixtures of every value. With convolutions and dense layers over image and
   mask, or with DVN's three candidates, its optimum lies far from masks.
 - Its inference takes Adam's steps from the uniform distribution: a gradient step on one number an image hardly moves a pixel.

@@ -48,7 +48,7 @@ def augmented(batch: Batch, shifts: bool = True) -> Batch:
     gain, added, grey = (light.to(x) for light in _lights(n, channels))
     x = grey * x.mean(1, keepdim=True) + (1 - grey) * x
     y = channels_last(y).contiguous()
-    return replace(batch, x=channels_last(gain * x + added), y=y, mask=(y.sum(-1, keepdim=True) > 0).to(y.dtype))
+    return replace(batch, x=channels_last(gain * x + added).contiguous(), y=y, mask=(y.sum(-1, keepdim=True) > 0).to(y.dtype))
 
 
 def _views(n: int, aspect: float, shifts: bool) -> Tensor:

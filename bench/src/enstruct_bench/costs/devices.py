@@ -81,9 +81,10 @@ def watched(device: str) -> Iterator[dict[str, float]]:
 
     def look() -> None:
         while not done.wait(EVERY):
-            samples.append(torch.cuda.utilization())
+            samples.append(torch.cuda.utilization(device))
 
-    torch.cuda.reset_peak_memory_stats()
+    torch.cuda.utilization(device)  # here, where its error is seen, if its driver's package (nvidia-ml-py) is not there
+    torch.cuda.reset_peak_memory_stats(device)
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     try:
@@ -91,8 +92,10 @@ def watched(device: str) -> Iterator[dict[str, float]]:
     finally:
         done.set()
         watcher.join()
-        torch.cuda.synchronize()
-        seen |= {"use": float(np.mean(samples or [0])), "mib": torch.cuda.max_memory_allocated() / 2**20}
+        torch.cuda.synchronize(device)
+        seen |= {"mib": torch.cuda.max_memory_allocated(device) / 2**20}
+        if samples:
+            seen |= {"use": float(np.mean(samples))}
 
 
 def measured(work: Work, method: str, device: str, epochs: int) -> dict[str, Any]:
@@ -151,6 +154,16 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of so few epochs
     rows: list[dict[str, Any]] = []
+
+    def note(row: dict[str, Any]) -> None:
+        """At once, so that what fails later takes nothing along."""
+        rows.append(row)
+        print(row, flush=True)
+        if options.out is not None:
+            names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+            content = {"rows": rows, "accelerators": names, "commit": present_commit(), "environment": environment()}
+            write_json(options.out, content)
+
     for task in options.tasks.split(","):
         work = WORK[task]()
         wanted = TASKS[task].methods if options.methods == "all" else options.methods.split(",")
@@ -158,17 +171,11 @@ def main() -> None:
             for device in options.devices.split(","):
                 row = measured(work, method, device, options.epochs)
                 if row:
-                    rows.append({"task": task, "method": method, "device": device, **row})
-                    print(rows[-1], flush=True)
+                    note({"task": task, "method": method, "device": device, **row})
     for tuning in ("frozen", "adapter", "lora", "full") if options.encoder is not None else ():
         for device in options.devices.split(","):
             row = measured_on_texts(options.encoder, tuning, device)
-            rows.append({"task": "texts", "method": tuning, "device": device, **row})
-            print(rows[-1], flush=True)
-    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    if options.out is not None:
-        content = {"rows": rows, "accelerators": names, "commit": present_commit(), "environment": environment()}
-        write_json(options.out, content)
+            note({"task": "texts", "method": tuning, "device": device, **row})
 
 
 if __name__ == "__main__":

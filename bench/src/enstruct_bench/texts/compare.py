@@ -39,7 +39,7 @@ from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.joint.told import random_order, told_share
 from enstruct_bench.texts.collections import load_collection
-from enstruct_bench.texts.sides import SIDES, Fitted, Task, clipped, is_there
+from enstruct_bench.texts.sides import ON_TERMS, SIDES, Fitted, Task, clipped, is_there
 
 METRICS = ("micro-f1", "macro-f1", "subset-accuracy")
 PAIRED = ("micro-f1", "subset-accuracy", "half-told")
@@ -72,7 +72,14 @@ def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> t
     p = clipped(fitted.marginals(texts))
     sets = {metric: decided(held, truth, p, metric) for metric in METRICS}
     figures = {metric: 100 * get_metric(metric)(as_indicator(Y), sets[metric]) for metric in METRICS}
-    row = {"side": side, "seed": task.seed, **figures, "fit_seconds": seconds, "answer_seconds": time.perf_counter() - begin}
+    row = {
+        "side": side,
+        "seed": task.seed,
+        **figures,
+        "device": hardware(fitted.device),
+        "fit_seconds": seconds,
+        "answer_seconds": time.perf_counter() - begin,
+    }
     if not fitted.calibrated:  # scores that decisions can be cut from, and no more
         return row, sets
     told = told_share(Y.astype(np.float32), random_order(Y.shape, task.seed), 0.5)
@@ -158,7 +165,7 @@ def main() -> None:
             row, sets = measured(side, task, collection.test.texts, collection.test.Y)
             for metric, chosen in sets.items():
                 replace_file(folder / f"{side}-{seed}-{metric}.npz", partial(sparse.save_npz, matrix=chosen))
-            rows.append(row | {"documents": len(train), "commit": present_commit(), "device": hardware(options.device)})
+            rows.append(row | {"documents": len(train), "commit": present_commit()})
             print(rows[-1], flush=True)
             _write(options, rows, folder)
     if rows:
@@ -178,16 +185,19 @@ def joined(other: Path, options: argparse.Namespace, rows: list[dict[str, Any]],
     """The rows of another file that these lack, their label sets copied; each says which encoder it read, where that is another
     one than this run's. SystemExit where it is of other data or documents."""
     content = read_record(other, {"rows": [dict], "data": str}, "no file of these runs")
-    for name in ("data", "max_tokens", "shots"):
+    for name in ("data", "max_tokens", "shots", "few"):
         if content.get(name) != getattr(options, name):
             raise SystemExit(f"{other} is of {name}={content.get(name)!r}, and this run of {getattr(options, name)!r}.")
     there = {(row["side"], row["seed"]) for row in rows}
     new = [row for row in content["rows"] if (row["side"], row["seed"]) not in there]
     encoder = content.get("encoder")
     if encoder is not None and encoder != _name(options.encoder):
-        new = [{"encoder": encoder, **row} for row in new]
+        new = [row if row["side"] in ON_TERMS else {"encoder": encoder, **row} for row in new]
     for row in new:
-        for path in other.with_suffix(".sets").glob(f"{row['side']}-{row['seed']}-*.npz"):
+        sets = list(other.with_suffix(".sets").glob(f"{row['side']}-{row['seed']}-*.npz"))
+        if not sets:
+            raise SystemExit(f"{other.with_suffix('.sets')} lacks the label sets of {row['side']}, seed {row['seed']}.")
+        for path in sets:
             replace_file(folder / path.name, partial(shutil.copyfile, path))
     return new
 
@@ -200,6 +210,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path
         "encoder": _name(options.encoder),
         "max_tokens": options.max_tokens,
         "shots": options.shots,
+        "few": options.few,
         "rows": rows,
         "differences": {name: differences(folder, rows, options.data, name) for name in references},
     }

@@ -30,6 +30,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier, TextEncoder, TextFeatures
+from enstruct.encoders.text.pretrained import accelerator
 from enstruct_bench.texts import peers
 from enstruct_bench.texts.collections import Documents
 from enstruct_bench.texts.peers import Marginals
@@ -54,11 +55,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Fitted:
-    """``joint``: the model that takes what is told, where there is one. ``calibrated``: whether marginals are probabilities."""
+    """``joint``: the model that takes what is told, where there is one. ``calibrated``: whether marginals are probabilities;
+    ``device``: where it was trained."""
 
     marginals: Marginals
     joint: JointMultiLabelClassifier | None = None
     calibrated: bool = True
+    device: str = "cpu"
+
+
+OURS_WITHOUT_NETWORKS = ("binary-relevance", "linear-svm")
 
 
 def network(method: str, tuning: str | None = None) -> Callable[[Task], Fitted]:
@@ -66,7 +72,7 @@ def network(method: str, tuning: str | None = None) -> Callable[[Task], Fitted]:
         encoder = None if tuning is None else task.reader(tuning)
         model = EnergyMultiLabelClassifier(method, encoder=encoder, metric="micro-f1", random_state=task.seed, device=task.device)
         model.fit(task.train.texts, task.train.Y, X_val=task.validation.texts, y_val=task.validation.Y)
-        return Fitted(model.predict_proba)
+        return Fitted(model.predict_proba, device="cpu" if method in OURS_WITHOUT_NETWORKS else str(model._device()))
 
     return fit
 
@@ -131,9 +137,13 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "adapter-cd": network("implicit-cd", "adapter"),
     "lora": network("cross-entropy", "lora"),
     "full": network("cross-entropy", "full"),
-    "trainer": lambda task: Fitted(peers.trainer(task.reader("full"), task.train, task.validation, task.seed)),
-    "contrastive": lambda task: Fitted(peers.contrastive(task.reader("full"), task.train, task.seed)),
+    "trainer": lambda task: Fitted(
+        peers.trainer(task.reader("full"), task.train, task.validation, task.seed), device=str(accelerator())
+    ),
+    "contrastive": lambda task: Fitted(peers.contrastive(task.reader("full"), task.train, task.seed), device=str(accelerator())),
 }
+ON_TERMS = ("words", "terms", "terms-svm", "svm", "one-vs-rest", "cost-sensitive", "fasttext", "joint")
+"""Sides that read no encoder."""
 PEERS = {
     **dict.fromkeys(("svm", "one-vs-rest", "cost-sensitive"), "libmultilabel"),
     "fasttext": "fasttext",
