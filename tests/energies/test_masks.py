@@ -111,16 +111,21 @@ def test_an_overlap_against_loops_over_pixels(n_classes):
     assert torch.allclose(shared[1], term(term.prepare(features[1:]), y[:1])[0])
 
 
+def believing(sureness):
+    """An overlap with the mask that the two features are."""
+    energy = OverlapEnergy(2, 2)
+    with torch.no_grad():
+        energy.scores.weight.copy_(sureness * torch.eye(2))
+        energy.scores.bias.zero_()
+    return SumEnergy(None, [energy])
+
+
 def test_the_overlaps_optimum_is_the_features_own_mask():
     """DVN's value has its optimum where the mask is that of the features, whatever that is: here a square."""
     square = torch.zeros(1, 8, 8, 2)
     square[:, 2:6, 3:7, 1] = 1
     square[..., 0] = 1 - square[..., 1]
-    energy = OverlapEnergy(2, 2)
-    with torch.no_grad():
-        energy.scores.weight.copy_(8 * torch.eye(2))
-        energy.scores.bias.zero_()
-    whole = SumEnergy(None, [energy])
+    whole = believing(8)
     how = Inference(AdamOnLogits(0.5), starts=("uniform",), steps=30, as_value=True)
     found = minimise(whole, whole.prepare(square), MaskSpace(2, "soft-iou"), settings=how).y
     assert torch.equal((found[0, ..., 1] > 0.5), square[0, ..., 1] > 0.5)
@@ -128,11 +133,7 @@ def test_the_overlaps_optimum_is_the_features_own_mask():
 
 def test_an_image_of_nothing_is_answered_by_nothing_and_a_small_object_is_found():
     """Where the value of the uniform start is all but 0 it still says where to go."""
-    energy = OverlapEnergy(2, 2)
-    with torch.no_grad():
-        energy.scores.weight.copy_(20 * torch.eye(2))
-        energy.scores.bias.zero_()
-    whole = SumEnergy(None, [energy])
+    whole = believing(20)
     how = Inference(AdamOnLogits(0.5), starts=("uniform",), steps=20, as_value=True)
     for size in (0, 2):
         image = torch.zeros(1, 64, 64, 2)

@@ -191,6 +191,7 @@ def test_runs_of_another_processor_are_apart(copied_runs, monkeypatch):
     assert whereabouts({k: v for k, v in former.items() if k != "processor"}) == whereabouts(former)
     other = {**former, "processor": "another"}
     assert whereabouts(other) == (*whereabouts(former), "processor another")
+    assert whereabouts({**other, "accelerator": "card"}) == (*whereabouts(former), "processor another, card")
     monkeypatch.setattr(store_module, "environment", lambda: other)
     monkeypatch.setattr(runner, "environment", lambda: other)
     store, said = Store(copied_runs, "small"), []

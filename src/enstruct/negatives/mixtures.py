@@ -23,6 +23,9 @@ from enstruct.spaces.base import RelaxedSpace
 from enstruct.spaces.labels import LabelSpace
 from enstruct.validation import check_whole
 
+SHARP = 8.0
+"""Log-odds that make a mask of smooth noise nearly crisp."""
+
 
 @dataclass(frozen=True)
 class ValueMixtures(Negatives):
@@ -73,7 +76,3 @@ class ValueMixtures(Negatives):
         count = known.sum(axes, keepdim=True).clamp(min=1)
         field = field - (field * known).sum(axes, keepdim=True) / count
         return field / ((field.square() * known).sum(axes, keepdim=True) / count).sqrt().clamp(min=1e-6)
-
-
-SHARP = 8.0
-"""Log-odds that make a mask of smooth noise nearly crisp."""
