@@ -152,7 +152,7 @@ def test_an_image_of_nothing_is_answered_by_nothing_and_a_small_object_is_found(
 @pytest.mark.parametrize("shape", [(1, 1), (5, 32), (33, 40)])
 def test_any_size_of_image_goes_in(shape):
     encoder = FCN(3, 4, 4)
-    energy = build_energy(EnergySpec(MASK_TERMS, units=3), encoder, FCN(3, 4, 4), 2, MASK_TERMS)
+    energy = build_energy(EnergySpec(MASK_TERMS, units=3), encoder, FCN(3, 4, 4), 2, MASK_TERMS).eval()
     y = torch.rand(2, 3, *shape, 2)
     x = torch.randn(2, *shape, 3)
     energies = energy(energy.prepare(x), y)

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from enstruct.energies import (
+    BeliefEnergy,
     ConditionalEnergy,
     ConditionalPairwiseEnergy,
     GlobalEnergy,
@@ -119,6 +120,7 @@ TERMS = {
     "pairwise convex": lambda: PairwiseEnergy(L, 3, convex=True),
     "pairwise full": lambda: PairwiseEnergy(L, None),
     "pairwise without its diagonal": lambda: PairwiseEnergy(L, None, diagonal=False),
+    "beliefs": lambda: BeliefEnergy(L),
     "conditional-pairwise": lambda: ConditionalPairwiseEnergy(D, L, 3),
 }
 

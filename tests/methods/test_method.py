@@ -20,7 +20,7 @@ def test_the_guide_names_every_row():
 
 def test_densities_for_decoding():
     dense = {name for name, method in METHODS.items() if method.density is not Density.NONE}
-    assert dense == {"nce", "conditional-nce", "pl", "seal-nce", "seal-ranking", "seal-pl", "seal-static-nce"}
+    assert dense == {"nce", "conditional-nce", "pl", "seal-nce", "seal-ranking", "seal-pl", "seal-static-nce", "gspen"}
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,15 @@ from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.reproduced import (
     command_section,
+    kept_summaries,
     reproduced_head,
     reproduced_section,
     reproduced_table,
+    summary_name,
     table_sections,
+    versions_of,
 )
+from enstruct_bench.reports.summaries import origin_of
 from enstruct_bench.reproduce import store as store_module
 from enstruct_bench.reproduce.store import Key, Store
 from enstruct_bench.reproduce.table import CommandTable, LabelTable
@@ -179,3 +183,24 @@ def test_seeds_that_diverged_are_counted_beside_the_mean_of_the_others(copied_ru
     text = reproduced_section(SMALL, Store(copied_runs, "small"))
     row = next(line for line in text.splitlines() if line.startswith("| seal-nce"))
     assert row.count("(1 diverged)") == 3
+
+
+def test_each_version_of_the_library_has_a_section_of_its_own(tmp_path, monkeypatch):
+    """A later one's is of what it ran, and stands before the first's."""
+    record = {"example_f1": dict.fromkeys(("fixed", "threshold", "chosen"), 0.5), "test_rows": 2, "decision": "fixed"}
+    table = LabelTable("small", "Small", "nowhere", ("cal500", "yeast"), {"nce": {}})
+    assert versions_of(table, tmp_path) == ["0.1.0"]
+    for version, dataset in (("0.1.0", "cal500"), ("0.1.0", "yeast"), ("0.2.0", "yeast")):
+        env = {**environment(), "enstruct": version}
+        monkeypatch.setattr(store_module, "environment", lambda env=env: env)
+        store = Store(tmp_path, "small")
+        store.add(Key(dataset, "fair", "nce", 0), Cell(record, {"chosen": Counts.of([0.4, 0.6])}), {}, env, None)
+    assert versions_of(table, tmp_path) == ["0.1.0", "0.2.0"]
+    former, later = (reproduced_table(table, tmp_path, version) for version in versions_of(table, tmp_path))
+    assert [line for line in former.splitlines() if line.startswith("#### ")] == ["#### cal500", "#### yeast"]
+    assert [line for line in later.splitlines() if line.startswith("#### ")] == ["#### yeast"]
+    assert [origin_of([tmp_path / "small.jsonl"], version)["runs"] for version in ("", "0.1.0", "0.2.0")] == [3, 2, 1]
+    names = [summary_name("small", version) for version in ("0.1.0", "0.2.0")]
+    for name in (*names, "reproduce-smaller"):
+        (tmp_path / f"{name}.json").touch()
+    assert [path.stem for path in kept_summaries("small", tmp_path)] == names[::-1]

@@ -3,6 +3,7 @@
 from enstruct.energies.base import ModuleEnergy as ModuleEnergy
 from enstruct.energies.base import State as State
 from enstruct.energies.base import SumEnergy as SumEnergy
+from enstruct.energies.beliefs import BeliefEnergy as BeliefEnergy
 from enstruct.energies.build import EnergySpec as EnergySpec
 from enstruct.energies.build import build_energy as build_energy
 from enstruct.energies.chain import ChainEnergy as ChainEnergy

@@ -11,8 +11,10 @@ import torch
 from torch import nn
 
 from enstruct.energies.base import ModuleEnergy, SumEnergy, Term
+from enstruct.energies.beliefs import BeliefEnergy
 from enstruct.energies.chain import ChainEnergy
 from enstruct.energies.conv import ConvEnergy
+from enstruct.energies.flow import FlowEnergy
 from enstruct.energies.local import LocalEnergy
 from enstruct.energies.mask_conv import MaskConvEnergy
 from enstruct.energies.measurements import ConditionalEnergy, GlobalEnergy
@@ -24,9 +26,9 @@ from enstruct.errors import ConfigError, unknown_name
 
 Features = Literal["separate", "copied", "frozen", "shared"]
 FEATURES: tuple[Features, ...] = get_args(Features)
-LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise")
+LABEL_TERMS = ("local", "global", "conditional", "pairwise", "conditional-pairwise", "beliefs")
 TAG_TERMS = ("local", "chain", "skip-2", "skip-3", "conv", "tag-lm")
-MASK_TERMS = ("local", "mask-conv", "overlap", "potts")
+MASK_TERMS = ("local", "mask-conv", "overlap", "potts", "flow")
 TERMS = tuple(dict.fromkeys((*LABEL_TERMS, *TAG_TERMS, *MASK_TERMS)))
 
 
@@ -35,8 +37,8 @@ class EnergySpec:
     """An energy as data: the sum of its terms.
 
     terms : of ``LABEL_TERMS``, ``TAG_TERMS`` or ``MASK_TERMS``, as the outputs are.
-    units, nonlinearity : of the measurements of "global", "conditional", "conv" and "mask-conv": their number, 1 or more, and
-        "softplus", "relu", "hardtanh" or "identity".
+    units, nonlinearity : of the measurements of "global", "conditional", "conv" and "mask-conv": their number, 1 or more (of
+        "flow" the channels within a step), and "softplus", "relu", "hardtanh" or "identity".
     layers : 1 or 2, of "global" and "conditional".
     convex : whether "global", "conditional" and "pairwise" are convex in y, which takes softplus or relu, and a rank.
     rank, diagonal : of the pairwise terms; a rank of None is the full table, which "conditional-pairwise" does not have.
@@ -135,6 +137,7 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         "conditional": lambda: ConditionalEnergy(width, n_labels, spec.units, spec.nonlinearity, spec.layers, spec.convex),
         "conditional-pairwise": lambda: ConditionalPairwiseEnergy(width, n_labels, cast(int, spec.rank)),
         "pairwise": lambda: PairwiseEnergy(n_labels, spec.rank, spec.convex, spec.diagonal),
+        "beliefs": lambda: BeliefEnergy(n_labels),
         "chain": lambda: ChainEnergy(n_labels),
         "skip-2": lambda: ChainEnergy(n_labels, 2),
         "skip-3": lambda: ChainEnergy(n_labels, 3),
@@ -142,6 +145,7 @@ def _term(name: str, spec: EnergySpec, width: int, n_labels: int) -> Term:
         "mask-conv": lambda: MaskConvEnergy(width, n_labels, spec.units, spec.nonlinearity),
         "overlap": lambda: OverlapEnergy(width, n_labels),
         "potts": lambda: PottsEnergy(width),
+        "flow": lambda: FlowEnergy(width, n_labels, spec.units),
         "tag-lm": lambda: TagLanguageEnergy(TagLanguageModel(n_labels), spec.lm_weight),
     }
     return makers[name]()

@@ -59,8 +59,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         (:meth:`enstruct.Method.with_`; in searches ``method__energy_weight``). The rows: "cross-entropy", "seal-..." ("margin",
         "regression", "regression-s", "nce", "ranking", "pl", "static-nce", "static-margin", "static-regression"); by inference
         "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "conditional-nce", "pl" (pseudo-likelihood), "crf",
-        "crf-lp", "crf-lbp", "crf-mean-field", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+", "alen", "ialen";
-        "implicit-cd", "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "linear-svm",
+        "crf-lp", "crf-lbp", "crf-mean-field", "gspen", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+", "alen",
+        "ialen"; "implicit-cd", "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf", "linear-svm",
         "extra-trees", "boosting", "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
         Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,

@@ -67,7 +67,7 @@ class EnergySegmenter(EnergyEstimator):
     method : str or Method, default="seal-regression-s"
         A row of ``enstruct.MASK_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
         ``method__energy_weight``): "cross-entropy", "seal-margin", "seal-regression", "seal-regression-s", "seal-nce",
-        "seal-ranking"; by inference "dvn"; inference networks "infnet", "infnet+", "alen"; bilevel "implicit-cd",
+        "seal-ranking"; by inference "dvn", "cglow"; inference networks "infnet", "infnet+", "alen"; bilevel "implicit-cd",
         "implicit-ssvm", "implicit-dvn".
     metric : str, default="iou"
         What is watched and decided for: "iou" (mean over images), "pooled-iou", "accuracy"; see :mod:`enstruct.metrics.masks`.
@@ -99,8 +99,8 @@ class EnergySegmenter(EnergyEstimator):
         Your own images (batch, height, width, channels) -> features (batch, height, width, ``out_features``), with that
         attribute.
     energy_network : EnergySpec or nn.Module, default=None
-        The energy's terms ("local", "mask-conv", "overlap", "potts"), units, whose features; or your own module (x, y) -> (batch,
-        samples).
+        The energy's terms ("local", "mask-conv", "overlap", "potts", "flow"), units, whose features; or your own module
+        (x, y) -> (batch, samples).
     learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
         As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 100 epochs a stage at most and patience 20, more on few
         images (:class:`enstruct.tasks.Budget`). The supervised loss is averaged over pixels.

@@ -38,6 +38,8 @@ MOST_LABELS = 16
 MOST_CELLS = 2**24
 SETTLED = 1e-6
 """Marginals and messages that change less have settled."""
+PAIRS = {"pairwise", "beliefs"}
+"""Terms that are sum_{i<j} w_ij y_i y_j of binary y; an energy has one of them at most here."""
 LINEAR_COSTS = ("hamming-sum", "hamming-mean", "squared")
 
 
@@ -123,17 +125,17 @@ def _costs_of_corners(energy: Any, state: State, space: RelaxedSpace, truth: Ten
 def pairwise_form(energy: Any, state: State) -> tuple[Tensor, Tensor]:
     """u (batch, labels) and w (labels, labels) with E = u.y + sum_{i<j} w_ij y_i y_j on binary y."""
     terms = {term.name: term for term in getattr(energy, "terms", [])}
-    if not terms or set(terms) - {"local", "pairwise"}:
+    if not terms or set(terms) - {"local", *PAIRS} or len(set(terms) & PAIRS) > 1:
         raise ConfigError(
             f"This solver reads energies of local and pairwise terms, not {sorted(terms) or type(energy).__name__}; "
             "use EnergySpec(terms=('local', 'pairwise'))."
         )
     prepared = dict(zip((term.name for term in energy.terms), state.terms, strict=True))
     local = prepared.get("local")
-    if "pairwise" not in terms:
+    if not set(terms) & PAIRS:
         unary = cast(Tensor, local).detach()
         return unary, unary.new_zeros(unary.shape[1], unary.shape[1])
-    pairwise = cast(PairwiseEnergy, terms["pairwise"])
+    pairwise = cast(PairwiseEnergy, next(terms[name] for name in PAIRS if name in terms))
     table = pairwise.interactions().detach()
     unary = pairwise.linear + table.diagonal()
     unary = unary.expand(state.batch, -1) if local is None else unary + local.detach()

@@ -28,6 +28,7 @@ from enstruct.methods.stages import (
 from enstruct.negatives import (
     ConditionalSamples,
     CostAugmentedNet,
+    FreeEnergy,
     InferencePoint,
     LabelFlips,
     PerturbedSamples,
@@ -36,10 +37,12 @@ from enstruct.negatives import (
     UnrolledIterates,
     ValueTuples,
 )
+from enstruct.negatives.free_energy import HALF_DAMPED
 from enstruct.objectives import (
     CONDITIONAL_NCE,
     CONTRASTIVE_DIVERGENCE,
     END_TO_END,
+    LIKELIHOOD,
     MARGIN,
     MARGIN_PERCEPTRON,
     NCE,
@@ -113,6 +116,16 @@ network proposes, a few steps of inference from there find the most offending an
 and the network learns from the energy and the truth. Open were the hinge's cost, the numbers of steps, the energy's terms, the
 weights, and whether the network sees the margin (here: not); they are SPEN's and InfNet's where these have them. It answers by
 a few steps from the network's output, "ialen" by the network alone."""
+
+GSPEN = Method(
+    "gspen",
+    negatives=FreeEnergy(),
+    objective=LIKELIHOOD,
+    stages=THREE_STAGES,
+    energy={"terms": ("local", "beliefs"), "features": "copied"},
+    inference=Inference(HALF_DAMPED, starts=("predictor",), steps=15, temperature=1.0),
+    watch_inference=True,
+)
 
 DEEP_MEAN_FIELD = Method(
     "deep-mean-field",
@@ -202,6 +215,7 @@ METHODS: dict[str, Method] = {
         ),
         ALEN,
         replace(ALEN, name="ialen", inference=None),
+        GSPEN,
         DEEP_MEAN_FIELD,
         replace(DEEP_MEAN_FIELD, name="deep-mean-field-scratch", stages=ENERGY_ALONE),
         IMPLICIT_CD,

@@ -17,11 +17,13 @@ from dataclasses import replace
 from typing import Any
 
 from enstruct.hypergradients import Implicit, Neumann
-from enstruct.inference import AdamOnLogits, Inference
+from enstruct.inference import AdamOnLogits, Inference, MeanOfDraws
 from enstruct.methods.columns import SAMPLE_GRADIENT
 from enstruct.methods.labels import METHODS
 from enstruct.methods.method import Method, PredictorLoss
-from enstruct.negatives import InferencePoint, PerturbedSamples, PredictorSamples, ValueMixtures
+from enstruct.methods.stages import ENERGY_ALONE
+from enstruct.negatives import InferencePoint, Normalised, PerturbedSamples, PredictorSamples, ValueMixtures
+from enstruct.objectives import LIKELIHOOD
 
 IOU = "soft-iou"
 SHAPE: dict[str, Any] = {"terms": ("local", "mask-conv"), "units": 16, "nonlinearity": "relu"}
@@ -65,6 +67,17 @@ MASK_METHODS: dict[str, Method] = {
             negatives=InferencePoint(Inference(CLIMB, starts=("predictor",), steps=5)),
             inference=Inference(CLIMB, starts=("predictor",), steps=5),
             **MARGIN,
+        ),
+        Method(
+            "cglow",
+            negatives=Normalised(),
+            objective=LIKELIHOOD,
+            stages=ENERGY_ALONE,
+            energy={"terms": ("flow",), "units": 32},
+            energy_clip=None,
+            cost=IOU,
+            inference=MeanOfDraws(16),
+            watch_inference=True,
         ),
         _row("implicit-cd", negatives=PredictorSamples(8, SAMPLE_GRADIENT), coupling=REACTION, **DIVERGENCE),
         _row("implicit-ssvm", coupling=REACTION, **MARGIN),

@@ -13,6 +13,8 @@
 | ``ValueMixtures`` | the truth, a point of inference, mixtures of the truth with other outputs | no | mixtures |
 | ``UnrolledIterates`` | the iterates of inference, with their graph | no | inference |
 | ``SearchPair`` | the minimiser, and a better output found by reward (it comes first) | no | inference |
+| ``FreeEnergy`` | all outputs at once, by inference with their entropy | no | free_energy |
+| ``Normalised`` | all outputs at once, where they sum to one by construction | no | free_energy |
 | ``Partition`` | all outputs at once, by their free energy | no | partition |
 
 Every source is a value: ``source.build(space, n_outputs, predictor)`` gives the running object, a module so that a
@@ -28,6 +30,8 @@ from enstruct.negatives.base import NegativeSource as NegativeSource
 from enstruct.negatives.base import Situation as Situation
 from enstruct.negatives.conditional import ConditionalSamples as ConditionalSamples
 from enstruct.negatives.flips import LabelFlips as LabelFlips
+from enstruct.negatives.free_energy import FreeEnergy as FreeEnergy
+from enstruct.negatives.free_energy import Normalised as Normalised
 from enstruct.negatives.inference import InferencePoint as InferencePoint
 from enstruct.negatives.inference import SearchPair as SearchPair
 from enstruct.negatives.inference import UnrolledIterates as UnrolledIterates

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import enstruct.estimators
+from enstruct.methods import Method
 from enstruct.metrics import Counts
 from enstruct.tasks import Task
 from enstruct_bench.comparison.results_file import Cell, Kind
+from enstruct_bench.comparison.variants import VARIANTS
 
 if TYPE_CHECKING:
     from enstruct_bench.comparison.compare import Compare
@@ -62,9 +64,13 @@ class Comparison(ABC):
         """Of the columns."""
         return [title.format(self.names.get(metric, metric)) for title in self.columns.values()]
 
+    def row(self, method: str | Method) -> str | Method:
+        """A row as the estimators take it: the library's by its name, a variant (:mod:`enstruct_bench.comparison.variants`) whole."""
+        return VARIANTS[self.task.name].get(method, method) if isinstance(method, str) else method
+
     def check(self, method: str) -> None:
         """ConfigError for a name that is no row of the task's."""
-        self.task.method(method)
+        self.task.method(self.row(method))
 
     @abstractmethod
     def read(self, options: Compare) -> Sequence[Any]:
@@ -91,7 +97,7 @@ class Comparison(ABC):
 
     def make(self, method: Any, seed: int, model: Parameters, callbacks: Sequence[Any] = (), initial: Any = None) -> Any:
         """The estimator of a row."""
-        parameters = {**model, "method": method, "random_state": seed, "callbacks": list(callbacks)}
+        parameters = {**model, "method": self.row(method), "random_state": seed, "callbacks": list(callbacks)}
         if initial is not None:
             parameters["initial"] = initial
         return getattr(enstruct.estimators, self.task.estimator)().set_params(**parameters)

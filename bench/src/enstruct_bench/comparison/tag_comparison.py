@@ -86,7 +86,7 @@ class TagComparison(Comparison):
         return BASELINE if BASELINE in methods or any(map(self.goes_on, methods)) else None
 
     def goes_on(self, method: str) -> bool:
-        stages = self.task.method(method).stages
+        stages = self.task.method(self.row(method)).stages
         return stages[0] == PREDICTOR_ALONE[0] and len(stages) > 1
 
     def foot(self, setting: Parameters) -> str:

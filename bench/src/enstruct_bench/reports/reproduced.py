@@ -15,7 +15,7 @@ from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import paired
-from enstruct_bench.comparison.whereabouts import SAME, whereabouts
+from enstruct_bench.comparison.whereabouts import SAME, parts_of, whereabouts
 from enstruct_bench.reports.analyses import analysis_lines, description_lines
 from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of, score
 from enstruct_bench.reports.changes import changes_lines
@@ -27,6 +27,7 @@ from enstruct_bench.reproduce.runner import has_settings, outdated
 from enstruct_bench.reproduce.store import Key, Run, Store, stores_of
 from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
 
+FIRST_VERSION = "0.1.0"
 SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
 HOW = f"""
 Printed from `results/reproduce/*.jsonl`, which `enstruct-bench run TABLE` wrote, a line a run. Fair: one split, one budget
@@ -63,11 +64,32 @@ def reproduced_head() -> str:
     return Text(["## The papers' tables", "", " ".join(HOW.split()), ""])
 
 
-def reproduced_table(table: LabelTable | CommandTable, folder: Path) -> str:
-    """A declared table; ``folder`` holds the files of runs of such as are run cell by cell."""
+def reproduced_table(table: LabelTable | CommandTable, folder: Path, version: str = "") -> str:
+    """A declared table; ``folder`` holds the files of runs of such as are run cell by cell, of which those by ``version`` count,
+    where one is named."""
     if isinstance(table, LabelTable):
-        return Text(table_sections(table, folder))
+        return Text(table_sections(table, folder, version))
     return command_section(table, folder.parent)
+
+
+def versions_of(table: LabelTable | CommandTable, folder: Path) -> list[str]:
+    """Those of the library that made runs of the table, the newest last; the first where there are none."""
+    stores = stores_of(folder, table.name) if isinstance(table, LabelTable) else []
+    return sorted({_version(store) for store in stores}) or [FIRST_VERSION]
+
+
+def summary_name(table: str, version: str = FIRST_VERSION) -> str:
+    """Of a table's section: each version of the library has its own, since figures change with it; the first has no number."""
+    return f"reproduce-{table}" + (f"@{version}" if version != FIRST_VERSION else "")
+
+
+def kept_summaries(table: str, folder: Path) -> list[Path]:
+    """The summaries of a table, the newest version first."""
+    return [*sorted(folder.glob(f"reproduce-{table}@*.json"), reverse=True), *folder.glob(f"reproduce-{table}.json")]
+
+
+def _version(store: Store) -> str:
+    return parts_of(store.where)["enstruct"]
 
 
 def files_of(table: CommandTable, results: Path) -> list[Path]:
@@ -77,15 +99,19 @@ def files_of(table: CommandTable, results: Path) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def table_sections(table: LabelTable, folder: Path) -> list[str]:
-    """One for each version and machine. A data set's whole table stands at the first that has runs of it (at the first of all
-    where none has), at others the rows that were run there."""
-    stores = stores_of(folder, table.name) or [Store(folder, table.name)]
+def table_sections(table: LabelTable, folder: Path, version: str = "") -> list[str]:
+    """One for each version, or the one named, and machine. A data set's whole table stands at the first that has runs of it, at
+    others the rows that were run there. Sets without runs stand at the first of all; among a later version's own runs not at all.
+    """
+    every = stores_of(folder, table.name)
+    stores = [store for store in every if version in ("", _version(store))] or [Store(folder, table.name)]
     first = {name: next((store for store in stores if _is_tried(store, name)), stores[0]) for name in table.datasets}
+    if version not in ("", FIRST_VERSION):
+        first = {name: store for name, store in first.items() if _is_tried(store, name)}
     sections = []
     for store in stores:
-        partly = [name for name in table.datasets if first[name] is not store and _is_tried(store, name)]
-        datasets = [name for name in table.datasets if first[name] is store or name in partly]
+        partly = [name for name in table.datasets if first.get(name) not in (store, None) and _is_tried(store, name)]
+        datasets = [name for name in table.datasets if first.get(name) is store or name in partly]
         if datasets:  # none where all of a place's runs are of sets that the table no longer has
             sections.append(reproduced_section(table, store, datasets, partly))
     return sections

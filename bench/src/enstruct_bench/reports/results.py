@@ -21,7 +21,14 @@ from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.papers import paper_of
-from enstruct_bench.reports.reproduced import files_of, reproduced_head, reproduced_table
+from enstruct_bench.reports.reproduced import (
+    files_of,
+    kept_summaries,
+    reproduced_head,
+    reproduced_table,
+    summary_name,
+    versions_of,
+)
 from enstruct_bench.reports.rules_cost import rules_cost_section
 from enstruct_bench.reports.searches import ablation_section, cost_section, peers_section, search_section, trials_section
 from enstruct_bench.reports.summaries import FOLDER, Section, printed
@@ -79,8 +86,8 @@ def page(results: Path) -> str:
     """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
     kept = {path.stem: path for path in (results / FOLDER).glob("*.json")}
     ordered = [name for group in GROUPS for name in sorted(kept) if re.fullmatch(group, name)]
-    tables = [f"reproduce-{name}" for name in TABLES if f"reproduce-{name}" in kept and paper_of(name) is None]
-    return "\n".join([HEAD, *(printed(kept[name]) for name in (*ordered, *tables))])
+    tables = [path for name in TABLES if paper_of(name) is None for path in kept_summaries(name, results / FOLDER)]
+    return "\n".join([HEAD, *map(printed, [*(kept[name] for name in ordered), *tables])])
 
 
 def sections(results: Path) -> Iterator[Section]:
@@ -99,8 +106,10 @@ def sections(results: Path) -> Iterator[Section]:
     yield Section("costs", lambda: costs_section(results), tuple(measured))
     yield Section("reproduce", reproduced_head, ())
     for table in TABLES.values():
-        files = reproduced.glob(f"{table.name}.jsonl") if isinstance(table, LabelTable) else files_of(table, results)
-        yield Section(f"reproduce-{table.name}", partial(reproduced_table, table, reproduced), tuple(files))
+        files = [*reproduced.glob(f"{table.name}.jsonl")] if isinstance(table, LabelTable) else files_of(table, results)
+        for version in versions_of(table, reproduced):
+            section = partial(reproduced_table, table, reproduced, version)
+            yield Section(summary_name(table.name, version), section, tuple(files), version)
 
 
 def _check(path: Path) -> None:

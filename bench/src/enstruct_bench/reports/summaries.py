@@ -43,17 +43,19 @@ SHAPE: Shape = {
 
 @dataclass(frozen=True)
 class Section:
-    """One of the page: its name, how it is printed, and the files that it is printed from."""
+    """One of the page: its name, how it is printed, the files that it is printed from, and the version of the library whose runs
+    in these it is of; empty for all."""
 
     name: str
     text: Callable[[], str]
     files: tuple[Path, ...]
+    version: str = ""
 
 
 def renew(sections: Iterable[Section], results: Path, say: Callable[[str], None]) -> None:
     """Write the summary of every section that has something to say. Where the summary at hand is of more runs, it stays."""
     for section in sections:
-        path, origin = results / FOLDER / f"{section.name}.json", origin_of(section.files)
+        path, origin = results / FOLDER / f"{section.name}.json", origin_of(section.files, section.version)
         kept = read_summary(path)["from"]["runs"] if path.is_file() else 0
         if kept > origin["runs"]:
             if origin["runs"]:
@@ -99,14 +101,16 @@ def _kept(value: Value) -> Any:
     return value.as_json() if isinstance(value, Quantity) else value
 
 
-def origin_of(files: Iterable[Path]) -> dict[str, Any]:
-    """How many runs some results files hold, and of which seeds, commits, versions and machines."""
+def origin_of(files: Iterable[Path], version: str = "") -> dict[str, Any]:
+    """How many runs (of this version of the library) some results files hold, of which seeds, commits, versions and machines."""
     runs, seeds = 0, set()
     commits, versions, machines = Counter[str](), Counter[str](), Counter[str]()
     for path in files:
         for content in _contents(path):
             shared = content.get("setting", {}).get("environment") if isinstance(content.get("setting"), dict) else None
             for run, environment in _runs(content, shared or content.get("environment")):
+                if version and (environment or {}).get("enstruct", version) != version:
+                    continue
                 runs += 1
                 if isinstance(run.get("seed"), int):
                     seeds.add(run["seed"])
