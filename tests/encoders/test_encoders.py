@@ -57,6 +57,22 @@ def test_mlp_is_the_published_one():
     assert net.out_features == 5
 
 
+def test_dropout_on_the_input_and_after_the_last_layer():
+    """Of CSR rows and of dense ones alike: a share of the values, the others as much larger; none in evaluation."""
+    x = sparse.random(200, 30, 0.5, "csr", dtype=np.float32, random_state=0)
+    net = MLP(30, 8, 0, 0.0, sparse=True, input_dropout=0.25)
+    dropped = net(csr_batch(x)).to_dense()
+    kept = dropped != 0
+    assert kept.sum() / x.nnz == pytest.approx(0.75, abs=0.05)
+    torch.testing.assert_close(dropped[kept], torch.from_numpy(x.toarray())[kept] / 0.75)
+    assert torch.equal(net.eval()(csr_batch(x)).to_dense(), torch.from_numpy(x.toarray()))
+    assert (MLP(30, 8, 0, 0.0, input_dropout=0.25)(torch.ones(200, 30)) == 0).float().mean() == pytest.approx(0.25, abs=0.05)
+    last = MLP(30, 50, 1, 0.0, last_dropout=0.5)
+    assert (last(torch.randn(200, 30)) == 0).float().mean() == pytest.approx(0.5, abs=0.05)
+    with pytest.raises(ConfigError, match="0 <= dropout < 1"):
+        MLP(3, 2, 1, input_dropout=1.0)
+
+
 def test_predictor_and_linear_predictor():
     predictor = Predictor(MLP(4, 5, 1, 0.0), 3)
     assert predictor(torch.randn(2, 4)).shape == (2, 3)

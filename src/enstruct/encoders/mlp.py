@@ -1,6 +1,7 @@
 """Multi-layer perceptron: x (batch, inputs) -> features (batch, hidden).
 
-    h_0 = x,   h_i = g(W_i h_{i-1} + b_i)          dropout after every layer but the last
+    h_0 = x,   h_i = g(W_i h_{i-1} + b_i)          dropout after every layer but the last; where asked,
+                                                   on x and after the last
 
 as in the published SEAL systems: equal widths, softplus, Kaiming-uniform weights, zero biases.
 The first layer takes dense rows or a CSR batch (see :mod:`enstruct.encoders.sparse_mlp`).
@@ -8,6 +9,9 @@ The first layer takes dense rows or a CSR batch (see :mod:`enstruct.encoders.spa
 
 from __future__ import annotations
 
+from typing import cast
+
+import torch
 from torch import Tensor, nn
 
 from enstruct.encoders.activations import ACTIVATIONS, check_activation
@@ -34,24 +38,35 @@ class MLP(nn.Module):
         dropout: float = 0.5,
         nonlinearity: str = "softplus",
         sparse: bool = False,
+        input_dropout: float = 0.0,
+        last_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.nonlinearity = nonlinearity
         check_activation(nonlinearity)
-        if hidden < 1 or layers < 0 or not 0 <= dropout < 1:
+        dropouts = (dropout, input_dropout, last_dropout)
+        if hidden < 1 or layers < 0 or not all(0 <= share < 1 for share in dropouts):
             raise ConfigError(
-                f"An MLP has hidden >= 1, layers >= 0 and 0 <= dropout < 1; they are {hidden!r}, {layers!r} and {dropout!r}."
+                f"An MLP has hidden >= 1, layers >= 0 and 0 <= dropout < 1; they are {hidden!r}, {layers!r} and "
+                f"{' and '.join(map(repr, dict.fromkeys(dropouts)))}."
             )
         widths = [n_inputs] + [hidden] * layers
         self.linears = nn.ModuleList(
             SparseLinear(widths[i], widths[i + 1]) if sparse and i == 0 else _linear(widths[i], widths[i + 1])
             for i in range(layers)
         )
-        self.dropout = Dropout(dropout)
+        self.dropout, self.input_dropout, self.last_dropout = map(Dropout, dropouts)
         self.out_features = widths[-1]
 
     def forward(self, x: Tensor) -> Tensor:
-        g = ACTIVATIONS[self.nonlinearity]
+        g, x = ACTIVATIONS[self.nonlinearity], self._shown(x)
         for i, linear in enumerate(self.linears):
             x = g(linear(x if i == 0 else self.dropout(x)))
-        return x  # (batch, out_features)
+        return cast(Tensor, self.last_dropout(x))  # (batch, out_features)
+
+    def _shown(self, x: Tensor) -> Tensor:
+        """Of CSR rows the values that are stored are dropped: the others are 0 as it is."""
+        if x.layout != torch.sparse_csr or not self.training or self.input_dropout.p == 0:
+            return cast(Tensor, self.input_dropout(x)) if x.layout != torch.sparse_csr else x
+        values = self.input_dropout(x.values())
+        return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)

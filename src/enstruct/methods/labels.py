@@ -122,6 +122,8 @@ GSPEN = Method(
     negatives=FreeEnergy(),
     objective=LIKELIHOOD,
     stages=THREE_STAGES,
+    energy_rate=10.0,
+    encoder={"layers": 1, "input_dropout": 0.3, "last_dropout": 0.5},
     energy={"terms": ("local", "beliefs"), "features": "copied"},
     inference=Inference(HALF_DAMPED, starts=("predictor",), steps=15, temperature=1.0),
     watch_inference=True,

@@ -65,7 +65,7 @@ class Comparison(ABC):
         return [title.format(self.names.get(metric, metric)) for title in self.columns.values()]
 
     def row(self, method: str | Method) -> str | Method:
-        """A row as the estimators take it: the library's by its name, a variant (:mod:`enstruct_bench.comparison.variants`) whole."""
+        """A row as the estimators take it: the library's by name, others (:mod:`enstruct_bench.comparison.variants`) whole."""
         return VARIANTS[self.task.name].get(method, method) if isinstance(method, str) else method
 
     def check(self, method: str) -> None:

@@ -21,6 +21,7 @@ from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.papers import paper_of
+from enstruct_bench.reports.patience import patience_section
 from enstruct_bench.reports.reproduced import (
     files_of,
     kept_summaries,
@@ -46,7 +47,8 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
-`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `tuning.search_implicit`, `tuning.ablate_auto`
+`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `reproduce.patience` (`patience-*`),
+`tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -70,6 +72,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "suspects-": suspects_section,
     "light-": light_section,
     "tune-": trials_section,
+    "patience-": patience_section,
     "search-": search_section,
     "ablation-": ablation_section,
     "benchmark-peers": peers_section,

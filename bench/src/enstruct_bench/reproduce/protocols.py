@@ -82,7 +82,9 @@ def method_of(table: LabelTable, protocol: Protocol, row: str) -> str | Method:
 
 
 def settings(table: LabelTable, dataset: str, protocol: Protocol, row: str) -> dict[str, Any]:
-    """Parameters of the estimator that are not its defaults. ConfigError where the papers have no such row."""
+    """Parameters of the estimator that are not its defaults. ConfigError where there is no such row."""
+    if dataset in table.impossible.get(row, ()):
+        raise ConfigError(f"The row {row} of {table.name} cannot be run on {dataset}.")
     method, changes = table.variants.get(row, (row, {}))
     if protocol == "published":
         return {**_published(dataset, method if isinstance(method, str) else method.name), **changes}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,7 +20,7 @@ class LabelTable:
     """``rows``: our method -> data set -> the published figure (percent), None where the paper has none.
 
     ``why_fair_only``: why there is no published protocol, for tables without one. ``changed``: row -> the row that it changes one
-    thing of, and is held against.
+    thing of, and is held against. ``impossible``: row -> data sets that it cannot be run on.
     """
 
     name: str
@@ -35,6 +35,7 @@ class LabelTable:
     why_fair_only: str = ""
     variants: Mapping[str, tuple[str | Method, Mapping[str, object]]] = field(default_factory=dict)  # row -> method, parameters
     changed: Mapping[str, str] = field(default_factory=dict)
+    impossible: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def folds(self) -> bool:
