@@ -1,5 +1,6 @@
 """Dense and CSR inputs give the same features; what supports a second derivative."""
 
+import numpy as np
 import pytest
 import torch
 from scipy import sparse

@@ -5,7 +5,7 @@ import torch
 from tests.hypergradients.problems import KINDS
 
 from enstruct.encoders.sparse_mlp import csr_batch
-from enstruct.errors import SecondDerivativeError
+from enstruct.errors import ConfigError, SecondDerivativeError
 from enstruct.hypergradients import (
     Bilevel,
     ConjugateGradient,
@@ -14,7 +14,7 @@ from enstruct.hypergradients import (
     Neumann,
     Unrolled,
 )
-from enstruct.hypergradients.curvature import ExactCurvature, FiniteDifferences
+from enstruct.hypergradients.curvature import ExactCurvature, FiniteDifferences, GaussNewton
 
 
 def test_finite_differences_agree_with_exact_products_to_second_order():
@@ -36,6 +36,55 @@ def test_finite_differences_agree_with_exact_products_to_second_order():
         central.step = step
         errors.append(float((central.product(v) - exact.product(v)).norm()))
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
+
+
+def logistic_field():
+    """A small network with a softplus, the cross-entropy of its logits, and (beside it) an energy that bends the other way."""
+    torch.manual_seed(0)
+    x, y = torch.randn(7, 3, dtype=torch.float64), (torch.rand(7, 2) < 0.5).double()
+    theta = tuple(torch.randn(*shape, dtype=torch.float64).requires_grad_() for shape in ((3, 4), (4, 2)))
+    phi = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+
+    def logits(at):
+        return torch.nn.functional.softplus(x @ at[0]) @ at[1]
+
+    def supervised(z):
+        return torch.nn.functional.binary_cross_entropy_with_logits(z, y)
+
+    def inner(at):
+        z = logits(at)
+        return supervised(z) - phi.sum() * z.sigmoid().square().mean()
+
+    return Bilevel(lambda at: logits(at).sum(), inner, theta, (phi,), {}, logits, supervised)
+
+
+def test_gauss_newton_is_the_curvature_of_the_supervised_loss_behind_the_jacobian():
+    problem = logistic_field()
+    theta = problem.theta
+    flat_theta = torch.cat([p.reshape(-1) for p in theta]).detach()
+
+    def split(t):
+        return t[:12].view(3, 4), t[12:].view(4, 2)
+
+    jacobian = torch.autograd.functional.jacobian(lambda t: problem.logits(split(t)).flatten(), flat_theta)
+    z = problem.logits(theta).detach()
+    bend = torch.autograd.functional.hessian(lambda at: problem.supervised(at.view_as(z)), z.flatten())
+    expected = jacobian.T @ bend @ jacobian + 0.3 * torch.eye(20, dtype=torch.float64)
+    curvature = GaussNewton(problem, damping=0.3)
+    products = torch.stack([curvature.product(v) for v in torch.eye(20, dtype=torch.float64)])
+    torch.testing.assert_close(products, expected)
+    exact = torch.stack([ExactCurvature(problem).product(v) for v in torch.eye(20, dtype=torch.float64)])
+    assert torch.linalg.eigvalsh((exact + exact.T) / 2)[0] < -1e-3  # which is why one wants it
+    assert torch.linalg.eigvalsh(expected)[0] >= 0.3 - 1e-9
+    v = torch.randn(20, dtype=torch.float64)
+    torch.testing.assert_close(curvature.mixed(v)[0], ExactCurvature(problem).mixed(v)[0])
+    assert curvature.residual == pytest.approx(ExactCurvature(problem).residual)
+
+
+def test_gauss_newton_needs_to_know_the_logits():
+    problem = logistic_field()
+    with pytest.raises(ConfigError, match="take hvp='exact'"):
+        Implicit(hvp="gauss-newton").gradient(Bilevel(problem.outer, problem.inner, problem.theta, problem.phi))
 
 
 def test_finite_differences_see_the_same_random_draws():

@@ -30,7 +30,8 @@ Gradients = tuple[Tensor | None, ...]
 class Bilevel:
     """``outer`` and ``inner`` map predictor parameters to a scalar; both may depend on ``phi`` through closures.
 
-    ``theta`` empty: the predictor is held fixed, and only the explicit term exists. ``memory`` holds the few numbers a
+    ``theta`` empty: the predictor is held fixed, and only the explicit term exists. ``logits`` maps predictor parameters to the
+    predictor's output, and ``supervised`` that to the part of the inner loss that is convex in it, where both are known. ``memory`` holds the few numbers a
     coupling remembers from one outer step to the next (the scale of a series).
     """
 
@@ -39,6 +40,8 @@ class Bilevel:
     theta: Parameters
     phi: Parameters
     memory: dict[str, float] = field(default_factory=dict)
+    logits: Callable[[Parameters], Tensor] | None = None
+    supervised: Callable[[Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True)

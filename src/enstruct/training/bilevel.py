@@ -60,7 +60,10 @@ def batch_problem(
         auxiliary = weighted_mean(loss.auxiliary_loss(batch, outputs(theta), energy_weight, state), batch.weight)
         return auxiliary + loss.method.predictor_loss.anchor_weight * drift(dict(zip(named, theta, strict=True)), anchor)
 
-    return Bilevel(outer, inner, tuple(named.values()), loss.parameters(), loss.memory)
+    def supervised(logits: Tensor) -> Tensor:
+        return weighted_mean(loss.auxiliary_loss(batch, logits, 0.0, None), batch.weight)
+
+    return Bilevel(outer, inner, tuple(named.values()), loss.parameters(), loss.memory, outputs, supervised)
 
 
 def drift(weights: dict[str, Tensor], anchor: dict[str, Tensor]) -> Tensor | float:

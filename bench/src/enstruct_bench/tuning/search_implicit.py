@@ -62,6 +62,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cd terms 20": {**CD, "method__coupling": Implicit(Neumann(20))},
     "cd diagonal": {**CD, "method__coupling": Implicit(Diagonal(), damping=1.0)},
     "cd conjugate gradient": {**CD, "method__coupling": Implicit(ConjugateGradient(5), damping=10.0)},
+    "cd gauss-newton": {**CD, "method__coupling": Implicit(hvp="gauss-newton", damping=1.0)},
+    "cd gauss-newton conjugate gradient": {**CD, "method__coupling": Implicit(ConjugateGradient(5), "gauss-newton", damping=1.0)},
     "cd sherman-morrison": {**CD, "method__coupling": Implicit(ShermanMorrison(5), damping=10.0)},
     **{f"cd samples {k}": {**CD, "method__n_samples": k} for k in (5, 100)},
     "cd cost hamming-sum": {**CD, "method__cost": "hamming-sum"},
