@@ -31,8 +31,8 @@ class Bilevel:
     """``outer`` and ``inner`` map predictor parameters to a scalar; both may depend on ``phi`` through closures.
 
     ``theta`` empty: the predictor is held fixed, and only the explicit term exists. ``logits`` maps predictor parameters to the
-    predictor's output, and ``supervised`` that to the part of the inner loss that is convex in it, where both are known. ``memory`` holds the few numbers a
-    coupling remembers from one outer step to the next (the scale of a series).
+    predictor's output, and ``supervised`` that to the part of the inner loss that is convex in it, where both are known.
+    ``memory`` holds the few numbers a coupling remembers from one outer step to the next (the scale of a series).
     """
 
     outer: Callable[[Parameters], Tensor]

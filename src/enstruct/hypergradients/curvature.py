@@ -5,7 +5,7 @@
 | kind | product | what the predictor's layers need |
 |---|---|---|
 | ``ExactCurvature`` | backward through the graph of the first gradient, which is built once and kept | second derivatives |
-| ``GaussNewton`` | J' S J v,   J = ∂z/∂theta of the logits z,  S = ∂²L_sup/∂z² of the supervised loss alone | second derivatives |
+| ``GaussNewton`` | J' S J v,   J = ∂z/∂theta of the logits z,  S = ∂²L_sup/∂z², supervised loss alone | second derivatives |
 | ``FiniteDifferences`` | (∂L(theta + e v) - ∂L(theta - e v)) / 2e,   e = cbrt(machine eps) max(1, ||theta||) / ||v|| | first |
 
 Vectors over theta are flat, (parameters,). The paper takes finite differences; they agree to order e². Gauss-Newton's product

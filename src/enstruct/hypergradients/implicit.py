@@ -24,7 +24,8 @@ log = logging.getLogger("enstruct")
 
 @dataclass(frozen=True)
 class Implicit(Coupling):
-    """``Implicit(solver)``. ``hvp``: "exact", "gauss-newton" or "finite-difference" products (:mod:`enstruct.hypergradients.curvature`).
+    """``Implicit(solver)``. ``hvp``: "exact", "gauss-newton" or "finite-difference" products
+    (:mod:`enstruct.hypergradients.curvature`).
 
     ``damping`` >= 0 is added to the inner Hessian. The predictor moves first, ``predictor_steps`` (T_inner) times.
     """

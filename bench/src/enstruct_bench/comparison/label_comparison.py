@@ -63,7 +63,7 @@ class LabelComparison(Comparison):
 
     def check(self, method: str | Method) -> None:
         """Of an automatic row, the methods that it is given."""
-        if isinstance(method, Method):
+        if isinstance(self.row(method), Method):
             return
         head, named, methods = method.partition(":")
         for each in [method] if head not in AUTOMATIC else methods.split("+") if named else []:

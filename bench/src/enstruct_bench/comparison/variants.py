@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from enstruct.methods import Method, Stage
+from enstruct.methods import METHODS, Method, Stage
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.methods.tags import TAG_METHODS
 from enstruct.negatives import CostAugmentedNet
 
-INFNET, INFNET_PLUS = TAG_METHODS["infnet"], TAG_METHODS["infnet+"]
+SPEN, INFNET, INFNET_PLUS = METHODS["spen"], TAG_METHODS["infnet"], TAG_METHODS["infnet+"]
 RETUNED = Stage(predictor=True, energy=False, rate=0.1, retune=True)
 
 
@@ -29,7 +29,14 @@ def _net(kind: Any) -> Method:
 
 
 VARIANTS: dict[str, Mapping[str, Method]] = {
-    "labels": {},
+    "labels": {
+        row.name: row
+        for row in (  # SPEN's own: measurements that see x, an energy that is convex in y, a second layer of measurements
+            replace(SPEN, name="spen-conditional", energy={**SPEN.energy, "terms": ("local", "conditional")}),
+            replace(SPEN, name="spen-convex", energy={**SPEN.energy, "convex": True}),
+            replace(SPEN, name="spen-two-layers", energy={**SPEN.energy, "layers": 2}),
+        )
+    },
     "tags": {
         row.name: row
         for row in (

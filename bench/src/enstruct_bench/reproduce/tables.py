@@ -354,7 +354,8 @@ TABLES: dict[str, Table] = {
                     methods=("cross-entropy", "infnet", *TAG_VARIANTS[:4], "infnet+", *TAG_VARIANTS[4:]),
                     reference="infnet",
                     model={"embeddings": GLOVE, "clusters": "6mpaths.xz", "characters": 30},
-                )
+                ),
+                "compare-variants-yeast": Compare("yeast", methods=("spen", *VARIANTS["labels"])),
             },
         ),
         CommandTable(
