@@ -1,7 +1,7 @@
 """Saved models: the same answers, no code, nothing half-written."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,13 +9,17 @@ import torch
 from scipy import sparse
 from tests.configured import configured
 
+import enstruct.hypergradients
+import enstruct.inference
+import enstruct.negatives
 from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
 from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ConfigError, ModelFileError, SaveError
+from enstruct.estimators.saved_values import decode_parameter, encode_parameter
 from enstruct.files import replace_file
-from enstruct.hypergradients import Alternating
-from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Unrolled
-from enstruct.negatives import InferencePoint, PerturbedSamples, UnrolledIterates, ValueTuples
+from enstruct.hypergradients import Alternating, Coupling
+from enstruct.inference import AdamOnLogits, Exact, Inference, MirrorDescent, ProjectedAdam, ProjectedGradient, Solver, Unrolled
+from enstruct.negatives import InferencePoint, Negatives, PerturbedSamples, UnrolledIterates, ValueTuples
 
 SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 
@@ -294,3 +298,17 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(model, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path / "m-7")
     model.save(".")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["current", "m-7"]
+
+
+@pytest.mark.parametrize("module", [enstruct.negatives, enstruct.inference, enstruct.hypergradients], ids=lambda m: m.__name__)
+def test_every_value_that_a_column_may_hold_can_be_saved(module):
+    """Those that are no bases: a row with a column of one's own is saved with it."""
+    bases = (Negatives, Coupling, Solver)
+    found = [
+        cls
+        for cls in vars(module).values()
+        if isinstance(cls, type) and issubclass(cls, bases) and is_dataclass(cls) and cls not in bases
+    ]
+    assert found
+    for cls in found:
+        assert decode_parameter("x", encode_parameter("x", cls())) == cls()

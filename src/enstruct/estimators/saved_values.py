@@ -25,8 +25,12 @@ from enstruct.rules import masks, tags
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
     *("ValueMixtures", "UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips"),
+    *("FreeEnergy", "Normalised"),
 )
-OF_INFERENCE = ("Inference", "Unrolled", "Exact", "Chain", "MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam")
+OF_INFERENCE = (
+    *("Inference", "Unrolled", "Exact", "Chain", "MeanOfDraws"),
+    *("MirrorDescent", "ProjectedGradient", "AdamOnLogits", "ProjectedAdam"),
+)
 OF_COUPLINGS = ("Alternating", "Unrolled", "Implicit", "Neumann", "ConjugateGradient", "Diagonal", "ShermanMorrison", "Identity")
 OF_RULES = ("Implies", "Excludes", "AtMost", "AtLeast", "Exactly", "Requires", "Forbids", "Not", "Soft")
 OF_TAG_RULES = ("NeverFollows", "OnlyFollows", "Starts", "Ends", "AtMostOnce", "Gazetteer")

@@ -63,10 +63,11 @@ class LabelComparison(Comparison):
 
     def check(self, method: str | Method) -> None:
         """Of an automatic row, the methods that it is given."""
-        if isinstance(self.row(method), Method):
+        row = self.row(method)
+        if isinstance(row, Method):
             return
-        head, named, methods = method.partition(":")
-        for each in [method] if head not in AUTOMATIC else methods.split("+") if named else []:
+        head, named, methods = row.partition(":")
+        for each in [row] if head not in AUTOMATIC else methods.split("+") if named else []:
             get_method(each)
 
     def read(self, options: Compare) -> Sequence[Splits]:

@@ -211,8 +211,9 @@ def _make(
 
 
 def encoded(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Settings as a line keeps them."""
-    written = {name: encode_parameter(name, value) for name, value in parameters.items()}
+    """Settings as a line keeps them; values of the laboratory's own classes, which no model file may hold, by their fields."""
+    own = {name: repr(value) for name, value in parameters.items() if type(value).__module__.startswith("enstruct_bench.")}
+    written = own | {name: encode_parameter(name, value) for name, value in parameters.items() if name not in own}
     return cast(dict[str, Any], json.loads(json.dumps(written)))
 
 
