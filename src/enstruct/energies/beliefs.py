@@ -26,6 +26,7 @@ MOST_LABELS = 512
 """A table of pairs for every output of a batch: above this, hundreds of megabytes each."""
 INSIDE = 1e-5
 """Beliefs keep so far from 0 and 1, where the slope is infinite."""
+PACE = 50.0
 CELLS = 2**15
 """Of tables of pairs that are worked on together."""
 STRONGEST = 30.0
@@ -48,6 +49,11 @@ class BeliefEnergy(PairwiseEnergy):
             )
         super().__init__(n_labels, rank=None, diagonal=False)
 
+    def interactions(self) -> Tensor:
+        """S (labels, labels), ``PACE`` times what is learnt: a table that begins at 0 has a way to go while features that were
+        trained before move on in small steps."""
+        return PACE * super().interactions()
+
     def forward(self, prepared: Tensor | None, y: Labels) -> Tensor:
         plain = super().forward(prepared, y)
         if isinstance(y, LabelVectors):
@@ -59,7 +65,7 @@ class BeliefEnergy(PairwiseEnergy):
         if not torch.is_grad_enabled():
             excess, steeper, _ = _by_rows(y, 2 * self.interactions(), gains=False)
             return value + excess, slope + steeper
-        return value + self._excess(y), slope + _Pairs.of(y, 2 * self.interactions()).slope()
+        return value + self._excess(y), slope + _Pairs.of(y, Odds(2 * self.interactions())).slope()
 
     def _excess(self, y: Tensor) -> Tensor:
         """(batch, samples): what pairs' own beliefs are worth beside products of single ones, with its first derivatives.
@@ -74,13 +80,20 @@ class BeliefEnergy(PairwiseEnergy):
         return value + moved
 
 
-def joint_belief(first: Tensor, second: Tensor, w: Tensor) -> Tensor:
-    """r = b(1, 1) of two labels with these beliefs, under an interaction w."""
-    a = torch.expm1(-w.clamp(-STRONGEST, STRONGEST))
-    product = first * second
-    s = 1 + a * (first + second)
-    root = (s.square() - 4 * a * (1 + a) * product).clamp(min=0).sqrt()
-    return 2 * (1 + a) * product / (s + root)
+class Odds:
+    """Of a table w what its beliefs need of it: a = exp(-w) - 1, and products of it."""
+
+    def __init__(self, w: Tensor) -> None:
+        self.w = w
+        self.a = torch.expm1(-w.clamp(-STRONGEST, STRONGEST))
+        self.twice, self.fourfold = 2 * (1 + self.a), 4 * self.a * (1 + self.a)
+
+
+def joint_belief(first: Tensor, second: Tensor, odds: Odds) -> Tensor:
+    """r = b(1, 1) of two labels with these beliefs."""
+    product, s = first * second, 1 + odds.a * (first + second)
+    root = (s.square() - odds.fourfold * product).clamp(min=0).sqrt()
+    return odds.twice * product / (s + root)
 
 
 def _by_rows(y: Tensor, w: Tensor, gains: bool = True) -> tuple[Tensor, Tensor, Tensor]:
@@ -91,10 +104,10 @@ def _by_rows(y: Tensor, w: Tensor, gains: bool = True) -> tuple[Tensor, Tensor, 
     rows, n_labels = y.flatten(0, 1), y.shape[-1]
     value, of_y = rows.new_empty(len(rows)), torch.empty_like(rows)
     of_w = rows.new_empty(len(rows) if gains else 0, n_labels, n_labels)
-    step = max(1, CELLS // w.numel())
+    step, odds = max(1, CELLS // w.numel()), Odds(w)
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
-        pairs = _Pairs.of(rows[some], w)
+        pairs = _Pairs.of(rows[some], odds)
         value[some], of_y[some] = pairs.excess(), pairs.slope()
         if gains:
             torch.mul(pairs.gain(), 0.5, out=of_w[some])
@@ -107,18 +120,18 @@ class _Pairs:
     A label with itself has w = 0, and so the belief of two that are independent: it adds nothing.
     """
 
-    def __init__(self, q: Tensor, w: Tensor) -> None:
-        self.q, self.w = q, w
+    def __init__(self, q: Tensor, odds: Odds) -> None:
+        self.q, self.w = q, odds.w
         tiny = torch.finfo(q.dtype).eps ** 2  # rounding may leave an empty cell a little below 0
         first, second = q.unsqueeze(-1), q.unsqueeze(-2)
-        self.both = joint_belief(first, second, w)
+        self.both = joint_belief(first, second, odds)
         self.one = (first - self.both).clamp(min=tiny)  # the first alone; its transpose is the second alone
         self.none = (1 - first - second + self.both).clamp(min=tiny)
         self.log_one, self.log_none = self.one.log(), self.none.log()
 
     @classmethod
-    def of(cls, y: Tensor, w: Tensor) -> _Pairs:
-        return cls(y.clamp(INSIDE, 1 - INSIDE), w)
+    def of(cls, y: Tensor, odds: Odds) -> _Pairs:
+        return cls(y.clamp(INSIDE, 1 - INSIDE), odds)
 
     def gain(self) -> Tensor:
         """(..., labels, labels) r - y_i y_j."""

@@ -18,6 +18,7 @@ from enstruct.methods.method import Method, PredictorLoss
 from enstruct.methods.stages import (
     ENERGY_ALONE,
     NOISE_THEN_ENERGY,
+    PREDICTOR_ALONE,
     PRETRAINED_UNARIES,
     THEN_PREDICTOR,
     THREE_STAGES,
@@ -121,8 +122,7 @@ GSPEN = Method(
     "gspen",
     negatives=FreeEnergy(),
     objective=LIKELIHOOD,
-    stages=THREE_STAGES,
-    energy_rate=10.0,
+    stages=(*PREDICTOR_ALONE, Stage(predictor=False, energy=True, transplant=True, rate=0.2)),
     encoder={"layers": 1, "input_dropout": 0.3, "last_dropout": 0.5},
     energy={"terms": ("local", "beliefs"), "features": "copied"},
     inference=Inference(HALF_DAMPED, starts=("predictor",), steps=15, temperature=1.0),

@@ -26,7 +26,7 @@ HALF_DAMPED = MirrorDescent(rate=0.5, momentum=0.0)
 class FreeEnergy(Negatives):
     """``inference`` needs a temperature above 0, since without an entropy the energy of one output would stand for all."""
 
-    inference: Inference = field(default_factory=lambda: Inference(HALF_DAMPED, ("predictor",), steps=8, temperature=1.0))
+    inference: Inference = field(default_factory=lambda: Inference(HALF_DAMPED, ("predictor",), steps=5, temperature=1.0))
 
     def __post_init__(self) -> None:
         if not self.inference.temperature > 0:
