@@ -41,8 +41,9 @@ average of nets, against an average of cross-entropy nets, `auto:cross-entropy`;
 too, against baselines given these, as `{FOLDED}:extra-trees`). Published protocol: the papers' settings and data handling,
 updates a batch capped, but for the small sets, at {MOST_UPDATES[0]} of the energy and {MOST_UPDATES[1]} of the predictor (see
 `enstruct_bench.reproduce.protocols`); ² of runs made with other settings than are declared by now (`--again` makes them anew).
-Machines are told apart by what they call their processor: hosts of one general name ("{FORMER_PROCESSOR}", which lines that
-name none are taken for too) may differ, and methods that sample then do not come out alike to the digit.
+Each version of the library has sections of its own, the newest first. Machines are told apart by what they call their
+processor: hosts of one general name ("{FORMER_PROCESSOR}", which lines that name none are taken for too) may differ, and methods
+that sample then do not come out alike to the digit.
 """
 ALIKE = {"auto": ("cross-entropy",), FOLDED: BASELINES}
 """Baselines that there are averages of, or that were given the same rows, under an automatic row's own name."""

@@ -399,6 +399,14 @@ TABLES: dict[str, Table] = {
                     seeds=3,
                     model=HORSES,
                 ),
+                "masks-weizmann32-wide": Compare(
+                    "weizmann32",
+                    methods=("seal-regression-s", "cross-entropy"),
+                    reference="cross-entropy",
+                    protocol="whole",
+                    seeds=1,
+                    model={**HORSES_ON_AN_ACCELERATOR, "device": "cpu"},
+                ),
                 "masks-weizmann32-whole-cuda": Compare(
                     "weizmann32",
                     methods=("cross-entropy", "dvn", "seal-regression-s", "alen"),
