@@ -12,6 +12,7 @@ from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.reports.reproduced import (
     command_section,
+    drop_empty,
     kept_summaries,
     reproduced_head,
     reproduced_section,
@@ -204,3 +205,8 @@ def test_each_version_of_the_library_has_a_section_of_its_own(tmp_path, monkeypa
     for name in (*names, "reproduce-smaller"):
         (tmp_path / f"{name}.json").touch()
     assert [path.stem for path in kept_summaries("small", tmp_path)] == names[::-1]
+    for runs, stays in ((1, True), (0, False)):
+        origin = {"runs": runs, "seeds": [], "commits": {}, "versions": {}, "machines": {}}
+        (tmp_path / f"{names[0]}.json").write_text(json.dumps({"section": names[0], "blocks": ["x"], "from": origin}))
+        drop_empty("small", tmp_path)
+        assert (tmp_path / f"{names[0]}.json").is_file() == stays

@@ -7,12 +7,16 @@ from jsonargparse import Namespace
 from enstruct.cli.tables import say
 from enstruct.files import write_text
 from enstruct_bench.reports.papers import PAPERS, paper_page
+from enstruct_bench.reports.reproduced import drop_empty
 from enstruct_bench.reports.results import page, sections
-from enstruct_bench.reports.summaries import renew
+from enstruct_bench.reports.summaries import FOLDER, renew
+from enstruct_bench.reproduce.tables import TABLES
 
 
 def run(options: Namespace) -> None:
     renew(sections(options.results), options.results, say)
+    for table in TABLES:
+        drop_empty(table, options.results / FOLDER)
     write_text(options.out, page(options.results))
     pages = {paper: options.out.parent / "papers" / f"{paper.name}.md" for paper in PAPERS}
     for paper, place in pages.items():

@@ -21,6 +21,7 @@ from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of
 from enstruct_bench.reports.changes import changes_lines
 from enstruct_bench.reports.markdown import Text, markdown_table
 from enstruct_bench.reports.published_figures import published_lines
+from enstruct_bench.reports.summaries import read_summary
 from enstruct_bench.reproduce.library import Describe, Measured
 from enstruct_bench.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct_bench.reproduce.runner import has_settings, outdated
@@ -87,6 +88,13 @@ def summary_name(table: str, version: str = FIRST_VERSION) -> str:
 def kept_summaries(table: str, folder: Path) -> list[Path]:
     """The summaries of a table, the newest version first."""
     return [*sorted(folder.glob(f"reproduce-{table}@*.json"), reverse=True), *folder.glob(f"reproduce-{table}.json")]
+
+
+def drop_empty(table: str, folder: Path) -> None:
+    """The section of a table that had no runs goes once a version has some."""
+    first = folder / f"{summary_name(table)}.json"
+    if first.is_file() and len(kept_summaries(table, folder)) > 1 and read_summary(first)["from"]["runs"] == 0:
+        first.unlink()
 
 
 def _version(store: Store) -> str:

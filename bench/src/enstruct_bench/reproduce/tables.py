@@ -340,6 +340,12 @@ TABLES: dict[str, Table] = {
             "Implicit training, Table 3: span F1, NER and NER+",
             {
                 "tags-conll2003": _entities(TAGGERS),
+                "tags-conll2003-two-layers": Compare(
+                    "conll2003",
+                    methods=("cross-entropy", "crf-taught"),
+                    epochs=20,
+                    model={"max_epochs": 20, "layers": 2, "embeddings": GLOVE},
+                ),
                 "tags-conll2003-plus": _entities(("cross-entropy", "crf", "infnet+", "implicit-cd"), columns=(1, 2)),
             },
             "BiLSTM 84.9/89.1, SPEN 85.1/88.6, InfNet 85.2/89.3, InfNet+ 85.3/89.7, CD 85.7/90.4",
