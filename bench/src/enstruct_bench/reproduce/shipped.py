@@ -24,7 +24,7 @@ from enstruct.spaces.base import RelaxedSpace
 class RelaxedTwice(InferencePoint):
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
         solver = self.inference.resolve(space.relax(at.logits))
-        found = solver.solve(_OfRelaxed(at.energy), at.state.detached(), _DetachedCost(space), at.truth).y  # type: ignore[arg-type]
+        found = solver.solve(_OfRelaxed(at.energy), at.state.detached(), _DetachedCost(space), at.truth).y
         return Candidates(torch.sigmoid(found).unsqueeze(1))
 
 
