@@ -67,6 +67,21 @@ def test_images_of_any_size_and_rows_by_themselves():
     assert term(features, masks).shape == (2, 4)
 
 
+def test_beyond_the_edge_there_is_noise_too_so_that_the_energy_is_a_bound():
+    """Fair coins of 5 x 5 pixels have an entropy of 25 log 2, which no density comes below on average."""
+    torch.manual_seed(0)
+    term, features = FlowEnergy(1, 2, units=8), torch.zeros(32, 5, 5, 1)
+    optimizer, losses = torch.optim.Adam(term.parameters(), 0.01), []
+    for _ in range(120):
+        on = (torch.rand(32, 1, 5, 5) < 0.5).float()
+        optimizer.zero_grad()
+        loss = term(features, torch.stack([1 - on, on], -1)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert torch.tensor(losses[-30:]).mean() > 25 * 0.6931
+
+
 def test_training_noise_changes_the_value_and_evaluation_does_not():
     term, features = a_flow(), torch.randn(1, 4, 4, 5, dtype=torch.float64)
     y = F.one_hot(torch.randint(2, (1, 1, 4, 4)), 2).double()

@@ -1,12 +1,15 @@
 """Inference's free energies against enumeration."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from enstruct.energies import BeliefEnergy, LocalEnergy, PairwiseEnergy, SumEnergy
 from enstruct.energies.beliefs import PACE
+from enstruct.energies.flow import FlowEnergy
 from enstruct.errors import ConfigError
-from enstruct.inference import Inference, MirrorDescent
+from enstruct.inference import Exact, Inference, MirrorDescent, minimise
 from enstruct.inference.exact import all_label_sets
 from enstruct.negatives import FreeEnergy, Normalised, Situation
 from enstruct.objectives import LIKELIHOOD, Scores
@@ -59,10 +62,23 @@ def test_products_bound_it_from_above():
 def test_what_is_no_free_energy_is_refused():
     with pytest.raises(ConfigError, match="temperature"):
         FreeEnergy(Inference(temperature=0.0))
+    with pytest.raises(ConfigError, match="an Inference with a temperature"):
+        FreeEnergy(Exact())
     with pytest.raises(ConfigError, match="as_value"):
         FreeEnergy(Inference(temperature=1.0, as_value=True))
 
 
 def test_where_all_sums_to_one_there_is_nothing_to_take_off():
     at = situation(BeliefEnergy(L))
-    assert torch.equal(Normalised().draw(at, LabelSpace(L)).energies, torch.zeros(5, 1, dtype=torch.float64))
+    flow = at._replace(energy=SumEnergy(None, [FlowEnergy(3, 2)]))
+    assert torch.equal(Normalised().draw(flow, LabelSpace(L)).energies, torch.zeros(5, 1, dtype=torch.float64))
+    with pytest.raises(ConfigError, match="sums to one"):
+        Normalised().draw(at, LabelSpace(L))
+
+
+def test_the_entropy_counts_as_the_inference_has_it():
+    at = situation(BeliefEnergy(L), chain=True)
+    half = FreeEnergy(replace(SETTLED.inference, temperature=0.5)).draw(at, LabelSpace(L)).energies
+    y = minimise(at.energy, at.state, LabelSpace(L), settings=replace(SETTLED.inference, starts=("uniform",), temperature=0.5)).y
+    expected = at.energy(at.state, y.unsqueeze(1)) - 0.5 * LabelSpace(L).entropy(y.unsqueeze(1))
+    torch.testing.assert_close(half, expected, atol=1e-4, rtol=0)

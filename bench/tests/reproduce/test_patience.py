@@ -36,13 +36,22 @@ def test_rates_are_halved_where_it_says_whatever_the_patience(plateau):
 
 def test_the_section_has_a_row_for_each_of_both(tmp_path):
     rows = [
-        {"end": end, "rates": rates, "seed": seed, "at 0.5": 40 + seed, "tuned": 41.0, "epochs": 20, "seconds": 1.0}
+        {
+            "end": end,
+            "rates": rates,
+            "seed": seed,
+            "at 0.5": 40 + seed,
+            "tuned": 41.0,
+            "epochs": 20,
+            "seconds": 1.0,
+            "commit": "abc",
+        }
         for seed in (0, 1)
         for end in ("patience", "all epochs")
         for rates in ("halved", "constant")
     ]
     path = tmp_path / "patience-x.json"
-    about = {"data": "x", "method": "dvn", "published": 48.2, "commit": "abc", "environment": environment()}
+    about = {"data": "x", "method": "dvn", "published": 48.2, "environment": environment()}
     path.write_text(json.dumps({**about, "rows": rows}))
     text = patience_section(path)
     assert "| all epochs | constant | 40.50 ±0.71 | 41.00 ±0.00 | 20 | 2 |" in text

@@ -59,14 +59,16 @@ class MLP(nn.Module):
         self.out_features = widths[-1]
 
     def forward(self, x: Tensor) -> Tensor:
-        g, x = ACTIVATIONS[self.nonlinearity], self._shown(x)
+        g, x = ACTIVATIONS[self.nonlinearity], _dropped(x, self.input_dropout)
         for i, linear in enumerate(self.linears):
             x = g(linear(x if i == 0 else self.dropout(x)))
-        return cast(Tensor, self.last_dropout(x))  # (batch, out_features)
+        return _dropped(x, self.last_dropout)  # (batch, out_features)
 
-    def _shown(self, x: Tensor) -> Tensor:
-        """Of CSR rows the values that are stored are dropped: the others are 0 as it is."""
-        if x.layout != torch.sparse_csr or not self.training or self.input_dropout.p == 0:
-            return cast(Tensor, self.input_dropout(x)) if x.layout != torch.sparse_csr else x
-        values = self.input_dropout(x.values())
-        return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
+
+def _dropped(x: Tensor, dropout: Dropout) -> Tensor:
+    """Of CSR rows the values that are stored are dropped: the others are 0 as it is."""
+    if x.layout != torch.sparse_csr:
+        return cast(Tensor, dropout(x))
+    if not dropout.training or dropout.p == 0:
+        return x
+    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), dropout(x.values()), x.shape, check_invariants=False)

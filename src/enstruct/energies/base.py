@@ -46,12 +46,14 @@ class State(NamedTuple):
 
 class Term(nn.Module):
     """One summand. ``prepare(features, mask)`` keeps what it needs (None if nothing), rows first; ``forward`` scores y.
+    ``normalised``: whether exp(-E) sums to one as it is.
 
     The mask's holes are already 0 in the y that a term is given; terms that look beyond single places need it themselves.
     """
 
     name = "term"
     has_closed_form = False
+    normalised = False
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
         return None

@@ -6,14 +6,21 @@ On binary y it is the pairwise field sum_{i<j} w_ij y_i y_j. Between, the produc
 relaxation, gives way to the best belief of the pair, so that with the entropy of single labels taken off, as inference at
 temperature 1 does, it is Bethe's free energy, and its stationary points are those of belief propagation (Yedidia, Freeman & Weiss
 2001). Structured prediction energy networks on graphs (GSPEN; Graber & Schwing 2019) let an energy see the beliefs of regions so,
-inside the local polytope. Of two binary labels only one number is free, r = b(1, 1), and it is known (Welling & Teh 2001):
+inside the local polytope. Of two binary labels only one number is free, b(1, 1), and it is known (Welling & Teh 2001). Of labels
+that attract each other, w <= 0, and with a = exp(-w) - 1, it is
 
-    r = 2 (1 + a) y_i y_j / (s + sqrt(s^2 - 4 a (1 + a) y_i y_j)),      a = exp(-w_ij) - 1,  s = 1 + a (y_i + y_j)
+    b(1, 1) = 2 (1 + a) y_i y_j / (1 + a (y_i + y_j) + sqrt((1 + a (y_i - y_j))^2 + 4 a y_j (1 - y_i)))
 
-and at it the slope is what belief propagation sends:  dE/dy_i = sum_j log P(y_j = 0 | y_i = 1) - log P(y_j = 0 | y_i = 0).
+without a difference in it, and so is b(0, 0), of 1 - y; what is left are two numbers whose difference y_i - y_j and product
+b(1, 1) b(0, 0) / (1 + a) are known. Labels that repel each other are labels that attract each other once one of them is turned
+around. At these beliefs the slope is what belief propagation sends:
+
+    dE/dy_i = sum_j log P(y_j = 0 | y_i = 1) - log P(y_j = 0 | y_i = 0)
 """
 
 from __future__ import annotations
+
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -58,45 +65,41 @@ class BeliefEnergy(PairwiseEnergy):
         plain = super().forward(prepared, y)
         if isinstance(y, LabelVectors):
             return plain  # of binary labels it is all there is
-        return plain + self._excess(y)
+        return plain + cast(Tensor, _Excess.apply(y, 2 * self.interactions()))
 
     def value_and_gradient(self, prepared: Tensor | None, y: Tensor) -> tuple[Tensor, Tensor]:
         value, slope = super().value_and_gradient(prepared, y)
-        if not torch.is_grad_enabled():
-            excess, steeper, _ = _by_rows(y, 2 * self.interactions(), gains=False)
-            return value + excess, slope + steeper
-        return value + self._excess(y), slope + _Pairs.of(y, Odds(2 * self.interactions())).slope()
-
-    def _excess(self, y: Tensor) -> Tensor:
-        """(batch, samples): what pairs' own beliefs are worth beside products of single ones, with its first derivatives.
-
-        The beliefs are at their minimum, where they have no slope of their own; going back through their formula would cost
-        several times as much.
-        """
         w = 2 * self.interactions()
-        with torch.no_grad():
-            value, of_y, of_w = _by_rows(y, w)
-        moved = torch.einsum("...ij,ij->...", of_w, w - w.detach()) + ((y - y.detach()) * of_y).sum(-1)
-        return value + moved
+        if not torch.is_grad_enabled():
+            excess, steeper, _ = _by_rows(y, w, gains=False)
+            return value + excess, slope + steeper
+        return value + cast(Tensor, _Excess.apply(y, w)), slope + _Pairs.of(y, Odds(w)).slope()
 
 
-class Odds:
-    """Of a table w what its beliefs need of it: a = exp(-w) - 1, and products of it."""
+class _Excess(torch.autograd.Function):
+    """(batch, samples): what pairs' own beliefs are worth beside products of single ones.
 
-    def __init__(self, w: Tensor) -> None:
-        self.w = w
-        self.a = torch.expm1(-w.clamp(-STRONGEST, STRONGEST))
-        self.twice, self.fourfold = 2 * (1 + self.a), 4 * self.a * (1 + self.a)
+    The beliefs are at their minimum, where they have no slope of their own, so that first derivatives are those with the beliefs
+    held fixed; going back through their formula, as second ones must, costs several times as much.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, w: Tensor) -> Tensor:
+        value, of_y, of_w = _by_rows(y, w, gains=ctx.needs_input_grad[1])
+        ctx.save_for_backward(y, w, of_y, of_w)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None]:
+        y, w, of_y, of_w = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody differentiates these
+            pairs = _Pairs.of(y, Odds(w))
+            of_y, of_w = pairs.slope(), pairs.gain() / 2
+        by_w = torch.einsum("bs,bsij->ij", gradient, of_w) if ctx.needs_input_grad[1] else None
+        return gradient.unsqueeze(-1) * of_y, by_w
 
 
-def joint_belief(first: Tensor, second: Tensor, odds: Odds) -> Tensor:
-    """r = b(1, 1) of two labels with these beliefs."""
-    product, s = first * second, 1 + odds.a * (first + second)
-    root = (s.square() - odds.fourfold * product).clamp(min=0).sqrt()
-    return odds.twice * product / (s + root)
-
-
-def _by_rows(y: Tensor, w: Tensor, gains: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+def _by_rows(y: Tensor, w: Tensor, gains: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Of outputs y (batch, samples, labels) the excess, its slopes in y and, (batch, samples, labels, labels), in w.
 
     A few outputs at a time: tables of pairs that stay in the processor's cache are three times as fast.
@@ -114,40 +117,64 @@ def _by_rows(y: Tensor, w: Tensor, gains: bool = True) -> tuple[Tensor, Tensor, 
     return value.view(y.shape[:2]), of_y.view(y.shape), of_w.view(*y.shape[:2], n_labels, n_labels) if gains else of_w
 
 
+class Odds:
+    """Of a table w what its beliefs need of it: which pairs repel each other, and a of each once these are turned around."""
+
+    def __init__(self, w: Tensor) -> None:
+        self.w, self.repel = w, w > 0
+        self.a = torch.expm1(w.abs().clamp(max=STRONGEST))
+
+
 class _Pairs:
-    """The beliefs of all pairs (..., labels, labels) of beliefs q (..., labels).
+    """The beliefs of all pairs (..., labels, labels) of beliefs q (..., labels): ``agree``, ``alone``, ``other``, ``neither`` are
+    b(1, 1), b(1, 0), b(0, 1), b(0, 0) of labels that attract each other, and of those that repel each other once the second is
+    turned around, b(1, 0), b(1, 1), b(0, 0), b(0, 1).
 
     A label with itself has w = 0, and so the belief of two that are independent: it adds nothing.
     """
 
     def __init__(self, q: Tensor, odds: Odds) -> None:
-        self.q, self.w = q, odds.w
-        tiny = torch.finfo(q.dtype).eps ** 2  # rounding may leave an empty cell a little below 0
-        first, second = q.unsqueeze(-1), q.unsqueeze(-2)
-        self.both = joint_belief(first, second, odds)
-        self.one = (first - self.both).clamp(min=tiny)  # the first alone; its transpose is the second alone
-        self.none = (1 - first - second + self.both).clamp(min=tiny)
-        self.log_one, self.log_none = self.one.log(), self.none.log()
+        self.q, self.w, self.repel = q, odds.w, odds.repel
+        a, first, second = odds.a, q.unsqueeze(-1), q.unsqueeze(-2)
+        apart = first - second
+        rest = (1 - torch.maximum(first, second)) - torch.minimum(first, second)  # exact where one is nearly sure
+        rest, apart = torch.where(self.repel, -apart, rest), torch.where(self.repel, -rest, apart)
+        second = torch.where(self.repel, 1 - second, second)
+        few = rest >= 0  # the smaller of b(1, 1) and b(0, 0) by the formula, the larger by what they differ by
+        one, two = torch.where(few, first, 1 - first), torch.where(few, second, 1 - second)
+        root = ((1 + a * (one - two)).square() + 4 * a * two * (1 - one)).sqrt()
+        small = 2 * (1 + a) * one * two / (1 + a * (one + two) + root)
+        large = small + rest.abs()
+        product = small * large / (1 + a)
+        wide = (apart.abs() + (apart.square() + 4 * product).sqrt()) / 2
+        thin = product / wide
+        self.agree, self.neither = torch.where(few, small, large), torch.where(few, large, small)
+        self.alone, self.other = torch.where(apart >= 0, wide, thin), torch.where(apart >= 0, thin, wide)
+        self.logs = self.agree.log(), self.alone.log(), self.other.log(), self.neither.log()
 
     @classmethod
     def of(cls, y: Tensor, odds: Odds) -> _Pairs:
         return cls(y.clamp(INSIDE, 1 - INSIDE), odds)
 
+    @property
+    def both(self) -> Tensor:
+        """b(1, 1)."""
+        return torch.where(self.repel, self.alone, self.agree)
+
     def gain(self) -> Tensor:
-        """(..., labels, labels) r - y_i y_j."""
+        """(..., labels, labels) b(1, 1) - q_i q_j."""
         return self.both - self.q.unsqueeze(-1) * self.q.unsqueeze(-2)
 
     def excess(self) -> Tensor:
-        """(...,) sum_{i<j} w_ij (r_ij - q_i q_j) + KL, with KL(b || q_i x q_j) = H(q_i) + H(q_j) - H(b)."""
-        q, both = self.q, self.both
-        cells = both * (self.w + both.clamp(min=torch.finfo(both.dtype).tiny).log())
-        cells += 2 * self.one * self.log_one
-        tables = (cells + self.none * self.log_none).sum((-2, -1)) - ((q.unsqueeze(-2) @ self.w).squeeze(-2) * q).sum(-1)
+        """(...,) sum_{i<j} w_ij (b_ij(1, 1) - q_i q_j) + KL, with KL(b || q_i x q_j) = H(q_i) + H(q_j) - H(b)."""
+        q = self.q
+        cells = zip((self.agree, self.alone, self.other, self.neither), self.logs, strict=True)
+        tables = sum((cell * log for cell, log in cells), start=self.w * self.gain()).sum((-2, -1))
         singles = -(q * q.log() + (1 - q) * (-q).log1p()).sum(-1)
         return tables / 2 + q.shape[-1] * singles  # each pair stands there twice
 
     def slope(self) -> Tensor:
         """(..., labels) of the excess in q: the messages, less what products send."""
-        q = self.q
-        messages = (self.log_one - self.log_none).sum(-1) + q.shape[-1] * ((-q).log1p() - q.log())
-        return messages - (q.unsqueeze(-2) @ self.w).squeeze(-2)
+        q, (agree, alone, other, neither) = self.q, self.logs
+        odds = torch.where(self.repel, agree - other, alone - neither).sum(-1)  # of b(1, 0) and b(0, 0)
+        return odds + q.shape[-1] * ((-q).log1p() - q.log()) - (q.unsqueeze(-2) @ self.w).squeeze(-2)

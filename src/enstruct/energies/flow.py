@@ -35,6 +35,7 @@ STEEPEST = 2.0
 
 class FlowEnergy(Term):
     name = "flow"
+    normalised = True
 
     def __init__(self, n_features: int, n_classes: int, units: int = 32) -> None:
         super().__init__()
@@ -49,9 +50,9 @@ class FlowEnergy(Term):
 
     def forward(self, prepared: Tensor, y: Tensor) -> Tensor:
         batch, samples = len(prepared), y.shape[1]
-        y = y.expand(batch, *y.shape[1:])[..., 1:].flatten(0, 1)
-        noise = torch.rand(y.shape, **drawn_like(y)) if self.training else 0.5
-        v = _continued(channels_first(y + noise - 1), -0.5)
+        y = _continued(channels_first(y.expand(batch, *y.shape[1:])[..., 1:].flatten(0, 1)))
+        noise = torch.rand(y.shape, **drawn_like(y)) if self.training else 0.5  # beyond the edge too
+        v = y + noise - 1
         scales = [scale.repeat_interleave(samples, 0) for scale in self._scales(prepared)]
         log_density = v.new_zeros(len(v))
         for level, seen in zip(self.levels, scales, strict=True):
@@ -83,7 +84,7 @@ class FlowEnergy(Term):
 
     def _scales(self, features: Tensor) -> list[Tensor]:
         """The features at every level's size, (batch, width of features, height, width)."""
-        seen, scales = _continued(channels_first(features), 0.0), []
+        seen, scales = _continued(channels_first(features)), []
         for _ in range(LEVELS):
             seen = F.avg_pool2d(seen, 2)
             scales.append(seen)
@@ -149,8 +150,8 @@ def _log_normal(z: Tensor) -> Tensor:
     return torch.distributions.Normal(0.0, 1.0).log_prob(z).flatten(1).sum(1)
 
 
-def _continued(v: Tensor, value: float) -> Tensor:
-    """To sides that can be halved ``LEVELS`` times."""
+def _continued(v: Tensor) -> Tensor:
+    """To sides that can be halved ``LEVELS`` times, by zeros below and to the right."""
     unit = 2**LEVELS
     down, right = (-side % unit for side in v.shape[2:])
-    return F.pad(v, (0, right, 0, down), value=value) if down or right else v
+    return F.pad(v, (0, right, 0, down)) if down or right else v

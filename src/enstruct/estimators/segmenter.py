@@ -77,7 +77,7 @@ class EnergySegmenter(EnergyEstimator):
     classes : list of int, default=None
         The values masks may hold; by default those of the training and validation masks. With two, the second is the object.
     ignore : int, default=None
-        The value of pixels whose class is not known: they count nowhere.
+        The value of pixels whose class is not known: they count nowhere; "cglow" alone learns them as the first class.
     binarise : int, default=None
         Mask values from it on are the object (1), those below not (0): for grey edges and JPEG masks.
     rules : a rule of :mod:`enstruct.rules.masks`, or a list of them, default=None

@@ -9,8 +9,8 @@
 | ``FiniteDifferences`` | (∂L(theta + e v) - ∂L(theta - e v)) / 2e,   e = cbrt(machine eps) max(1, ||theta||) / ||v|| | first |
 
 Vectors over theta are flat, (parameters,). The paper takes finite differences; they agree to order e². Gauss-Newton's product
-(Schraudolph 2002) leaves out how the network bends and how the energy does, and so is never negative, as the Hessian of the inner
-loss is at its optimum and off it need not be; ``mixed`` stays exact.
+(Schraudolph 2002) leaves out how the network bends, how the energy does, and the anchor, and so is never negative, as the Hessian
+of the inner loss is at its optimum and off it need not be; ``mixed`` stays exact.
 """
 
 from __future__ import annotations
@@ -108,7 +108,11 @@ class GaussNewton(ExactCurvature):
             raise ConfigError("hvp='gauss-newton' needs a problem whose logits and supervised loss are told: take hvp='exact'.")
         self.logits = problem.logits(problem.theta)
         self.at = self.logits.detach().requires_grad_()
-        (self.residuals,) = torch.autograd.grad(problem.supervised(self.at), self.at, create_graph=True)
+        loss = problem.supervised(self.at)
+        (residuals,) = (
+            torch.autograd.grad(loss, self.at, create_graph=True) if loss.requires_grad else (torch.zeros_like(self.at),)
+        )
+        self.residuals = residuals  # without a supervised loss there is no curvature but the damping
         self.weights = torch.zeros_like(self.logits).requires_grad_()
         with second_derivative_errors():
             back = torch.autograd.grad(self.logits, problem.theta, self.weights, create_graph=True, allow_unused=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, shown
 from enstruct.inference.minimise import Inference
 from enstruct.inference.objective import InferenceObjective
 from enstruct.inference.rules import MirrorDescent
@@ -29,6 +29,8 @@ class FreeEnergy(Negatives):
     inference: Inference = field(default_factory=lambda: Inference(HALF_DAMPED, ("predictor",), steps=5, temperature=1.0))
 
     def __post_init__(self) -> None:
+        if not isinstance(self.inference, Inference):
+            raise ConfigError(f"FreeEnergy needs an Inference with a temperature, not {shown(self.inference)}.")
         if not self.inference.temperature > 0:
             raise ConfigError("FreeEnergy needs inference with an entropy: give it a temperature, as Inference(temperature=1.0).")
         if self.inference.as_value:
@@ -46,4 +48,8 @@ class Normalised(Negatives):
     """Of an energy whose exp(-E) sums to one as it is, such as a flow's: F = 0."""
 
     def draw(self, at: Situation, space: RelaxedSpace) -> Candidates:
+        """ConfigError for an energy that does not: its loss would fall for ever."""
+        terms = list(getattr(at.energy, "terms", []))
+        if len(terms) != 1 or not getattr(terms[0], "normalised", False):
+            raise ConfigError("Normalised takes an energy for one whose exp(-E) sums to one: its only term must be 'flow'.")
         return Candidates(None, energies=at.logits.new_zeros(len(at.truth), 1))

@@ -22,10 +22,11 @@ def patience_section(path: Path) -> str:
         [end, rates, *(_spread([run[name] for run in runs]) for name in ("at 0.5", "tuned")), _mean(runs), len(runs)]
         for (end, rates), runs in groups.items()
     ]
+    commits = sorted({str(row["commit"]) for row in content["rows"]})
     lines = [
         f"## {content['data']}: what ends {content['method']} early under the published protocol (`{path.name}`)",
         "",
-        f"Published at 0.5: {content['published']}. Commit {content['commit']}. {where_it_ran(content['environment'])}",
+        f"Published at 0.5: {content['published']}. Commits {', '.join(commits)}. {where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from enstruct_bench.reports.cells import DIVERGED, NOT_RUN, diverged_of, runs_of
 from enstruct_bench.reports.changes import changes_lines
 from enstruct_bench.reports.markdown import Text, markdown_table
 from enstruct_bench.reports.published_figures import published_lines
-from enstruct_bench.reports.summaries import read_summary
+from enstruct_bench.reports.summaries import FOLDER, read_summary
 from enstruct_bench.reproduce.library import Describe, Measured
 from enstruct_bench.reproduce.protocols import GENERATED_SHAPES, MOST_UPDATES, reduced
 from enstruct_bench.reproduce.runner import has_settings, outdated
@@ -77,7 +78,7 @@ def reproduced_table(table: LabelTable | CommandTable, folder: Path, version: st
 def versions_of(table: LabelTable | CommandTable, folder: Path) -> list[str]:
     """Those of the library that made runs of the table, the newest last; the first where there are none."""
     stores = stores_of(folder, table.name) if isinstance(table, LabelTable) else []
-    return sorted({_version(store) for store in stores}) or [FIRST_VERSION]
+    return sorted({_version(store) for store in stores}, key=_numbers) or [FIRST_VERSION]
 
 
 def summary_name(table: str, version: str = FIRST_VERSION) -> str:
@@ -87,7 +88,8 @@ def summary_name(table: str, version: str = FIRST_VERSION) -> str:
 
 def kept_summaries(table: str, folder: Path) -> list[Path]:
     """The summaries of a table, the newest version first."""
-    return [*sorted(folder.glob(f"reproduce-{table}@*.json"), reverse=True), *folder.glob(f"reproduce-{table}.json")]
+    later = sorted(folder.glob(f"reproduce-{table}@*.json"), key=lambda path: _numbers(path.stem.partition("@")[2]), reverse=True)
+    return [*later, *folder.glob(f"reproduce-{table}.json")]
 
 
 def drop_empty(table: str, folder: Path) -> None:
@@ -95,6 +97,10 @@ def drop_empty(table: str, folder: Path) -> None:
     first = folder / f"{summary_name(table)}.json"
     if first.is_file() and len(kept_summaries(table, folder)) > 1 and read_summary(first)["from"]["runs"] == 0:
         first.unlink()
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def _version(store: Store) -> str:
@@ -329,6 +335,6 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
 def _whereabouts_of_part(results: Path, part: str, command: Command) -> str:
     if (results / part).is_dir():
         return f"in `results/{part}/`, see below"
-    if not (results / f"{part}.json").is_file():
+    if not any(path.is_file() for path in (results / f"{part}.json", results / FOLDER / f"{part}.json")):
         return NOT_RUN
     return f"in `results/{part}.json`" + (", under Costs" if isinstance(command, Measured) else "")

@@ -112,7 +112,8 @@ def sections(results: Path) -> Iterator[Section]:
         files = [*reproduced.glob(f"{table.name}.jsonl")] if isinstance(table, LabelTable) else files_of(table, results)
         for version in versions_of(table, reproduced):
             section = partial(reproduced_table, table, reproduced, version)
-            yield Section(summary_name(table.name, version), section, tuple(files), version)
+            of_runs = version if isinstance(table, LabelTable) else ""
+            yield Section(summary_name(table.name, version), section, tuple(files), of_runs)
 
 
 def _check(path: Path) -> None:

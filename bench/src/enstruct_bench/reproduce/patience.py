@@ -22,7 +22,7 @@ from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.run import run_cell
 from enstruct_bench.reproduce.protocols import load_rows, method_of, settings
-from enstruct_bench.reproduce.seal_settings import EPOCHS, PATIENCE
+from enstruct_bench.reproduce.seal_settings import EPOCHS, PATIENCE, SEAL_SETTINGS
 from enstruct_bench.reproduce.tables import SEAL_2
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def fit(data: str, method: str, end: str, rates: str, seed: int) -> dict[str, An
         "seed": seed,
         "at 0.5": 100 * scores["fixed"],
         "tuned": 100 * scores["threshold"],
+        "commit": present_commit(),
         "epochs": cell.record["epochs"],
         "seconds": time.perf_counter() - begin,
     }
@@ -77,15 +78,18 @@ def fit(data: str, method: str, end: str, rates: str, seed: int) -> dict[str, An
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
-    parser.add_argument("--method", default="dvn")
+    parser.add_argument("data", choices=[name for name, of in SEAL_SETTINGS.items() if "dvn" in of])
+    parser.add_argument("--method", default="dvn", choices=["dvn", "cross-entropy"], help="a row of one stage")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     content = {"data": options.data, "method": options.method, "published": SEAL_2.rows[options.method][options.data], "rows": []}
     if options.out.exists():
-        content = json.loads(options.out.read_text(encoding="utf-8"))
-    content |= {"commit": present_commit(), "environment": environment()}
+        kept = json.loads(options.out.read_text(encoding="utf-8"))
+        if any(kept[name] != content[name] for name in ("data", "method")):
+            parser.error(f"{options.out} is of {kept['method']} on {kept['data']}: give another file.")
+        content = kept
+    content |= {"environment": environment()}
     made = {(row["end"], row["rates"], row["seed"]) for row in content["rows"]}
     for seed in range(options.seeds):
         for end in ENDS:

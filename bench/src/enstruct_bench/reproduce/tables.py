@@ -213,7 +213,7 @@ IMPLICIT_1 = LabelTable(
     why_fair_only="No published protocol: the paper states neither the energy's weight nor learning rates, numbers of samples "
     "and steps, length of the series, seeds or thresholds, and there is no code.",
 )
-"""The last row is ours: cross-entropy with gspen's network, of which dropout on the input is half of the way."""
+"""The last row is ours: gspen's network by cross-entropy, which its pairs are added to."""
 TAG_VARIANTS = tuple(VARIANTS["tags"])
 TAGGERS = ("cross-entropy", "crf", "spen", "infnet", "infnet+", "seal-nce", "implicit-ssvm", "implicit-cd")
 HORSES = {"width": 16, "augment": True, "learning_rate": 0.001, "max_epochs": 100, "n_iter_no_change": 100}
