@@ -67,3 +67,12 @@ def test_a_row_nobody_published_works_and_an_impossible_one_is_refused():
 def test_nearest_method_is_named():
     with pytest.raises(ConfigError, match="Did you mean 'seal-ranking'"):
         get_method("seal-rankin")
+
+
+def test_gspen_answers_as_it_learns():
+    """Its free energy and its answers at one temperature, from unaries that were trained before."""
+    row = METHODS["gspen"]
+    assert row.inference.temperature == row.negatives.inference.temperature == 1.0
+    assert row.inference.rule == row.negatives.inference.rule
+    assert row.stages[-1].transplant
+    assert not row.stages[-1].predictor

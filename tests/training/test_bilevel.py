@@ -7,6 +7,7 @@ from torch.func import functional_call
 from enstruct.encoders import MLP, Predictor
 from enstruct.energies import EnergySpec, build_energy
 from enstruct.hypergradients import Implicit, Neumann
+from enstruct.hypergradients.curvature import GaussNewton
 from enstruct.methods import METHODS
 from enstruct.spaces import LabelSpace
 from enstruct.training.batches import Batch
@@ -99,3 +100,30 @@ def test_the_implicit_gradient_is_that_of_one_gradient_step_of_the_inner_loss(we
         assert (0.0 if got is None else float(got.reshape(-1)[0])) == pytest.approx(expected, rel=1e-5, abs=1e-8)
         largest = max(largest, abs(float(change)) / scale)
     assert largest > 1e-4  # the reaction has something to say
+
+
+def test_gauss_newton_sees_the_weighted_supervised_loss_behind_the_predictors_logits():
+    batch, loss, predictor = a_game()
+    problem = batch_problem(predictor, loss, batch, 0.3, {})
+    theta = moved(problem.theta)
+    logits = answer_of(predictor, theta, batch.x)
+    torch.testing.assert_close(problem.logits(theta), logits)
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits(logits, batch.y, reduction="none").sum(1)
+    torch.testing.assert_close(problem.supervised(logits), (entropy * ROW_WEIGHT).sum() / 6)
+    v = torch.randn(sum(p.numel() for p in theta), dtype=torch.float64)
+    flat = torch.cat([p.detach().reshape(-1) for p in problem.theta])
+
+    def out(at):
+        parts = at.split([p.numel() for p in problem.theta])
+        return answer_of(predictor, [part.view_as(p) for part, p in zip(parts, problem.theta, strict=True)], batch.x).flatten()
+
+    jacobian = torch.autograd.functional.jacobian(out, flat)
+    own = torch.sigmoid(out(flat)) * (1 - torch.sigmoid(out(flat))) * (ROW_WEIGHT / 6).repeat_interleave(3)
+    torch.testing.assert_close(GaussNewton(problem).product(v), jacobian.T @ (own * (jacobian @ v)))
+
+
+def test_without_a_supervised_loss_gauss_newton_is_the_damping():
+    batch, loss, predictor = a_game(supervised_weight=0.0)
+    problem = batch_problem(predictor, loss, batch, 0.3, {})
+    v = torch.ones(sum(p.numel() for p in problem.theta), dtype=torch.float64)
+    torch.testing.assert_close(GaussNewton(problem, damping=0.4).product(v), 0.4 * v)

@@ -268,7 +268,7 @@ class Method:
         source = make_negatives(changes["negatives"]) if "negatives" in changes else self.negatives
         if "n_samples" in changes:
             if not isinstance(source, (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips, ValueMixtures)):
-                raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row.")
+                raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row, or none.")
             source = replace(source, n=changes["n_samples"])
         gradient = changes.get("sample_gradient")
         if gradient is not None and not coupling.through_predictor:
