@@ -9,6 +9,7 @@ import pytest
 from enstruct.errors import DataError
 from enstruct_bench.reports.papers import PAPERS, paper_page
 from enstruct_bench.reports.results import page, sections
+from enstruct_bench.reports.summaries import origin_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,3 +45,11 @@ def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "compare-x.json").write_text('{"setting": {')
     with pytest.raises(DataError, match=r"compare-x\.json is damaged"):
         list(sections(tmp_path))
+
+
+def test_the_runs_of_a_table_of_commands_count_whatever_their_version(tmp_path):
+    runs = [{"method": "infnet", "seed": seed, "commit": "abc"} for seed in (0, 1)]
+    setting = {"environment": {"enstruct": "0.9.0", "torch": "2"}}
+    (tmp_path / "tags-twitter_pos-variants.json").write_text(json.dumps({"setting": setting, "runs": runs}))
+    (table,) = [section for section in sections(tmp_path) if section.name == "reproduce-variants"]
+    assert origin_of(table.files, table.version)["runs"] == 2

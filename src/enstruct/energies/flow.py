@@ -67,16 +67,14 @@ class FlowEnergy(Term):
     def draw(self, prepared: Tensor, n: int) -> Tensor:
         """(batch, n, height, width, classes) masks, one class a pixel: f_x^-1 of normal z, the same n for every image."""
         scales = [scale.repeat_interleave(n, 0) for scale in self._scales(prepared)]
-        batch, v = len(prepared), None
+        batch, v = len(prepared), scales[-1][:, :0]  # no channel yet
         for level, seen in zip(reversed(self.levels), reversed(scales), strict=True):
             steps = cast(list[_Step], list(cast(nn.ModuleList, level)))
-            known = 0 if v is None else v.shape[1]
-            missing = torch.randn(n, steps[0].channels - known, *seen.shape[2:], **drawn_like(seen)).repeat(batch, 1, 1, 1)
-            v = missing if v is None else torch.cat([v, missing], 1)
+            missing = torch.randn(n, steps[0].channels - v.shape[1], *seen.shape[2:], **drawn_like(seen))
+            v = torch.cat([v, missing.repeat(batch, 1, 1, 1)], 1)
             for step in reversed(steps):
                 v = step.back(v, seen)
             v = F.pixel_shuffle(v, 2)
-        assert v is not None
         height, width = prepared.shape[1:3]
         logits = channels_last(F.pad(v, (0, 0, 0, 0, 1, 0)))[:, :height, :width]  # the first class stands at 0
         masks = F.one_hot(logits.argmax(-1), logits.shape[-1]).to(v.dtype)

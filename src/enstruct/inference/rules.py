@@ -70,6 +70,11 @@ class MirrorDescent(_Descent):
         return (logits, velocity), space.relax(logits)
 
 
+HALF_DAMPED = MirrorDescent(rate=0.5, momentum=0.0)
+"""At temperature 1 a step goes half of the way to what the slope says: a damped parallel mean-field update, and where the energy
+has beliefs of pairs, a damped round of message passing."""
+
+
 @dataclass(frozen=True)
 class ProjectedGradient(_Descent):
     keeps_logits: ClassVar[bool] = False

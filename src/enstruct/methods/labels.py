@@ -11,8 +11,9 @@ from typing import Any
 
 from enstruct.baselines import fit_boosting, fit_catboost, fit_extra_trees, fit_lightgbm, fit_linear_svm, fit_one_vs_rest
 from enstruct.hypergradients import Implicit
-from enstruct.inference import MEAN_FIELD, Exact, Inference, MirrorDescent, ProjectedGradient, Unrolled
+from enstruct.inference import MEAN_FIELD, Exact, Inference, ProjectedGradient, Unrolled
 from enstruct.inference.exact import SolverName
+from enstruct.inference.rules import HALF_DAMPED
 from enstruct.methods.columns import SAMPLE_GRADIENT
 from enstruct.methods.method import Method, PredictorLoss
 from enstruct.methods.stages import (
@@ -38,7 +39,6 @@ from enstruct.negatives import (
     UnrolledIterates,
     ValueTuples,
 )
-from enstruct.negatives.free_energy import HALF_DAMPED
 from enstruct.objectives import (
     CONDITIONAL_NCE,
     CONTRASTIVE_DIVERGENCE,
@@ -72,7 +72,7 @@ NCE_ALONE = replace(
     SEAL_NCE,
     name="nce",
     stages=NOISE_THEN_ENERGY,
-    inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=30, temperature=1.0),
+    inference=Inference(HALF_DAMPED, starts=("predictor",), steps=30, temperature=1.0),
 )
 FLIPS = LabelFlips(200)
 """All of them up to 200 labels; of thousands, the square of their number would fill the memory."""
@@ -128,6 +128,8 @@ GSPEN = Method(
     inference=Inference(HALF_DAMPED, starts=("predictor",), steps=15, temperature=1.0),
     watch_inference=True,
 )
+"""Graph structured prediction energy network (Graber & Schwing 2019): beliefs of labels and of pairs, learnt by the loss with the
+entropy inside, on unaries with dropout on their input. What was open and how it is taken: docs/choices.md."""
 
 DEEP_MEAN_FIELD = Method(
     "deep-mean-field",
@@ -196,10 +198,10 @@ METHODS: dict[str, Method] = {
         replace(
             SPEN,
             name="spen-e2e",
-            negatives=UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), temperature=1.0)),
+            negatives=UnrolledIterates(Unrolled(HALF_DAMPED, temperature=1.0)),
             objective=END_TO_END,
             cost="log",
-            inference=Inference(MirrorDescent(0.5, 0.0), starts=("predictor",), steps=10, temperature=1.0),
+            inference=Inference(HALF_DAMPED, starts=("predictor",), steps=10, temperature=1.0),
         ),
         DVN,
         NCE_ALONE,

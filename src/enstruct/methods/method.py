@@ -25,7 +25,8 @@ from typing import Any, Literal
 
 from enstruct.errors import ConfigError, unknown_name
 from enstruct.hypergradients import Alternating, Coupling
-from enstruct.inference import MirrorDescent, Solver, Unrolled
+from enstruct.inference import Solver, Unrolled
+from enstruct.inference.rules import HALF_DAMPED
 from enstruct.methods.columns import (
     COLUMNS,
     OF_CANDIDATES,
@@ -113,10 +114,6 @@ class PredictorLoss:
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
         if self.entropy_weight and not self.energy_weight:
             raise ConfigError("entropy_weight belongs to the game with an energy: with energy_weight=0 leave it out.")
-
-
-REFINEMENT = MirrorDescent(rate=0.5, momentum=0.0)
-"""With temperature 1 a step of it is a half-damped parallel mean-field update."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,7 +219,7 @@ class Method:
     def refinement(self, steps: int, start: str = "predictor") -> Unrolled:
         """Steps on the energy where the predictor answers; damped mean-field updates where the energy gives a density."""
         temperature = 0.0 if self.density is Density.NONE else 1.0
-        return Unrolled(REFINEMENT, steps, start, temperature, as_value=self.objective is REGRESSION)
+        return Unrolled(HALF_DAMPED, steps, start, temperature, as_value=self.objective is REGRESSION)
 
     # -- single columns ---------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from enstruct.hypergradients import Implicit, Neumann
-from enstruct.inference import Chain, Inference, MirrorDescent, Unrolled
+from enstruct.inference import Chain, Inference, Unrolled
+from enstruct.inference.rules import HALF_DAMPED
 from enstruct.methods.labels import METHODS, SPEN_INFERENCE
 from enstruct.methods.method import Method, PredictorLoss
 from enstruct.methods.stages import (
@@ -115,7 +116,7 @@ TAG_METHODS: dict[str, Method] = {
         _row("seal-static-nce", cost=SUM, energy=CHAIN, stages=(*PRETRAINED_UNARIES, THEN_PREDICTOR)),
         _row("seal-static-margin", cost=SUM, energy=CHAIN),
         Method("ge", predictor_loss=PredictorLoss(expectation_weight=10.0), cost=SUM),
-        _guided("r-spen", UnrolledIterates(Unrolled(MirrorDescent(0.5, 0.0), steps=6), keep=6, detached=True)),
+        _guided("r-spen", UnrolledIterates(Unrolled(HALF_DAMPED, steps=6), keep=6, detached=True)),
         _guided("sg-spen", SearchPair()),
         _row("implicit-cd", cost=SUM, coupling=REACTION, **GAME),
         _row("implicit-ssvm", cost=SUM, coupling=REACTION, **GAME),

@@ -14,12 +14,9 @@ from dataclasses import dataclass, field
 from enstruct.errors import ConfigError, shown
 from enstruct.inference.minimise import Inference
 from enstruct.inference.objective import InferenceObjective
-from enstruct.inference.rules import MirrorDescent
+from enstruct.inference.rules import HALF_DAMPED
 from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.spaces.base import RelaxedSpace
-
-HALF_DAMPED = MirrorDescent(rate=0.5, momentum=0.0)
-"""At temperature 1 each step goes half of the way to what a label's slope says, as damped message passing does."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class FreeEnergy(Negatives):
         inference = self.inference.resolve(space.relax(at.logits))
         y = inference.solve(at.energy, at.state.detached(), space).y.unsqueeze(1)
         objective = InferenceObjective(at.energy, at.state, space, temperature=inference.temperature)
-        return Candidates(None, energies=objective.value(y))  # y's own way here has no slope: it is a minimum
+        return Candidates(None, energies=objective.value(y))  # the way to y is left out: at the minimum it has no slope
 
 
 @dataclass(frozen=True)

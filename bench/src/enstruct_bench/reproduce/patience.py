@@ -21,6 +21,7 @@ from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.comparison.whereabouts import whereabouts
 from enstruct_bench.reproduce.protocols import load_rows, method_of, settings
 from enstruct_bench.reproduce.seal_settings import EPOCHS, PATIENCE, SEAL_SETTINGS
 from enstruct_bench.reproduce.tables import SEAL_2
@@ -88,6 +89,8 @@ def main() -> None:
         kept = json.loads(options.out.read_text(encoding="utf-8"))
         if any(kept[name] != content[name] for name in ("data", "method")):
             parser.error(f"{options.out} is of {kept['method']} on {kept['data']}: give another file.")
+        if whereabouts(kept["environment"]) != whereabouts(environment()):
+            parser.error(f"{options.out} is of another version or machine: give another file.")
         content = kept
     content |= {"environment": environment()}
     made = {(row["end"], row["rates"], row["seed"]) for row in content["rows"]}
