@@ -53,6 +53,8 @@ def test_columns_put_back_as_they_are_change_nothing(table):
         ({"validation_epochs": 1.5}, "validation_epochs must be a whole number"),
         ({"inference": Inference()}, "answers by its predictor"),
         ({"cost": "hamming"}, "cost"),
+        ({"energy_units": 0}, "energy_units must be a whole number from 1"),
+        ({"energy_nonlinearity": "rleu"}, "Did you mean 'relu'"),
     ],
 )
 def test_bad_changes(changes, message):
@@ -70,8 +72,12 @@ OTHER = {
     **{"energy_steps": 2, "update_first": "predictor", "negatives": "samples", "cost": "squared", "coupling": "unrolled"},
     **{"sample_gradient": "concrete", "supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1},
     **{"predictor_steps": 2, "rounds_per_batch": 2, "energy_as": "marginals"},
+    **{"energy_units": 3, "energy_nonlinearity": "relu"},
 }
-USED = ("energy_weight", "warmup", "energy_rate", "energy_clip", "n_samples", "energy_steps", "update_first")
+USED = (
+    *("energy_weight", "warmup", "energy_rate", "energy_clip", "n_samples", "energy_steps", "update_first"),
+    *("energy_units", "energy_nonlinearity"),
+)
 
 
 def answers(method, blocks, **changes):
@@ -85,6 +91,13 @@ def test_idle_columns_change_nothing(method, blocks):
     as_it_is = answers(method, blocks)
     for name in METHODS[method].idle_columns():
         np.testing.assert_array_equal(answers(method, blocks, **{name: OTHER[name]}), as_it_is, err_msg=name)
+
+
+def test_an_energy_measures_by_what_its_columns_say():
+    row = METHODS["spen"].with_(energy_units=4, energy_nonlinearity="relu")
+    assert row.energy == {"features": "copied", "units": 4, "nonlinearity": "relu"}
+    assert (row.columns["energy_units"], row.columns["energy_nonlinearity"]) == (4, "relu")
+    assert METHODS["gspen"].with_(energy_units=4) == METHODS["gspen"]  # its beliefs measure nothing
 
 
 def test_what_an_energy_method_uses_is_not_idle(blocks):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from bench.tests.either import main
 
@@ -66,8 +67,15 @@ def test_couplings(folder, tmp_path):
 
 
 def test_measurements(folder, tmp_path):
+    """Blocks of four: 24 of 120 pairs of labels never stand together."""
     assert main(["figure", "measurements", str(folder / "spen"), str(folder / "test.npz"), "--out", str(tmp_path)]) == 0
-    assert [p.name for p in tmp_path.iterdir()] == ["measurements.png"]
+    assert {p.name for p in tmp_path.iterdir()} == {"measurements.json", "measurements.png"}
+    figures = json.loads((tmp_path / "measurements.json").read_text())
+    assert (figures["labels"], figures["pairs"]) == (16, 120)
+    assert 24 <= figures["never_together"] < 60
+    assert np.shape(figures["interactions"]) == (16, 16)
+    assert np.shape(figures["matrix"]) == (figures["measurements"], 16)
+    assert 0 <= figures["never_together_auc"] <= 1
 
 
 @pytest.mark.parametrize(("action", "extra"), [("starts", ["--steps", "3"]), ("objectives", ["--seeds", "1"])])

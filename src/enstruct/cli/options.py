@@ -149,6 +149,7 @@ COLUMNS: dict[str, type] = {
     **dict.fromkeys(("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch"), int),
     **dict.fromkeys(("supervised", "energy_as", "update_first", "negatives", "coupling", "sample_gradient", "cost"), str),
     **{"energy_rate": float, "energy_clip": float, "validation_epochs": int},
+    **{"energy_units": int, "energy_nonlinearity": str},
 }
 """Columns of a method's row that are told in a word or a number."""
 

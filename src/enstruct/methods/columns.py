@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from enstruct import validation
+from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.hypergradients import Alternating, Coupling, Implicit, Unrolled
 from enstruct.negatives import (
     ConditionalSamples,
@@ -26,8 +27,8 @@ from enstruct.spaces.costs import COSTS
 from enstruct.spaces.masks import MASK_COSTS
 from enstruct.validation import Check, one_of, optional, or_object, satisfying, whole
 
-MOST_SAMPLES, MOST_STEPS = 100_000, 1_000_000
-"""Of one row and of a batch: beyond these a slip of the pen would fill the memory."""
+MOST_SAMPLES, MOST_STEPS, MOST_UNITS = 100_000, 1_000_000, 100_000
+"""Of one row, of a batch and of an energy: beyond these a slip of the pen would fill the memory."""
 SAMPLE_GRADIENT: SampleGradient = "straight-through"
 """How samples pass a gradient where a method differentiates through them; the ablation is in docs/bilevel.md."""
 NEGATIVES: dict[str, Negatives] = {
@@ -63,6 +64,14 @@ OF_COUPLING: Mapping[str, Check] = {
     "rounds_per_batch": whole(1, MOST_STEPS),
     "update_first": one_of("player", ("energy", "predictor")),
 }
+OF_ENERGY: Mapping[str, Check] = {
+    "energy_units": whole(1, MOST_UNITS),
+    "energy_nonlinearity": one_of("activation", ACTIVATIONS),
+}
+"""Of its terms that measure: their number, and what bends them."""
+MEASURING = ("global", "conditional", "conv", "mask-conv")
+READ_BY: Mapping[str, tuple[str, ...]] = {"energy_units": (*MEASURING, "flow"), "energy_nonlinearity": MEASURING}
+"""Column -> the terms that read it."""
 OF_CANDIDATES: Mapping[str, Check] = {
     "negatives": _builds,
     "n_samples": whole(1, MOST_SAMPLES),
@@ -73,6 +82,7 @@ COLUMNS: Mapping[str, Check] = {
     **OF_LOSS,
     **OF_COUPLING,
     **OF_CANDIDATES,
+    **OF_ENERGY,
     "cost": one_of("cost", {**COSTS, **MASK_COSTS}),
     "inference": is_solver,
     "energy_rate": validation.positive,

@@ -31,8 +31,10 @@ from enstruct.methods.columns import (
     COLUMNS,
     OF_CANDIDATES,
     OF_COUPLING,
+    OF_ENERGY,
     OF_LOSS,
     OF_PLAY,
+    READ_BY,
     SAMPLE_GRADIENT,
     make_coupling,
     make_negatives,
@@ -228,12 +230,14 @@ class Method:
 
         Beside the row's own fields these may be fields of its predictor's loss (energy_weight, supervised_weight, supervised,
         energy_as, warmup, entropy_weight, anchor_weight) and of its coupling (energy_steps, predictor_steps, rounds_per_batch,
-        update_first), the number of candidates (n_samples) and how discrete ones pass a gradient (sample_gradient).
+        update_first), the number of candidates (n_samples), how discrete ones pass a gradient (sample_gradient), and what its
+        energy measures by (energy_units, energy_nonlinearity).
         ``negatives`` and ``coupling`` may be names: "samples", "conditional", "flips", "perturbed", "point", "rounded",
         "cost-augmented", "inference", "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling that goes
         through the predictor gives samples the gradient ``SAMPLE_GRADIENT`` where none is named, since constant ones would leave
         it nothing to do.
-        What is about an energy is left out where the row has none. ConfigError for columns that do not go together.
+        What is about an energy is left out where the row has none, and what is about measurements where no term has any.
+        ConfigError for columns that do not go together.
         """
         own = {entry.name for entry in fields(self)}
         for name, value in columns.items():
@@ -250,13 +254,16 @@ class Method:
             loss = {name: value for name, value in loss.items() if name not in OF_PLAY}  # nothing to weigh
         steps = {name: columns.pop(name) for name in OF_COUPLING if name in columns}
         changes = {name: columns.pop(name) for name in OF_CANDIDATES if name in columns}
+        energy = {name: columns.pop(name) for name in OF_ENERGY if name in columns}
         if not self.has_energy:
             changes = {}
+        energy = {name.removeprefix("energy_"): energy[name] for name in energy.keys() - self._unread}
         coupling = make_coupling(changes.get("coupling", self.coupling), self.coupling)
         changed = {
             "negatives": self._candidates(changes, coupling),
             "predictor_loss": replace(columns.pop("predictor_loss", self.predictor_loss), **loss),
             "coupling": replace(coupling, **steps),
+            "energy": {**columns.pop("energy", self.energy), **energy},
         }
         return replace(self, **changed, **columns)
 
@@ -280,6 +287,7 @@ class Method:
     def columns(self) -> dict[str, Any]:
         """The single columns as they are, in the order of :data:`~enstruct.methods.columns.COLUMNS`."""
         own = {"n_samples": getattr(self.negatives, "n", None), "sample_gradient": getattr(self.negatives, "gradient", None)}
+        own |= {name: self.energy.get(name.removeprefix("energy_")) for name in OF_ENERGY}
         places = (self.predictor_loss, self.coupling, self)
         return {
             name: own[name] if name in own else next(getattr(place, name) for place in places if hasattr(place, name))
@@ -291,9 +299,15 @@ class Method:
         """Whether a predictor learns with an energy in its loss."""
         return any(stage.predictor and stage.energy_in_loss for stage in self.stages)
 
+    @property
+    def _unread(self) -> set[str]:
+        """Of ``OF_ENERGY``, what no term of its energy reads; by default that is ``local`` + ``global``."""
+        terms = self.energy.get("terms", ("local", "global")) if self.has_energy else ()
+        return {name for name, readers in READ_BY.items() if set(terms).isdisjoint(readers)}
+
     def idle_columns(self) -> set[str]:
         """Those that do nothing here, as comparisons set them for all of their methods at once."""
-        idle = set() if self.teaches else {*OF_PLAY}
+        idle = self._unread if self.teaches else {*self._unread, *OF_PLAY}
         if not self.has_energy:
             idle |= {*OF_CANDIDATES, "cost", "energy_steps", "update_first", "energy_rate", "energy_clip"}
         if self.solver is not None:

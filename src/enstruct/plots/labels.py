@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from enstruct.energies import GlobalEnergy
 from enstruct.errors import ConfigError, MissingExtraError
 from enstruct.files import replace_file
+
+DRAWN = 16
+"""Measurements of a picture."""
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -37,6 +42,28 @@ def save(figure: Any, path: Path) -> None:
     replace_file(path, lambda part: figure.savefig(part, dpi=130, format="png"))
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What a global energy measures and keeps apart: ``matrix`` (measurements, labels) by falling weight, ``pairs`` (labels,
+    labels) as :func:`pair_interactions` has them, ``names`` of the labels that vary."""
+
+    matrix: NDArray[Any]
+    pairs: NDArray[Any]
+    names: list[str]
+
+
+def measured(model: Any, label_names: Sequence[str], label_sets: Any) -> Measured:
+    """ConfigError for an energy without a global term."""
+    terms = [] if model.energy_ is None else [t for t in getattr(model.energy_, "terms", []) if isinstance(t, GlobalEnergy)]
+    if not terms:
+        raise ConfigError("This model's energy has no global term, so there is no measurement matrix to draw.")
+    term = copy.deepcopy(terms[0]).cpu()  # the model may be on another device
+    order = np.argsort(-np.abs(term.measurements.weights.detach().numpy()))
+    varying = model.data_.constants.varying
+    pairs = pair_interactions(term, torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
+    return Measured(term.measurement_matrix().numpy()[order], pairs, [str(label_names[i]) for i in varying])
+
+
 def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, path: Path) -> None:
     """The global energy's C (measurements by labels), and which labels it keeps apart (SPEN Figures 1, 5).
 
@@ -46,19 +73,16 @@ def measurement_matrix(model: Any, label_names: Sequence[str], label_sets: Any, 
 
     positive where having both costs more than having each: mutually exclusive blocks form squares.
     """
-    terms = [] if model.energy_ is None else [t for t in getattr(model.energy_, "terms", []) if isinstance(t, GlobalEnergy)]
-    if not terms:
-        raise ConfigError("This model's energy has no global term, so there is no measurement matrix to draw.")
-    term = copy.deepcopy(terms[0]).cpu()  # the model may be on another device
-    order = np.argsort(-np.abs(term.measurements.weights.detach().numpy()))[:16]
-    matrix = term.measurement_matrix().numpy()[order]
-    varying = model.data_.constants.varying
-    names = [label_names[i] for i in varying]
-    pairs = pair_interactions(term, torch.tensor(label_sets[:100][:, varying].toarray(), dtype=torch.float32))
+    draw_measured(measured(model, label_names, label_sets), path)
+
+
+def draw_measured(of: Measured, path: Path) -> None:
+    """Up to ``DRAWN`` measurements, and the pairs."""
     figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", names)
-    heat(figure, right, pairs, np.abs(pairs).max() or 1.0, "interaction energy (red: kept apart)", names)
+    matrix = of.matrix[:DRAWN]
+    heat(figure, left, matrix, np.abs(matrix).max(), "measurement matrix C (rows by |v|)", of.names)
+    heat(figure, right, of.pairs, np.abs(of.pairs).max() or 1.0, "interaction energy (red: kept apart)", of.names)
     save(figure, path)
 
 

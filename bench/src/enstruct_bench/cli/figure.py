@@ -6,13 +6,12 @@ from jsonargparse import Namespace
 
 from enstruct_bench.cli.filled import filled
 from enstruct_bench.cli.parsers.figure import OF_A_TOY
-from enstruct_bench.figures.commands import Couplings, Figure, Measurements, Objectives, OfAModel, OfAToy, Starts
+from enstruct_bench.figures.commands import Couplings, Figure, Objectives, OfAModel, OfAToy, Starts
 
 KINDS: dict[str, type[Figure]] = {
     "starts": Starts,
     "objectives": Objectives,
     "couplings": Couplings,
-    "measurements": Measurements,
     **dict.fromkeys(OF_A_TOY, OfAToy),
 }
 """Of the actions that do not look into a saved model by :class:`OfAModel`."""

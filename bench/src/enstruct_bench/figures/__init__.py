@@ -5,6 +5,7 @@
 | ``convergence`` | how many steps does inference need, and what does stopping early cost? | SPEN 2, 3, 4 |
 | ``answers`` | are relaxed answers nearly binary? | SPEN section 7.4 |
 | ``search_error`` | how often does inference miss the minimum? | |
+| ``measurements`` | what does a global energy measure, and which labels does it keep apart? | SPEN 1, 5 |
 | ``refinement`` | what does a feed-forward answer gain from a few steps, and what do they cost? | |
 | ``starts`` | does inference help from the predictor's output, and from anywhere else, as training goes on? | SEAL 3, 4, 5 |
 | ``objectives`` | is an energy better as a loss or as a predictor? | SEAL 2b |
@@ -14,6 +15,5 @@
 | ``sample_gradients`` | bias and spread of the gradients through discrete samples | |
 | ``line`` | the energy along the straight line from the prediction to the truth | |
 
-Each has ``measure(...) -> dict`` of plain numbers and ``draw(figures, path)``. SPEN's Figures 1 and 5, the measurement matrix,
-are in :mod:`enstruct.plots.labels`.
+Each has ``measure(...) -> dict`` of plain numbers and ``draw(figures, path)``.
 """

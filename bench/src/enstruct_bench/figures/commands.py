@@ -14,7 +14,7 @@ from rich.table import Table
 
 from enstruct.cli.inputs import columns, load_model, read_rows
 from enstruct.cli.options import label_argument
-from enstruct.cli.outputs import check_figures, check_free
+from enstruct.cli.outputs import check_figures
 from enstruct.cli.progress import EpochBar, successive_bars
 from enstruct.cli.tables import say
 from enstruct.data.load import load_splits
@@ -23,7 +23,6 @@ from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.files import write_json
-from enstruct.plots.labels import measurement_matrix
 from enstruct_bench.comparison.command import Command, parameters
 from enstruct_bench.figures import couplings, objectives, starts
 from enstruct_bench.figures.plain import flat, value_of
@@ -85,32 +84,21 @@ class OfAModel(Figure):
 
     def run(self) -> None:
         self.check()
-        model, X, Y, _ = self.rows()
+        model, X, Y = self.rows()
         module = module_of(self.kind)
         with Console(stderr=True).status(f"{self.kind} on {X.shape[0]} rows"):
             figures = module.measure(model, X, Y)
         _show(self.kind, figures)
         self.store(module, {"model": Path(self.model).name, **figures})
 
-    def rows(self) -> tuple[NetworkClassifier, Any, Any, list[str]]:
-        """The model, features and label sets of the rows, and the labels' names."""
+    def rows(self) -> tuple[NetworkClassifier, Any, Any]:
+        """The model, features and label sets of the rows."""
         model = load_model(Path(self.model))
         if not isinstance(model, NetworkClassifier):
             raise ConfigError(f"{self.model} averages several networks; an analysis looks into one: train it without --auto.")
         X, data = read_rows(model, self.data, label_argument(self.labels), self.drop, labelled=True)
         names = model.notes_["label_names"]
-        return model, X, data.Y[:, columns(names, data.label_names, data, "labels")], names
-
-
-@dataclass(frozen=True)
-class Measurements(OfAModel):
-    """A picture alone."""
-
-    def run(self) -> None:
-        check_free([self.picture], self.overwrite)
-        model, _, Y, names = self.rows()
-        measurement_matrix(model, names, Y, self.picture)
-        say(f"picture: {self.picture}")
+        return model, X, data.Y[:, columns(names, data.label_names, data, "labels")]
 
 
 @dataclass(frozen=True)

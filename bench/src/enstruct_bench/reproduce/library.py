@@ -87,9 +87,10 @@ class Synthetic(Command):
 
     out: str
     rows: int = 1500
+    seed: int = 0
 
     def run(self) -> None:
-        chosen = Namespace(out=Path(self.out), rows=self.rows, seed=0, overwrite=False)
+        chosen = Namespace(out=Path(self.out), rows=self.rows, seed=self.seed, overwrite=False)
         data.run(Namespace(action="synthetic", synthetic=chosen))
 
 

@@ -17,7 +17,7 @@ from enstruct.methods import METHODS
 from enstruct_bench.comparison.compare import Compare
 from enstruct_bench.comparison.few_labels import Light
 from enstruct_bench.comparison.variants import VARIANTS
-from enstruct_bench.figures.commands import Measurements, Objectives, OfAModel, OfAToy, Starts
+from enstruct_bench.figures.commands import Objectives, OfAModel, OfAToy, Starts
 from enstruct_bench.reproduce.ablation import ABLATION
 from enstruct_bench.reproduce.library import Describe, Measured, Pictures, Synthetic, Train
 from enstruct_bench.reproduce.seal_settings import EPOCHS
@@ -190,6 +190,10 @@ SPEN_3 = LabelTable(
     settings={"": SPEN_LINEAR, "synthetic-15000": {"batch_size": 128}},
     why_fair_only=SPEN_SETTINGS_ARE_LOST + " " + FOUND_FOR_SPEN,
 )
+FOUR_UNITS: dict[str, dict[str, object]] = {
+    kind: {"method__energy_units": 4, "method__energy_nonlinearity": kind} for kind in ("relu", "hardtanh", "softplus")
+}
+"""As SPEN's Figures 1 and 5 have their energies: four measurements of 16 labels in blocks of four."""
 IMPLICIT_1 = LabelTable(
     "implicit-1",
     "Implicit bilevel training on label sets",
@@ -214,6 +218,7 @@ IMPLICIT_1 = LabelTable(
     "and steps, length of the series, seeds or thresholds, and there is no code.",
 )
 """The last row is ours: gspen's network by cross-entropy, which its pairs are added to."""
+WATCHED = ("seal-regression", "seal-nce", "seal-margin")
 TAG_VARIANTS = tuple(VARIANTS["tags"])
 TAGGERS = ("cross-entropy", "crf", "spen", "infnet", "infnet+", "seal-nce", "implicit-ssvm", "implicit-cd")
 HORSES = {"width": 16, "augment": True, "learning_rate": 0.001, "max_epochs": 100, "n_iter_no_change": 100}
@@ -264,12 +269,25 @@ TABLES: dict[str, Table] = {
             "SPEN (ICML 2016), Figures 1-5",
             {
                 "spen-figures-2-4": OfAModel("convergence", "spen-bibtex", "bibtex-test.arff.xz", labels="-159"),
-                "spen-figures-1-5": Measurements("measurements", "spen-synthetic", "synthetic-1500.npz"),
+                "spen-search-error": OfAModel("search-error", "spen-bibtex", "bibtex-test.arff.xz", labels="-159"),
+                "spen-answers": OfAModel("answers", "spen-bibtex", "bibtex-test.arff.xz", labels="-159"),
+            }
+            | {
+                f"spen-figures-1-5-{kind}": OfAModel("measurements", f"spen-{kind}", "block-exclusive-test.npz")
+                for kind in FOUR_UNITS
             },
             made={
                 "spen-bibtex": Train("bibtex-train.arff.xz", "-159", {"method": "spen"}, "spen-bibtex"),
-                "synthetic-1500.npz": Synthetic("synthetic-1500.npz", rows=2500),
-                "spen-synthetic": Train("synthetic-1500.npz", model={"method": "spen", **SPEN_LINEAR}, out="spen-synthetic"),
+                "block-exclusive.npz": Synthetic("block-exclusive.npz", rows=15000),
+                "block-exclusive-test.npz": Synthetic("block-exclusive-test.npz", rows=2000, seed=1),
+            }
+            | {
+                f"spen-{kind}": Train(
+                    "block-exclusive.npz",
+                    model={"method": "spen", **SPEN_LINEAR, "batch_size": 128, **changed},
+                    out=f"spen-{kind}",
+                )
+                for kind, changed in FOUR_UNITS.items()
             },
         ),
         CommandTable(
@@ -324,13 +342,18 @@ TABLES: dict[str, Table] = {
         ),
         CommandTable(
             "seal-figures-3-5",
-            "Energies as predictors and as losses; inference from the predictor and from random points while training",
+            "Energies as predictors and as losses; inference while training, from the predictor and from random points; the "
+            "energy on the way from the prediction to the truth",
             "SEAL, Figures 3-5",
             {"objectives-cal500": Objectives("cal500")}
+            | {f"starts-{name}": Starts("cal500", model={"method": name}) for name in WATCHED}
             | {
-                f"starts-{name}": Starts("cal500", model={"method": name})
-                for name in ("seal-regression", "seal-nce", "seal-margin")
-            },
+                f"starts-{name}-seed-{seed}": Starts("cal500", model={"method": name, "random_state": seed})
+                for name in WATCHED
+                for seed in (1, 2)
+            }
+            | {f"landscape-{name}": OfAModel("line", f"{name}-cal500", "cal500") for name in WATCHED},
+            made={f"{name}-cal500": Train("cal500", model={"method": name}, out=f"{name}-cal500") for name in WATCHED},
         ),
         IMPLICIT_1,
         CommandTable("implicit-2", "Large-scale text", "Implicit training, Table 2", {}, LARGE, {"rcv1, aapd": TEXT}),

@@ -1,4 +1,4 @@
-"""Analyse a saved model (convergence, answers, search-error, refinement, interactions, line, measurements), train and watch
+"""Analyse a saved model (convergence, answers, search-error, measurements, refinement, interactions, line), train and watch
 (starts, objectives, couplings), or compute on a toy (singular, sample-gradients)."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
 from enstruct.cli.parser import Parser
 
-OF_A_MODEL = ("convergence", "answers", "search-error", "refinement", "interactions", "line")
+OF_A_MODEL = ("convergence", "answers", "search-error", "measurements", "refinement", "interactions", "line")
 OF_A_TOY = ("singular", "sample-gradients")
 
 
@@ -21,9 +21,8 @@ def parser() -> Parser:
 
 def add_actions(p: Parser) -> None:
     actions = p.add_subcommands(dest="action", required=True)
-    texts = {name: _summary(name) for name in OF_A_MODEL}
-    for name, text in {**texts, "measurements": "SPEN's Figures 1 and 5: the measurement matrix."}.items():
-        command = shared.new_parser(text)
+    for name in OF_A_MODEL:
+        command = shared.new_parser(_summary(name))
         command.add_argument("model", type=Path, help="folder written by `enstruct train`")
         shared.add_data(command)
         _add_out(command)
