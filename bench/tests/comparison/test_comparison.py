@@ -16,7 +16,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.metrics import METRICS, Counts, average_precision, calibration_error, example_f1
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
-from enstruct_bench.comparison.protocols import Folds
+from enstruct_bench.comparison.protocols import Draws, Folds
 from enstruct_bench.comparison.provenance import FORMER_PROCESSOR
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import run_cell
@@ -167,7 +167,7 @@ def test_another_metric_and_folds(blocks):
     settings = {**SMALL, "metric": "hamming"}
     methods = ["binary-relevance", "low-rank"]
     cells = {(m, i): run_cell(LABEL_COMPARISON, m, splits, i, settings) for i, splits in enumerate(folds) for m in methods}
-    rows = summarise(LABEL_COMPARISON, cells, folds=True)
+    rows = summarise(LABEL_COMPARISON, cells, tested="folds")
     pooled = {m: np.concatenate([cells[m, i].rows["threshold"].above for i in range(3)]) for m in methods}
     assert len(pooled["low-rank"]) == len(blocks)
     difference = rows[1]["tuned_difference"]
@@ -176,6 +176,22 @@ def test_another_metric_and_folds(blocks):
     assert "¹" not in str(difference)
     assert rows[0]["fixed"] == pytest.approx([100 * cells["binary-relevance", i].record["hamming"]["fixed"] for i in range(3)])
     assert LABEL_COMPARISON.titles("hamming")[1] == "Hamming accuracy @0.5"
+
+
+def test_of_splits_rows_are_drawn_within_each(blocks):
+    """The mean of the splits' differences, and wider than one pass over their rows: they overlap, and each is a run."""
+    cells = {
+        (method, i): run_cell(LABEL_COMPARISON, method, splits, i, SMALL)
+        for i, splits in enumerate(Draws(blocks, 3, 0))
+        for method in ("binary-relevance", "low-rank")
+    }
+    split, fold = (summarise(LABEL_COMPARISON, cells, tested=tested)[1]["tuned_difference"] for tested in ("splits", "folds"))
+    of_each = [
+        cells["low-rank", i].record["example_f1"]["threshold"] - cells["binary-relevance", i].record["example_f1"]["threshold"]
+        for i in range(3)
+    ]
+    assert split.mean == pytest.approx(100 * np.mean(of_each))
+    assert split.high - split.low > fold.high - fold.low
 
 
 def test_a_writer_waits_for_the_other_s_lock(tmp_path):

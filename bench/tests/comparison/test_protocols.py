@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enstruct.data.npz import write_npz
+from enstruct.data.splits import split_60_20_20
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DataError, EnstructError, ParseError
 from enstruct_bench.comparison.protocols import Folds, load_protocol, load_tagged_parts
@@ -24,6 +25,17 @@ def test_k_folds_test_every_row_once(tmp_path):
     assert all(np.array_equal(a.train.X, b.train.X) for a, b in zip(folds, again, strict=True))
 
 
+def test_splits_are_drawn_anew(tmp_path):
+    data = block_exclusive(100, seed=3)
+    write_npz(tmp_path / "mine.npz", data)
+    drawn = load_protocol(tmp_path / "mine.npz", "3-split", seed=1)
+    assert len(drawn) == 3
+    tested = [set(map(bytes, splits.test.X)) for splits in drawn]
+    assert tested[0] != tested[1] != tested[2] != tested[0]
+    for number, splits in enumerate(drawn):
+        assert np.array_equal(splits.train.X, split_60_20_20(data, 1 + number).train.X)
+
+
 def test_folds_that_leave_too_few_rows_are_refused():
     with pytest.raises(DataError, match="2 folds leave too few"):
         Folds(block_exclusive(3, seed=0), 2)
@@ -35,6 +47,8 @@ def test_folds_that_leave_too_few_rows_are_refused():
         ("3fold", "split"),
         ("x-fold", "split"),
         ("1-fold", "2 to 30 folds"),
+        ("0-split", "split"),
+        ("2-splits", "5-split"),
         ("40-fold", "2 to 30 folds"),
         ("published", "not published"),
     ],

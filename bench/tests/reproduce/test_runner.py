@@ -214,6 +214,7 @@ def test_folds_are_run_as_many_as_there_are(tmp_path, monkeypatch):
     assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], None))) == 10
     assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 3))) == 3
     assert len(list(plan(folds, ["synthetic-90"], ["fair"], ["binary-relevance"], 30))) == 10
+    assert len(list(plan(replace(SMALL, split="4-split"), ["synthetic-90"], ["fair"], ["binary-relevance"], None))) == 4
     assert len(list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance"], None))) == runner.SEEDS
     with pytest.raises(ConfigError, match="at least 1"):
         list(plan(SMALL, ["synthetic-90"], ["fair"], ["binary-relevance"], 0))

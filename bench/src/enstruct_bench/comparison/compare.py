@@ -20,6 +20,7 @@ from enstruct_bench.comparison.printed import show
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.run import fitted_cell
 from enstruct_bench.comparison.summary import formatted, spread, summarise
+from enstruct_bench.comparison.tested import RUNS, tested_rows
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,21 @@ class Compare(Command):
             raise unknown_name("reference", reference, methods)
         model, models = comparison.models(self, methods, parameters(task.name, self.model, {"method", "random_state"}))
         parts = comparison.read(self)
-        folds = len(parts) > 1
+        tested = tested_rows(self.split)
+        several = tested != "same"
         setting: dict[str, Any] = {"data": self.data, "split_seed": self.split_seed, "model": comparison.recorded(model)}
         setting |= {"environment": environment(), **comparison.setting(self, parts[0], model)}
         setting[task.parts] = {name: len(getattr(parts[0], name)) for name in ("train", "validation", "test")}
         defaults = getattr(enstruct.estimators, task.estimator)().get_params(deep=False)
         store = ResultsFile.to_add_to(self.json, setting, defaults, comparison.kind()) if self.json else None
-        runs = "fold" if folds else "seed"
+        runs = RUNS[tested]
         cells = Cells(store, say, runs)
-        seeds = range(len(parts) if folds else self.seeds)
+        seeds = range(len(parts) if several else self.seeds)
 
         def fitted(method: str, seed: int, initial: Any = None) -> tuple[Cell, Any]:
             bar = EpochBar(f"{method} {runs} {seed}")
             try:
-                rows = parts[seed if folds else 0]
+                rows = parts[seed if several else 0]
                 return fitted_cell(comparison, method, rows, seed, models.get(method, model), [bar], initial)
             finally:
                 bar.close()
@@ -94,10 +96,10 @@ class Compare(Command):
                     start = initial if comparison.goes_on(method) else None
                     cells.make(method, seed, lambda m=method, s=seed, start=start: fitted(m, s, start)[0])  # type: ignore[misc]
         asked = cells.of(methods, seeds, reference)
-        rows = [formatted(comparison, row) for row in summarise(comparison, asked, reference, folds)]
+        rows = [formatted(comparison, row) for row in summarise(comparison, asked, reference, tested)]
         counts = ", ".join(f"{name} {n}" for name, n in setting[task.parts].items())
         units = f"test {task.parts}"
-        drawn = f"bootstrap over {units}" if folds else f"hierarchical bootstrap over seeds and {units}"
+        drawn = f"bootstrap over {units}" if tested == "folds" else f"hierarchical bootstrap over {runs}s and {units}"
         foot = f"Δ: paired difference to {reference}, 95% by {drawn}. {comparison.foot(setting)}"
         title = f"{self.data}: {spread(asked)} {runs}s, {units} ({counts})"
         show(title, comparison.titles(comparison.metric_of(asked, model)), rows, foot, setting["environment"])

@@ -18,6 +18,7 @@ from enstruct.metrics import Counts
 from enstruct.records import Shape, read_record
 from enstruct_bench.comparison.locks import locked
 from enstruct_bench.comparison.provenance import FORMER_PROCESSOR, present_commit
+from enstruct_bench.comparison.tested import tested_in
 
 
 @dataclass
@@ -62,11 +63,6 @@ SETTING: Shape = {
     "content?": object,
     "split?": str,
 }
-
-
-def is_folds(setting: dict[str, Any]) -> bool:
-    """Of a results file: whether its seeds are folds of a cross-validation."""
-    return str(setting.get("split", "auto")).endswith("-fold")
 
 
 def save_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -137,7 +133,7 @@ class ResultsFile:
         for (method, seed), cell in self.cells.items():
             for rule in self.kind.rules:
                 length = len(cell.rows[rule].above) if rule in cell.rows else 0
-                known = lengths.setdefault(seed if is_folds(self.setting) else 0, length)
+                known = lengths.setdefault(0 if tested_in(self.setting) == "same" else seed, length)
                 if not length or length != known:
                     raise DataError(
                         f"{self.rows_path} has no scores for {method}, seed {seed}, {rule}, or not of {known} rows as others: "

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enstruct.metrics.base import Counts, ratio
-from enstruct_bench.comparison.bootstrap import paired_difference
+from enstruct_bench.comparison.bootstrap import Interval, difference_over_splits, paired_difference
 from enstruct_bench.comparison.comparison import Comparison
 from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.results_file import Cell
+from enstruct_bench.comparison.tested import Tested
 
 
 class Paired(NamedTuple):
@@ -32,11 +33,18 @@ class Paired(NamedTuple):
         return str(self.quantity())
 
 
-def paired(a: Sequence[Counts], b: Sequence[Counts], runs: int, folds: bool = False) -> Paired:
-    """Of what test rows count, one a run. ``folds``: each run tested other rows, and all are one pass over them."""
-    left, right = ([Counts.joined(each)] if folds else each for each in (a, b))
-    mean, low, high = paired_difference(left, right)
+def paired(a: Sequence[Counts], b: Sequence[Counts], runs: int, tested: Tested = "same") -> Paired:
+    """Of what test rows count, one a run."""
+    mean, low, high = _interval(a, b, tested)
     return Paired(100 * mean, 100 * low, 100 * high, len(a), runs)
+
+
+def _interval(a: Sequence[Counts], b: Sequence[Counts], tested: Tested) -> Interval:
+    if tested == "splits":
+        return difference_over_splits(a, b)
+    if tested == "folds":  # one pass over the rows
+        a, b = [Counts.joined(a)], [Counts.joined(b)]
+    return paired_difference(a, b)
 
 
 def methods_of(cells: Iterable[tuple[str, int]]) -> list[str]:
@@ -55,18 +63,19 @@ def spread(cells: Iterable[tuple[str, int]]) -> str:
 
 
 def summarise(
-    comparison: Comparison, cells: dict[tuple[str, int], Cell], reference: str | None = None, folds: bool = False
+    comparison: Comparison, cells: dict[tuple[str, int], Cell], reference: str | None = None, tested: Tested = "same"
 ) -> list[dict[str, Any]]:
     """One row a method; scores of its runs in percent; differences to ``reference`` (default: the first) with 95% intervals.
 
-    Each over the seeds that there are of it, differences over those that both have. ``folds``: the seeds are folds of a
-    cross-validation, each row tested once.
+    Each over the seeds that there are of it, differences over those that both have.
     """
     methods = methods_of(cells)
-    return [_row(comparison, cells, method, reference or methods[0], folds) for method in methods]
+    return [_row(comparison, cells, method, reference or methods[0], tested) for method in methods]
 
 
-def _row(comparison: Comparison, cells: dict[tuple[str, int], Cell], method: str, reference: str, folds: bool) -> dict[str, Any]:
+def _row(
+    comparison: Comparison, cells: dict[tuple[str, int], Cell], method: str, reference: str, tested: Tested
+) -> dict[str, Any]:
     own = [cells[method, seed] for seed in seeds_of(cells, method)]
     row: dict[str, Any] = {"method": method, "seeds": len(own)}
     for rule in comparison.rules:
@@ -76,20 +85,22 @@ def _row(comparison: Comparison, cells: dict[tuple[str, int], Cell], method: str
         known = [cell.record[key] for cell in own if cell.record[key] is not None]
         row[key] = 100 * float(np.mean(known)) if known else None
     for key, rule in comparison.differences.items():
-        row[key] = difference(cells, reference, method, rule, folds)
+        row[key] = difference(cells, reference, method, rule, tested)
     for key in comparison.counted:
         row[key] = float(np.mean([cell.record[key] for cell in own]))
     return row
 
 
-def difference(cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, folds: bool = False) -> Paired | None:
+def difference(
+    cells: dict[tuple[str, int], Cell], reference: str, method: str, rule: str, tested: Tested = "same"
+) -> Paired | None:
     """Of a method to the reference, over the seeds that both have; None to itself, and where they have none in common."""
     seeds = seeds_of(cells, method)
     both = [seed for seed in seeds if (reference, seed) in cells]
     if method == reference or not both:
         return None
     a, b = ([cells[m, seed].rows[rule] for seed in both] for m in (reference, method))
-    return paired(a, b, len(seeds), folds)
+    return paired(a, b, len(seeds), tested)
 
 
 def formatted(comparison: Comparison, row: dict[str, Any]) -> list[Value]:

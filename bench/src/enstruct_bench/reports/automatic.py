@@ -16,8 +16,9 @@ from enstruct.methods import METHODS
 from enstruct.metrics import Counts
 from enstruct_bench.comparison.label_comparison import AUTO_MINUTES, AUTOMATIC, FOLDED, NETWORKS
 from enstruct_bench.comparison.quantity import Quantity, Value
-from enstruct_bench.comparison.results_file import ResultsFile, is_folds
+from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import paired
+from enstruct_bench.comparison.tested import Tested, tested_in
 from enstruct_bench.comparison.whereabouts import Where, parts_of, whereabouts
 from enstruct_bench.reports.markdown import Text, markdown_table
 from enstruct_bench.reproduce.store import stores_of
@@ -59,7 +60,7 @@ class Runs:
 
     records: dict[Cell, dict[str, Any]]
     rows: dict[Cell, Counts]
-    folds: bool = False
+    tested: Tested = "same"
 
     def of(self, method: str) -> list[dict[str, Any]]:
         return [record for (name, _), record in sorted(self.records.items()) if name == method]
@@ -84,7 +85,7 @@ class Runs:
         if not seeds:
             return "not run"
         a, b = ([self.rows[method, seed] for seed in seeds] for method in (reference, automatic))
-        return paired(a, b, sum(method == automatic for method, _ in self.rows), self.folds).quantity()
+        return paired(a, b, sum(method == automatic for method, _ in self.rows), self.tested).quantity()
 
 
 def automatic_section(folder: Path) -> str:
@@ -157,8 +158,8 @@ def collected(folder: Path) -> dict[str, Runs]:
     runs_by_origin: dict[Origin, Runs] = {}
     sizes: dict[str, Any] = {}  # a file may have been made anew, or rows left out of it
 
-    def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], Counts]], folds: bool) -> None:
-        into = runs_by_origin.setdefault(key, Runs({}, {}, folds))
+    def add(key: Origin, runs: dict[Cell, tuple[dict[str, Any], Counts]], tested: Tested) -> None:
+        into = runs_by_origin.setdefault(key, Runs({}, {}, tested))
         into.records |= {cell: record for cell, (record, _) in runs.items()}
         into.rows |= {cell: rows for cell, (_, rows) in runs.items()}
 
@@ -169,12 +170,12 @@ def collected(folder: Path) -> dict[str, Runs]:
             usual = _is_usual(setting) and sizes.setdefault(str(setting["data"]), setting.get("rows")) == setting.get("rows")
             key = str(setting["data"]), whereabouts(setting.get("environment", {})), "" if usual else path.name
             cells = ResultsFile(path, setting, setting["model"]).cells
-            add(key, {k: (cell.record, cell.rows["chosen"]) for k, cell in cells.items()}, is_folds(setting))
+            add(key, {k: (cell.record, cell.rows["chosen"]) for k, cell in cells.items()}, tested_in(setting))
     for store in stores_of(folder / "reproduce", "seal-2"):
         runs = [run for run in store.runs.values() if run.key.protocol == "fair"]
         for name in dict.fromkeys(run.key.dataset for run in runs if run.key.method in AUTOMATIC):
             same = {(run.key.method, run.key.seed): run for run in runs if run.key.dataset == name}
-            add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, folds=False)
+            add((name, store.where, ""), {k: (run.line, run.rows["chosen"]) for k, run in same.items()}, tested="same")
     return {_title(key, [other for other in runs_by_origin if other[0] == key[0]]): runs for key, runs in runs_by_origin.items()}
 
 

@@ -40,7 +40,7 @@ def _difference(table: LabelTable, store: Store, dataset: str, original: str, ro
     if not seeds:
         return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (original, row)) else NOT_RUN
     a, b = ([runs[seed] for seed in seeds] for runs in (before, after))
-    difference = paired([run.rows["chosen"] for run in a], [run.rows["chosen"] for run in b], len(seeds), table.folds)
+    difference = paired([run.rows["chosen"] for run in a], [run.rows["chosen"] for run in b], len(seeds), table.tested)
     return difference.quantity().noted(f" ({len(seeds)}){mark(table, [*a, *b])}")
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import enstruct.estimators
 from enstruct_bench.comparison.comparison import Comparison
 from enstruct_bench.comparison.comparisons import comparison_of
-from enstruct_bench.comparison.results_file import Cell, ResultsFile, is_folds
+from enstruct_bench.comparison.results_file import Cell, ResultsFile
 from enstruct_bench.comparison.summary import difference, formatted, methods_of, spread, summarise
+from enstruct_bench.comparison.tested import RUNS, Tested, tested_in
 from enstruct_bench.reports.markdown import Text, markdown_table, set_for_all, where_it_ran
 
 PUBLISHED = {
@@ -26,7 +27,7 @@ def compared_section(path: Path) -> str:
     if not content["runs"]:
         return ""
     setting = content["setting"]
-    comparison, folds = comparison_of(setting), is_folds(setting)
+    comparison, tested = comparison_of(setting), tested_in(setting)
     task = comparison.task
     cells = ResultsFile(path, setting, setting["model"], comparison.kind()).cells
     defaults = getattr(enstruct.estimators, task.estimator)().get_params(deep=False)
@@ -38,11 +39,11 @@ def compared_section(path: Path) -> str:
     lines = [
         f"## {setting['data']}{kind} (`{path.name}`)",
         "",
-        f"{spread(cells)} {'folds' if folds else 'seeds'}; {task.parts}: {sizes}{about} {where}"
+        f"{spread(cells)} {RUNS[tested]}s; {task.parts}: {sizes}{about} {where}"
         + (" Settings of each row from `enstruct-bench tune`." if "tuned" in setting else ""),
         "",
-        *markdown_table(titles, [formatted(comparison, row) for row in summarise(comparison, cells, None, folds)]),
-        *_differences(comparison, cells, folds),
+        *markdown_table(titles, [formatted(comparison, row) for row in summarise(comparison, cells, None, tested)]),
+        *_differences(comparison, cells, tested),
     ]
     return Text(lines)
 
@@ -78,13 +79,13 @@ def split_of(setting: dict[str, Any]) -> str:
     return "60/20/20 or three published parts" if split == "auto" else f"split {split}"
 
 
-def _differences(comparison: Comparison, cells: dict[tuple[str, int], Cell], folds: bool) -> list[str]:
+def _differences(comparison: Comparison, cells: dict[tuple[str, int], Cell], tested: Tested) -> list[str]:
     """Every row against every later reference than the first: the table itself shows the first."""
     methods = methods_of(cells)
     lines = []
     for place, reference in enumerate(methods[1:-1], 1):
         for method in methods[place + 1 :]:
-            by_rule = [(rule, difference(cells, reference, method, rule, folds)) for rule in comparison.differences.values()]
+            by_rule = [(rule, difference(cells, reference, method, rule, tested)) for rule in comparison.differences.values()]
             if by_rule[-1][1] is not None:
                 words = {"threshold": "tuned ", "chosen": "best rule "} if len(by_rule) > 1 else {}
                 told = ", ".join(f"{words.get(rule, '')}{gain}" for rule, gain in by_rule)

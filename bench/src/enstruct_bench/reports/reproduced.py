@@ -30,7 +30,11 @@ from enstruct_bench.reproduce.store import Key, Run, Store, stores_of
 from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
 
 FIRST_VERSION = "0.1.0"
-SPLITS = {"auto": "60/20/20, or three published parts", "published": "as published"}
+SPLITS = {
+    "5-split": "60/20/20, drawn anew for each run",
+    "auto": "60/20/20, or three published parts",
+    "published": "as published",
+}
 HOW = f"""
 Printed from `results/reproduce/*.jsonl`, which `enstruct-bench run TABLE` wrote, a line a run. Fair: one split, one budget
 (the same batches, and at most the same number of epochs in each stage of a method, ended by the same patience; methods of
@@ -282,7 +286,7 @@ def _difference(table: LabelTable, store: Store, dataset: str, reference: str, m
     if not pairs:
         return DIVERGED if any(diverged_of(store, dataset, "fair", each) for each in (method, reference)) else NOT_RUN
     a, b = ([pair[side].rows["chosen"] for pair in pairs] for side in (0, 1))
-    return paired(a, b, len(seeds), table.folds).quantity()
+    return paired(a, b, len(seeds), table.tested).quantity()
 
 
 def command_section(table: CommandTable, results: Path) -> str:

@@ -39,12 +39,12 @@ def plan(
 ) -> Iterator[Key]:
     """The cells in the order in which they are run: all methods of a seed, then the next: an early end is a fair table.
 
-    seeds : or folds, at most as many as there are; None for SEEDS, or all folds.
+    seeds : or folds or splits, at most as many as there are; None for SEEDS, or all of them.
     """
     if seeds is not None and seeds < 1:
         raise ConfigError(f"--seeds must be at least 1, not {seeds}.")
-    folds = int(table.split.partition("-")[0]) if table.folds else None
-    number = (seeds or SEEDS) if folds is None else min(seeds or folds, folds)
+    most = None if table.tested == "same" else int(table.split.partition("-")[0])
+    number = (seeds or SEEDS) if most is None else min(seeds or most, most)
     for method in methods:
         LABEL_COMPARISON.check(table.method(method))
     for dataset in datasets:

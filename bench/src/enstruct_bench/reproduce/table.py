@@ -9,6 +9,7 @@ from typing import Literal
 
 from enstruct.methods import Method
 from enstruct_bench.comparison.command import Command
+from enstruct_bench.comparison.tested import Tested, tested_rows
 
 Protocol = Literal["fair", "published"]
 PROTOCOLS: tuple[Protocol, ...] = ("fair", "published")
@@ -38,9 +39,9 @@ class LabelTable:
     impossible: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
-    def folds(self) -> bool:
-        """Whether seeds are folds of a cross-validation."""
-        return self.split.endswith("-fold")
+    def tested(self) -> Tested:
+        """On which rows the runs of several seeds are tested."""
+        return tested_rows(self.split)
 
     def method(self, row: str) -> str | Method:
         """The library's name of a row's method, or a row of its own."""

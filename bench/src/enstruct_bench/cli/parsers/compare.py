@@ -8,7 +8,8 @@ Prints per method the example-F1 (with --model.metric hamming: the Hamming accur
 the decision rule chosen on validation rows, and paired differences to the first method (or --reference) with 95% intervals.
 The method "auto" chooses and averages on these validation rows; "auto-folds" is given training and validation rows together, as
 `enstruct train --auto` is; "auto:cross-entropy" and "auto-folds:cross-entropy" average that method alone.
-With --split K-fold each fold stands for a seed. With --json, every finished cell is kept, and running the command again goes
+With --split K-fold, or K-split, each fold or draw stands for a seed. With --json, every finished cell is kept, and running the
+command again goes
 on where it stopped. A run that diverges is said to, and the others go on.
 """
 
@@ -27,7 +28,10 @@ def parser() -> Parser:
     shared.add_data(p)
     add_comparison(p, "labels", "binary-relevance,extra-trees,cross-entropy,seal-nce")
     p.add_argument(
-        "--split", type=str, default="auto", help="auto (60/20/20, or three parts as published), published (train/test), K-fold"
+        "--split",
+        type=str,
+        default="auto",
+        help="auto (60/20/20, or three parts as published), published (train/test), K-fold, K-split",
     )
     p.add_argument("--tuned", type=Path, default=None, help="settings of each method, as `enstruct-bench tune --json` wrote them")
     return p
