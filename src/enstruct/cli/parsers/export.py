@@ -1,0 +1,26 @@
+"""Write a saved model as ONNX, to answer without enstruct: probabilities and decisions, with its preprocessing and its rule.
+
+OUT becomes a folder with model.onnx: of label sets from features (rows, features), of tags from numbers of tokens, of masks from
+images. Of a joint distribution conditional.onnx lies beside it, which takes told labels too (mean field, ten steps), of a tagger
+vocabulary.json, by which words become numbers. Names of labels, the rule and versions are in each file's metadata. Before
+anything is put in place each file must answer like the model: probabilities to 1e-5, decisions the same. Methods that answer by
+inference on their energy have no such file, nor have models of texts. Needs `pip install enstruct[export]`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enstruct.cli import options as shared
+from enstruct.cli.outputs import add_overwrite
+from enstruct.cli.parser import Parser
+
+
+def parser() -> Parser:
+    p = shared.new_parser(__doc__ or "")
+    p.add_argument("model", type=Path, help="folder written by `enstruct train`")
+    p.add_argument("out", type=Path, help="folder to write")
+    p.add_argument("--decision", type=str | None, default=None, help="another fitted decision rule than the model's own")
+    p.add_argument("--rows", type=int, default=64, help="random rows to hold each file against the model with")
+    add_overwrite(p)
+    return p

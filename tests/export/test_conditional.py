@@ -1,0 +1,64 @@
+"""A joint's two files: what it answers by itself, and once labels are told, by mean field."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from tests.configured import configured
+from tests.export.test_labels import answers
+
+from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier
+from enstruct.errors import ConfigError
+from enstruct.export import export_onnx
+from enstruct.export.conditional import conditional_graph
+from enstruct.joint.mean_field import mean_field
+from enstruct.rules import Excludes
+from enstruct.training.residual import CANDIDATES
+
+
+@pytest.mark.parametrize("terms", ["independent", "pairs", "pairs, units", "factors"])
+def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
+    """Told labels come back as told, the others as mean field has them, rows without any as the model itself answers."""
+    if terms == "factors":
+        monkeypatch.setattr("enstruct.training.residual.MOST_PAIRS", 1)
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", [one for one in CANDIDATES if one.name == terms])
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(blocks.X[:80], blocks.Y[:80])
+    files = export_onnx(model, tmp_path / "out", rows=8)
+    assert [file.path.name for file in files] == ["model.onnx", "conditional.onnx"]
+    X = blocks.X[80:120].astype(np.float32)
+    known = np.where(np.random.default_rng(0).random((40, 16)) < 0.5, blocks.Y[80:120].toarray(), np.nan).astype(np.float32)
+    known[:3] = np.nan
+    p = answers(tmp_path / "out", X, "conditional.onnx", known=known)["probabilities"]
+    told = ~np.isnan(known)
+    np.testing.assert_array_equal(p[told], known[told])
+    with torch.no_grad():
+        logits, _ = model._asked(X, None)
+        expected = mean_field(model.energy_, model.energy_.prepare(torch.from_numpy(logits)), torch.from_numpy(known)).numpy()
+    np.testing.assert_allclose(p[3:], expected[3:], atol=1e-5)
+    if model.marginals_of_ == "base":
+        np.testing.assert_allclose(p[:3], model.predict_proba(X[:3]), atol=1e-5)
+    np.testing.assert_array_equal(answers(tmp_path / "out", X)["label_sets"], sparse.csr_matrix(model.predict(X)).toarray())
+
+
+def test_the_default_classifier(blocks, tmp_path):
+    model = configured(EnergyMultiLabelClassifier, "joint", base="binary-relevance", random_state=0)
+    model.fit(blocks.X[:80], blocks.Y[:80])
+    assert len(export_onnx(model, tmp_path / "out", rows=8)) == 2
+
+
+def test_holes_in_y(blocks, tmp_path):
+    """Models of observed labels: linear, boosted, a network, averaged or alone."""
+    Y = blocks.Y[:120].toarray().astype(float)
+    Y[np.random.default_rng(0).random(Y.shape) < 0.3] = np.nan
+    model = JointMultiLabelClassifier(folds=2, minutes=0.3, random_state=0).fit(blocks.X[:120], Y)
+    export_onnx(model, tmp_path / "out", rows=8)
+    X = blocks.X[120:150].astype(np.float32)
+    np.testing.assert_array_equal(answers(tmp_path / "out", X)["label_sets"], sparse.csr_matrix(model.predict(X)).toarray())
+
+
+def test_under_rules_nothing_is_conditional(blocks):
+    Y = blocks.Y[:60].toarray()
+    Y[Y[:, 0] == 1, 4] = 0
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Excludes(0, 4), random_state=0).fit(blocks.X[:60], Y)
+    with pytest.raises(ConfigError, match="followed up"):
+        conditional_graph(model)
