@@ -25,7 +25,7 @@ class Handler(BaseHTTPRequestHandler):
     session: onnxruntime.InferenceSession  # of the server's folder
     labels: list[Any]
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         try:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             X = np.asarray(body["features"], dtype=np.float32)
@@ -59,7 +59,7 @@ def trained(epochs: int, folder: Path) -> Path:
 
     rows = block_exclusive(600, seed=1)
     model = EnergyMultiLabelClassifier("seal-nce", hidden=100, max_epochs=epochs, random_state=0).fit(rows.X, rows.Y)
-    export_onnx(model, folder / "served")
+    export_onnx(model, folder / "served", decision="expected-f1")
     return folder / "served"
 
 

@@ -23,7 +23,7 @@ def trained(tmp_path, monkeypatch):
 
 
 def test_export(trained, capsys):
-    assert main(["export", "model", "out", "--rows", "8"]) == 0
+    assert main(["export", "model", "out", "--rows", "8", "--decision", "expected-f1"]) == 0
     printed = capsys.readouterr().out
     assert "model.onnx" in printed
     assert "decisions equal the model's in all rows checked" in printed
