@@ -110,8 +110,10 @@ def test_what_cannot_take_holes_names_what_can(how, here, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model.method", "seal-nce", "--minutes", "1"], "--minutes and --folds are of the method joint"),
-        (["--auto", "1", "--folds", "2"], "--minutes and --folds are of the method joint"),
+        (["--model.method", "seal-nce", "--minutes", "1"], "--minutes, --folds and --workers are of the method joint"),
+        (["--model.method", "seal-nce", "--workers", "2"], "--minutes, --folds and --workers are of the method joint"),
+        (["--base", "binary-relevance", "--workers", "0"], "--workers must be at least 1"),
+        (["--auto", "1", "--folds", "2"], "--minutes, --folds and --workers are of the method joint"),
         (["--base", "auto", "--auto", "1"], "--auto is not for the method joint"),
         (["--resume"], "--resume is not for the method joint"),
         (["--base", "extra-trees", "--model.method", "seal-nce"], "leave --model.method out, or --base"),

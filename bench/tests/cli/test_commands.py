@@ -10,7 +10,7 @@ from bench.tests.either import main
 from enstruct.data.npz import read_npz, write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DivergenceError
-from enstruct_bench.comparison import compare
+from enstruct_bench.comparison import jobs
 from enstruct_bench.comparison.run import fitted_cell
 
 FAST = ["--model.max_epochs", "3", "--model.hidden", "8", "--model.layers", "1"]
@@ -56,7 +56,7 @@ def test_compare_goes_on_past_a_run_that_diverges(files, capsys, monkeypatch):
             raise DivergenceError("the loss became nan")
         return fitted_cell(comparison, method, *rest)
 
-    monkeypatch.setattr(compare, "fitted_cell", work)
+    monkeypatch.setattr(jobs, "fitted_cell", work)
     command = ["compare", "train.npz", "--seeds", "2", *FAST, "--methods"]
     assert main([*command, "binary-relevance,seal-nce,low-rank", "--json", "out.json"]) == 0
     out = capsys.readouterr().out

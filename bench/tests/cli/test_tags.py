@@ -9,7 +9,7 @@ from tests.generated import write_sentences
 
 from enstruct.data.citations import read_references
 from enstruct.errors import DivergenceError
-from enstruct_bench.comparison import compare, few_labels
+from enstruct_bench.comparison import few_labels, jobs
 from enstruct_bench.comparison.light import run_light_cell
 from enstruct_bench.comparison.run import fitted_cell
 from enstruct_bench.reports.compared import compared_section
@@ -69,7 +69,7 @@ def test_compare_goes_on_past_what_diverges(files, capsys, monkeypatch):
             raise DivergenceError("the loss became nan")
         return fitted_cell(comparison, method, *rest)
 
-    monkeypatch.setattr(compare, "fitted_cell", work)
+    monkeypatch.setattr(jobs, "fitted_cell", work)
     command = ["compare", "train.conll", "--seeds", "1", "--model.max_epochs", "1", "--epochs", "1", *FAST, "--methods"]
     lost = {"crf"}
     assert main([*command, "cross-entropy,crf,seal-margin", "--json", "out.json"]) == 0

@@ -99,8 +99,10 @@ class LabelFiles(TaskFiles):
             raise ConfigError("--base is what the method joint stands on: leave --model.method out, or --base.")
         if shared.base_of(options) is not None:
             return self._joint(options, training)
-        if shared.joint_parameters(options):
-            raise ConfigError("--minutes and --folds are of the method joint (--auto takes its minutes itself): leave them out.")
+        if shared.joint_parameters(options) or options.workers is not None:
+            raise ConfigError(
+                "--minutes, --folds and --workers are of the method joint (--auto takes its minutes itself): leave them out."
+            )
         if options.auto is None:
             return super().estimator(options, training)
         if options.resume:

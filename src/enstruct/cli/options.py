@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,7 @@ def add_base(parser: Parser, default: str | None, text: str) -> None:
     parser.add_argument(
         "--folds", type=int | None, default=None, help="of --base: parts of the rows, each left out once (default: 5)"
     )
+    parser.add_argument("--workers", type=int | None, default=None, help="of --base: folds fitted side by side (default: 1)")
 
 
 def base_of(options: Namespace) -> str | None:
@@ -136,6 +138,21 @@ def joint_parameters(options: Namespace) -> dict[str, Any]:
     """What --base, --minutes and --folds say of a joint distribution's parameters, as far as they were given."""
     told = {"base": options.base, "minutes": options.minutes, "folds": options.folds}
     return {name: value for name, value in told.items() if value is not None}
+
+
+@contextmanager
+def side_by_side(options: Namespace) -> Iterator[None]:
+    """Within, so many folds are fitted at a time as --workers says. ConfigError."""
+    workers = getattr(options, "workers", None)
+    if workers is None:
+        yield
+        return
+    from joblib import parallel_config  # only here: not to show --help
+
+    if workers < 1:
+        raise ConfigError(f"--workers must be at least 1, not {workers}.")
+    with parallel_config(n_jobs=workers):
+        yield
 
 
 ESTIMATORS = {

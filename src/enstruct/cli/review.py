@@ -33,7 +33,7 @@ def run(options: Namespace) -> None:
     encoder = shared.encoder_of(options)
     text = shared.text_argument(options.text)
     examples = read_examples(options.data, shared.label_argument(options.labels), options.drop, options.base, text)
-    with working_bar("reviewing"):
+    with working_bar("reviewing"), shared.side_by_side(options):
         settings = {**shared.joint_parameters(options), **encoder}
         issues = find_label_issues(examples.X, examples.y, random_state=options.seed, **settings)
     names, cells = examples.data.label_names, issues.cells()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jsonargparse import Namespace
 
+from enstruct.cli.options import side_by_side
 from enstruct.cli.tables import counted, say
 from enstruct.cli.task_files import files_of
 from enstruct.cli.training import how_trained, resumable, say_what_is_idle
@@ -13,7 +14,7 @@ def run(options: Namespace) -> None:
     files = files_of(options.task)
     training = files.training(options)
     model = files.estimator(options, training)
-    with resumable(options.out, options.resume, model):
+    with resumable(options.out, options.resume, model), side_by_side(options):
         say_what_is_idle(model, options)
         model.fit(**training.fit)
         model.save(options.out, training.notes)

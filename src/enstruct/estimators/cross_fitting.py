@@ -13,9 +13,10 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from enstruct.data.rows import as_indicator
@@ -46,28 +47,53 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
 
     What a base chooses is chosen on the first fold, which a third of the time is for, and the second shows what a fold takes; of
     other bases the first does. What is begun then is finished: a deadline that a later fold overruns would leave labels unlearnt
-    in silence.
+    in silence. The other folds, and a model of all rows, are fitted side by side where :func:`joblib.parallel_config` has several
+    jobs, and are the same then.
     """
     begin = time.monotonic()
-    fits, telling = len(folds) + base.refits, 1 if base.chooses else 0
+    fits, telling = len(folds) + base.refits, min(1 if base.chooses else 0, len(folds) - 1)
     share = 3 if base.chooses else fits
-    marginals, models = np.zeros(table.Y.shape), list[Any]()
-    for number, fold in enumerate(folds):
-        rest = np.setdiff1d(np.arange(len(table)), fold)
+    fitted: list[Fitted] = []
+    for number, fold in enumerate(folds[: telling + 1]):
         began = time.monotonic()
         # of a first fold that takes more than its share nothing is kept, but the settings of one that chooses
         ends = max(begin + (deadline - begin) / share, begin + 1) if number == 0 and (base.chooses or not last) else np.inf
-        model = base.fit(table.take(rest), table.take(fold), seed + number, ends, models[0] if models else None)
-        marginals[fold] = base.marginals(model, table.X[fold])
-        models.append(model)
+        fitted.append(_fit(base, table, fold, seed + number, ends, fitted[0].model if fitted else None))
         now = time.monotonic()
-        if number == telling and not last and now + (now - began) * (fits - number - 1) > deadline:
+        if number == telling and not last and now + (now - began) * (fits - number - 1) / _side_by_side() > deadline:
             log.info("base %s: %.0f s a fold are too many", base.name, now - began)
             return None
-    if base.refits:
-        models = [base.fit(table, None, seed, np.inf)]
+    others: list[tuple[NDArray[np.intp] | None, int]] = [(fold, seed + k) for k, fold in enumerate(folds) if k > telling]
+    others += [(None, seed)] if base.refits else []
+    like = fitted[0].model
+    fitted += Parallel()(delayed(_fit)(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others)
+    marginals = np.zeros(table.Y.shape)
+    for fold, one in zip(folds, fitted, strict=False):
+        marginals[fold] = one.marginals
+    models = [fitted[-1].model] if base.refits else [one.model for one in fitted]
     log.info("base %s: %.1f s", base.name, time.monotonic() - begin)
     return CrossFitted(base, marginals, models, time.monotonic() - begin)
+
+
+class Fitted(NamedTuple):
+    """A model, and its marginals of the fold that it has not seen; of a model of all rows None."""
+
+    model: Any
+    marginals: NDArray[np.float64] | None
+
+
+def _fit(base: Base, table: Table, fold: NDArray[np.intp] | None, seed: int, deadline: float, like: Any) -> Fitted:
+    """Without the fold, or with all rows; ``deadline`` by this process's clock: infinite where another may do it."""
+    if fold is None:
+        return Fitted(base.fit(table, None, seed, deadline), None)
+    rest = np.setdiff1d(np.arange(len(table)), fold)
+    model = base.fit(table.take(rest), table.take(fold), seed, deadline, like)
+    return Fitted(model, base.marginals(model, table.X[fold]))
+
+
+def _side_by_side() -> int:
+    """Fits at a time."""
+    return max(1, effective_n_jobs(Parallel().n_jobs))
 
 
 def choose(fitted: Sequence[CrossFitted], table: Table, metric: str) -> tuple[list[int], dict[str, float]]:

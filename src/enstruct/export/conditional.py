@@ -94,6 +94,7 @@ def conditional_graph(model: JointMultiLabelClassifier) -> Graph:
             "answers": f"mean field, {STEPS} steps",
             "terms": str(model.terms_),
         },
+        tolerance=1e-4,  # each step carries the roundings of the one before on
     )
 
 

@@ -20,7 +20,7 @@ class Graph:
     module : takes the inputs in their order, and gives the outputs in theirs.
     axes : input -> {axis: its name}, of axes whose length is free; ``outputs``: their names.
     draw : (rows, random numbers) -> inputs like those of ``fit``.
-    answer : inputs -> what the model says to them, output by output; those that are numbers agree to ``TOLERANCE``, the others
+    answer : inputs -> what the model says to them, output by output; those that are numbers agree to ``tolerance``, the others
         are equal.
     about : what the file's metadata say, as texts.
     """
@@ -32,3 +32,4 @@ class Graph:
     draw: Callable[[int, np.random.Generator], Arrays]
     answer: Callable[[Arrays], Arrays]
     about: Mapping[str, str] = field(default_factory=dict)
+    tolerance: float = 1e-5  # single precision in another order of sums

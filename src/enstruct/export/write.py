@@ -33,8 +33,6 @@ from enstruct.validation import check_whole
 
 OPSET = 18
 """Of ONNX's operators: onnxruntime has it since 1.14 (2023)."""
-TOLERANCE = 1e-5
-"""Of probabilities: single precision in another order of sums."""
 ROWS, EXAMPLE = 64, 3
 """Drawn to check a file with, and to trace a graph by."""
 VOCABULARY = "vocabulary.json"
@@ -60,7 +58,8 @@ def export_onnx(
     """The folder ``path`` with model.onnx; of a joint distribution conditional.onnx beside it, of a tagger vocabulary.json.
 
     decision : a fitted rule in the place of the one in force.
-    rows : drawn at random, on which the files must answer as the model does: probabilities to 1e-5, decisions the same.
+    rows : drawn at random, on which the files must answer as the model does: probabilities to 1e-5 (1e-4 of told
+        labels, whose ten steps carry roundings on), decisions the same.
     overwrite : whether an export that is there is replaced; anything else never is.
 
     Whole or not at all. ConfigError for what is no fixed graph, MissingExtraError without onnx, EnstructError where an answer
@@ -181,7 +180,7 @@ def quiet() -> Iterator[None]:
 
 
 def _check(graph: Graph, session: Any, rows: int) -> float:
-    """The largest difference of a number. EnstructError for one beyond ``TOLERANCE``, and for decisions that differ."""
+    """The largest difference of a number. EnstructError for one beyond the graph's tolerance, and for decisions that differ."""
     inputs = graph.draw(rows, np.random.default_rng(0))
     found: Arrays = dict(zip(graph.outputs, session.run(list(graph.outputs), dict(inputs)), strict=True))
     wanted, largest = graph.answer(inputs), 0.0
@@ -189,7 +188,7 @@ def _check(graph: Graph, session: Any, rows: int) -> float:
         a, b = np.asarray(found[name]), np.asarray(wanted[name])
         if a.dtype.kind == "f":
             largest = max(largest, float(np.abs(a - b).max(initial=0.0)))
-            if not largest <= TOLERANCE:
+            if not largest <= graph.tolerance:
                 raise EnstructError(
                     f"{graph.name}.onnx gives other {name} than the model does, by up to {largest:.2g}: not written."
                 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from enstruct.errors import DivergenceError
 from enstruct_bench.comparison.results_file import Cell, ResultsFile
@@ -21,18 +22,38 @@ class Cells:
     def lacking(self, methods: Iterable[str], seed: int) -> list[str]:
         return [method for method in methods if (method, seed) not in self.cells]
 
-    def make(self, method: str, seed: int, work: Callable[[], Cell]) -> None:
-        """The cell by ``work``, unless it is there; one that diverges is said to and left out."""
-        if (method, seed) in self.cells:
-            return
+    def lacks(self, method: str, seed: int) -> bool:
+        """By now, where others add to the file."""
+        if (method, seed) not in self.cells and self.store is not None:
+            self.store.refresh()
+        return (method, seed) not in self.cells
+
+    def add(self, method: str, seed: int, cell: Cell | DivergenceError) -> None:
+        """One that was made elsewhere, unless it is there; one that diverged is said to and left out."""
+        if isinstance(cell, DivergenceError):
+            self.diverged(method, seed, cell)
+        else:
+            self.make(method, seed, lambda: cell)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Where somebody interrupts, they hear what stays."""
         try:
-            self.cells[method, seed] = self.store.run(method, seed, work) if self.store else work()
-        except DivergenceError as error:
-            self.diverged(method, seed, error)
+            yield
         except KeyboardInterrupt as end:
             if self.store is not None and self.store.path.exists():
                 end.add_note(f"finished cells are kept in {self.store.path}: the same command goes on")
             raise
+
+    def make(self, method: str, seed: int, work: Callable[[], Cell]) -> None:
+        """The cell by ``work``, unless it is there; one that diverges is said to and left out."""
+        if (method, seed) in self.cells:
+            return
+        with self.kept():
+            try:
+                self.cells[method, seed] = self.store.run(method, seed, work) if self.store else work()
+            except DivergenceError as error:
+                self.diverged(method, seed, error)
 
     def diverged(self, method: str, seed: int, error: DivergenceError) -> None:
         self.say(f"{method} {self.runs} {seed} diverged: {error}")

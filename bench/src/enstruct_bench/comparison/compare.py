@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import enstruct.estimators
-from enstruct.cli.progress import EpochBar
+from enstruct.cli.progress import successive_bars
 from enstruct.cli.tables import say
 from enstruct.data.kinds import kind_of
 from enstruct.environment import environment
-from enstruct.errors import ConfigError, DivergenceError, unknown_name
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.cells import Cells
 from enstruct_bench.comparison.command import Command, parameters
 from enstruct_bench.comparison.comparisons import COMPARISONS
+from enstruct_bench.comparison.jobs import jobs_of, made
 from enstruct_bench.comparison.printed import show
-from enstruct_bench.comparison.results_file import Cell, ResultsFile
-from enstruct_bench.comparison.run import fitted_cell
+from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import formatted, spread, summarise
 from enstruct_bench.comparison.tested import RUNS, tested_rows
 
@@ -45,6 +47,7 @@ class Compare(Command):
     seeds: int = 3
     reference: str | None = None
     json: Path | None = None
+    workers: int = 1
     model: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -69,32 +72,17 @@ class Compare(Command):
         runs = RUNS[tested]
         cells = Cells(store, say, runs)
         seeds = range(len(parts) if several else self.seeds)
-
-        def fitted(method: str, seed: int, initial: Any = None) -> tuple[Cell, Any]:
-            bar = EpochBar(f"{method} {runs} {seed}")
-            try:
-                rows = parts[seed if several else 0]
-                return fitted_cell(comparison, method, rows, seed, models.get(method, model), [bar], initial)
-            finally:
-                bar.close()
-
-        for seed in seeds:
-            lacking, initial = cells.lacking(methods, seed), None
-            first = comparison.first(lacking)
-            if first is not None:
-                # trained again where only its record was kept: the same seed gives the same weights
-                try:
-                    cell, initial = fitted(first, seed)
-                except DivergenceError as error:
-                    cells.diverged(first, seed, error)
-                    lacking = [method for method in lacking if not comparison.goes_on(method)]
-                else:
-                    if first in lacking:
-                        cells.make(first, seed, lambda cell=cell: cell)  # type: ignore[misc]
-            for method in lacking:
-                if method != first:
-                    start = initial if comparison.goes_on(method) else None
-                    cells.make(method, seed, lambda m=method, s=seed, start=start: fitted(m, s, start)[0])  # type: ignore[misc]
+        if self.workers < 1:
+            raise ConfigError(f"--workers must be at least 1, not {self.workers}.")
+        jobs = [
+            job
+            for seed in seeds
+            for job in jobs_of(comparison, cells.lacking(methods, seed), seed, parts[seed if several else 0], model, models)
+        ]
+        with successive_bars() as bar, cells.kept():
+            watch = partial(_watch, bar, runs)
+            for method, seed, cell in made(jobs, self.workers, watch, cells.lacks):
+                cells.add(method, seed, cell)
         asked = cells.of(methods, seeds, reference)
         rows = [formatted(comparison, row) for row in summarise(comparison, asked, reference, tested)]
         counts = ", ".join(f"{name} {n}" for name, n in setting[task.parts].items())
@@ -103,3 +91,7 @@ class Compare(Command):
         foot = f"Δ: paired difference to {reference}, 95% by {drawn}. {comparison.foot(setting)}"
         title = f"{self.data}: {spread(asked)} {runs}s, {units} ({counts})"
         show(title, comparison.titles(comparison.metric_of(asked, model)), rows, foot, setting["environment"])
+
+
+def _watch(bar: Callable[[str], list[Callback]], runs: str, method: str, seed: int) -> Callback:
+    return bar(f"{method} {runs} {seed}")[0]

@@ -160,14 +160,19 @@ class ResultsFile:
 
     def run(self, method: str, seed: int, work: Callable[[], Cell]) -> Cell:
         """The stored cell, here or by another process, or ``work()``, stored at once with the commit it ran from."""
-        if (method, seed) not in self.cells and self.path.exists():
-            self._read()
+        if (method, seed) not in self.cells:
+            self.refresh()
         if (method, seed) not in self.cells:
             commit = present_commit(Path(__file__).parents[1])
             self.cells[method, seed] = work()
             self.cells[method, seed].record["commit"] = commit
             self.write()
         return self.cells[method, seed]
+
+    def refresh(self) -> None:
+        """What others have added."""
+        if self.path.exists():
+            self._read()
 
     def write(self) -> None:
         """What is here and what others have added."""

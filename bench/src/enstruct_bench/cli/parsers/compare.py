@@ -51,4 +51,7 @@ def add_comparison(p: Parser, task: str, methods: str) -> None:
     p.add_argument("--reference", type=str, default=None, help="method the differences are to (default: the first)")
     p.add_argument("--split_seed", type=shared.Seed, default=0, help="of the 60/20/20 split, which all seeds share")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished cells in it are not run again")
+    p.add_argument(
+        "--workers", type=int, default=1, help="processes that fit side by side, each with as many threads as this one"
+    )
     shared.add_model(p, {"method", "random_state"}, task)

@@ -1,0 +1,82 @@
+"""Cells by several processes are those of one, and rows that go on from another's estimator are one job with it."""
+
+import json
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from bench.tests.either import main
+
+from enstruct.data.npz import write_npz
+from enstruct.data.synthetic import block_exclusive
+from enstruct.errors import DivergenceError
+from enstruct_bench.comparison.jobs import jobs_of, made
+from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
+from enstruct_bench.comparison.tag_comparison import TAG_COMPARISON
+
+FAST = ["--model.max_epochs", "2", "--model.hidden", "8", "--seeds", "2", "--methods", "binary-relevance,cross-entropy,seal-nce"]
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_npz("mine.npz", block_exclusive(90, seed=1))
+    return tmp_path
+
+
+def compared(file, *more):
+    assert main(["compare", "mine.npz", "--json", file, *FAST, *more]) == 0
+    runs = {(run["method"], run["seed"]): run["score"] for run in json.loads(Path(file).read_text())["runs"]}
+    return runs, np.load(file.replace(".json", ".rows.npz"))
+
+
+def test_two_workers_give_what_one_gives(data, capsys):
+    one, its_rows = compared("one.json")
+    two, other_rows = compared("two.json", "--workers", "2")
+    assert two == one
+    assert len(two) == 6
+    assert set(its_rows) == set(other_rows)
+    for name in its_rows:
+        np.testing.assert_array_equal(its_rows[name], other_rows[name])
+    capsys.readouterr()
+    assert main(["compare", "mine.npz", "--json", "two.json", *FAST, "--workers", "0"]) == 2
+    assert "--workers must be at least 1" in capsys.readouterr().err
+
+
+def test_on_a_cluster_of_dask(data):
+    """Two workers of a local cluster, by its backend of joblib."""
+    from distributed import Client, LocalCluster
+
+    one, _ = compared("one.json")
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        two, _ = compared("two.json", "--workers", "2")
+    assert two == one
+
+
+def test_rows_that_go_on_are_one_job():
+    methods = ["cross-entropy", "infnet", "crf", "seal-nce"]
+    jobs = list(jobs_of(TAG_COMPARISON, methods, 0, None, {}, {}))
+    chained = [name for name in methods[1:] if TAG_COMPARISON.goes_on(name)]
+    assert jobs[0].methods == ("cross-entropy", *chained)
+    assert chained
+    assert [job.methods for job in jobs[1:]] == [(name,) for name in methods[1:] if name not in chained]
+    (again, *_) = jobs_of(TAG_COMPARISON, chained, 0, None, {}, {})  # the first one's cell is kept: its estimator is needed
+    assert again.methods == ("cross-entropy", *chained)
+    assert again.wanted == tuple(chained)
+    assert [job.methods for job in jobs_of(LABEL_COMPARISON, ["spen", "dvn"], 0, None, {}, {})] == [("spen",), ("dvn",)]
+
+
+def test_where_the_first_diverges_nothing_goes_on_from_it(monkeypatch):
+    def diverge(comparison, method, *others):
+        raise DivergenceError("nan")
+
+    monkeypatch.setattr("enstruct_bench.comparison.jobs.fitted_cell", diverge)
+    jobs = list(jobs_of(TAG_COMPARISON, ["cross-entropy", "infnet", "crf"], 0, None, {}, {}))
+    said = [(method, type(cell)) for method, _, cell in made(jobs, 1, lambda *_: None, lambda *_: True)]
+    assert said == [("cross-entropy", DivergenceError), ("crf", DivergenceError)]
+    assert list(made(jobs, 1, lambda *_: None, lambda *_: False)) == []

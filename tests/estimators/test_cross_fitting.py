@@ -1,0 +1,19 @@
+"""Folds that are fitted side by side are those that are fitted one after another."""
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from enstruct import JointMultiLabelClassifier
+
+
+@pytest.mark.parametrize("base", ["cross-entropy", "extra-trees", LogisticRegression()])
+def test_two_workers_give_what_one_gives(base, blocks):
+    X, Y = blocks.X[:120], blocks.Y[:120]
+    one = JointMultiLabelClassifier(base, folds=4, random_state=0).fit(X, Y)
+    with joblib.parallel_config("loky", n_jobs=2):
+        two = JointMultiLabelClassifier(base, folds=4, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(two.fitted_on_.logits, one.fitted_on_.logits)
+    np.testing.assert_array_equal(two.predict_proba(blocks.X[120:150]), one.predict_proba(blocks.X[120:150]))
+    assert [len(fitted.models) for fitted in two.base_] == [len(fitted.models) for fitted in one.base_]
