@@ -39,6 +39,7 @@ from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reports.texts import texts_section
 from enstruct_bench.reports.views import views_section
+from enstruct_bench.reports.workers import workers_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -48,8 +49,8 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
-`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `reproduce.patience` (`patience-*`),
-`tuning.search_implicit`, `tuning.ablate_auto`
+`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
+`reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -81,6 +82,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-conditionals": conditionals_section,
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
+    "benchmark-workers": workers_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")
