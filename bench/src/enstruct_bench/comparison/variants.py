@@ -48,6 +48,18 @@ VARIANTS: dict[str, Mapping[str, Method]] = {
             _net("separate"),
         )
     },
-    "masks": {"seal-regression-s-potts": _with(MASK_METHODS["seal-regression-s"], "seal-regression-s-potts", "potts")},
+    "masks": {
+        row.name: row
+        for row in (
+            _with(MASK_METHODS["seal-regression-s"], "seal-regression-s-potts", "potts"),
+            # DVN's value, which is an overlap, as the loss of a predictor that learns beside it
+            replace(
+                MASK_METHODS["seal-regression-s"],
+                name="seal-overlap",
+                energy=MASK_METHODS["dvn"].energy,
+                negatives=MASK_METHODS["dvn"].negatives,
+            ),
+        )
+    },
 }
 """Task -> name -> row."""

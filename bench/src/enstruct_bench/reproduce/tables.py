@@ -467,7 +467,16 @@ TABLES: dict[str, Table] = {
                 ),
                 "masks-weizmann32-whole": Compare(
                     "weizmann32",
-                    methods=("cross-entropy", "dvn", "alen", "infnet", "seal-regression-s", "cglow", "seal-regression-s-potts"),
+                    methods=(
+                        "cross-entropy",
+                        "dvn",
+                        "alen",
+                        "infnet",
+                        "seal-regression-s",
+                        "cglow",
+                        "seal-overlap",
+                        "seal-regression-s-potts",
+                    ),
                     protocol="whole",
                     seeds=3,
                     model=HORSES,
