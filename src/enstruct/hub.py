@@ -1,0 +1,138 @@
+"""Saved models on a hub of Hugging Face, by huggingface_hub's own mixin. Needs ``pip install 'enstruct[hub]'``.
+
+    HubModel(model).push_to_hub("me/songs")
+    HubModel.from_pretrained("me/songs").model
+
+A repository holds the folder that ``save`` writes, as ``model``, and a card: what the model was fitted to, its rules, scores and
+versions. Loading runs no code of the repository's. Nothing is fetched but by ``from_pretrained``, which says what it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from enstruct.errors import MissingExtraError, ModelFileError
+from enstruct.estimators import (
+    AutoMultiLabelClassifier,
+    EnergyMultiLabelClassifier,
+    EnergySegmenter,
+    EnergySequenceTagger,
+    JointMultiLabelClassifier,
+)
+from enstruct.estimators.persistence import AUTOMATIC, HEADER, JOINT, read_header
+
+try:
+    from huggingface_hub import ModelCard, ModelCardData, ModelHubMixin, snapshot_download
+except ImportError as error:
+    raise MissingExtraError(f"A hub needs huggingface_hub ({error}): pip install 'enstruct[hub]'.") from error
+
+FOLDER = "model"
+LABELS_SHOWN = 20
+ESTIMATORS: dict[str, Any] = {
+    each.__name__: each
+    for each in (
+        *(AutoMultiLabelClassifier, EnergyMultiLabelClassifier, JointMultiLabelClassifier),
+        *(EnergySequenceTagger, EnergySegmenter),
+    )
+}
+"""By the names that folders say they hold."""
+KINDS = {"EnergySequenceTagger": "token-classification", "EnergySegmenter": "image-segmentation"}
+"""The hub's names of tasks; it has none for label sets of tables."""
+
+
+def load(folder: Path | str, **code: Any) -> Any:
+    """A model of whatever estimator the folder holds. ``code``: what ``save`` could only name. ModelFileError."""
+    folder = Path(folder)
+    name = next((name for name in (AUTOMATIC, JOINT) if (folder / name).is_file()), HEADER)
+    estimator = read_header(folder, name)["estimator"]
+    if estimator not in ESTIMATORS:
+        raise ModelFileError(f"{folder} holds a {estimator}, which this enstruct does not know.")
+    return ESTIMATORS[estimator].load(folder, **code)
+
+
+class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-prediction"]):
+    """A fitted model, ``model``, and where it goes: ``save_pretrained(folder)``, ``push_to_hub(name)``,
+    ``from_pretrained(folder or name)``, all as huggingface_hub documents them."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        self.model.save(save_directory / FOLDER)
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: Path | str | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **code: Any,
+    ) -> Self:
+        place = Path(model_id)
+        if not place.is_dir():
+            fetched = snapshot_download(
+                model_id,
+                revision=revision,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                token=token,
+                allow_patterns=[f"{FOLDER}/*"],
+            )
+            place = Path(fetched)
+        return cls(load(place / FOLDER, **code))
+
+    def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
+        """What is asked of a card in the hub's way is passed on to its metadata (``license=``, ``language=``)."""
+        name = type(self.model).__name__
+        data = ModelCardData(
+            **{"library_name": "enstruct", "tags": ["structured-prediction", "energy-based-model"], **kwargs},
+            pipeline_tag=KINDS.get(name),
+        )
+        return ModelCard(f"---\n{data.to_yaml()}\n---\n\n{card(self.model)}")
+
+
+def card(model: Any) -> str:
+    """Markdown: the estimator, what it was fitted to, its decision rules with their scores, versions, how it is loaded."""
+    name = type(model).__name__
+    classes = [str(each) for each in np.asarray(model.classes_).tolist()]
+    shown = ", ".join(f"`{each}`" for each in classes[:LABELS_SHOWN]) + (", ..." if len(classes) > LABELS_SHOWN else "")
+    told = {
+        "estimator": f"`{name}`, method `{_name(getattr(model, 'method', 'joint'))}`",
+        "features": str(getattr(model, "n_features_in_", "")),
+        "classes": f"{len(classes)}: {shown}",
+        "decision rule": f"`{model.decision_}`, chosen for `{getattr(model, 'metric_', model.metric)}`",
+        "rules given": f"`{model.rules!r:.200}`" if getattr(model, "rules", None) else "",
+        "versions": ", ".join(f"{package} {version(package)}" for package in ("enstruct", "torch", "scikit-learn")),
+    }
+    scores = [f"| {rule} | {100 * score:.2f} |" for rule, score in sorted(model.decision_scores_.items())]
+    table = ["", "Scores of the decision rules on rows held out from training, in percent:", "", "| rule | score |", "|---|---|"]
+    lines = [
+        f"# {name}",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {title} | {value} |" for title, value in told.items() if value),
+        *([*table, *scores] if scores else []),
+        "",
+        "```python",
+        "from enstruct.hub import HubModel",
+        "",
+        'model = HubModel.from_pretrained("NAME OF THIS REPOSITORY").model',
+        "```",
+        "",
+        "It is a folder of JSON and safetensors; loading it runs no code.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _name(method: Any) -> str:
+    return str(getattr(method, "name", method))

@@ -1,0 +1,54 @@
+"""Models by way of a hub's folder, without a hub; the card says what the model is."""
+
+import numpy as np
+import pytest
+from huggingface_hub import ModelCard
+
+from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct.data.synthetic import ellipses
+from enstruct.errors import ModelFileError
+from enstruct.hub import HubModel, load
+from tests.configured import configured
+
+
+def labels(blocks):
+    model = configured(EnergyMultiLabelClassifier, "cross-entropy", max_epochs=2, hidden=8, random_state=0)
+    return model.fit(blocks.X[:80], blocks.Y[:80]), blocks.X[80:90]
+
+
+def joint(blocks):
+    model = EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(blocks.X[:60], blocks.Y[:60])
+    return model, blocks.X[60:70]
+
+
+def tags(blocks):
+    X = [["Ada", "lives"], ["London"]] * 10
+    y = [["B-PER", "O"], ["B-LOC"]] * 10
+    return EnergySequenceTagger("cross-entropy", max_epochs=1, hidden=4, random_state=0).fit(X, y), X[:2]
+
+
+def masks(blocks):
+    images, truth = ellipses(8, size=12)
+    return EnergySegmenter("cross-entropy", max_epochs=1, width=2, random_state=0).fit(images, truth), images[:2]
+
+
+@pytest.mark.parametrize("kind", [labels, joint, tags, masks])
+def test_there_and_back(kind, blocks, tmp_path):
+    model, X = kind(blocks)
+    HubModel(model).save_pretrained(tmp_path / "repository")
+    again = HubModel.from_pretrained(str(tmp_path / "repository")).model
+    for a, b in zip(again.predict_proba(X), model.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    card = ModelCard.load(tmp_path / "repository" / "README.md")
+    assert card.data.library_name == "enstruct"
+    assert f"| decision rule | `{model.decision_}`" in card.text
+    assert all(f"| {rule} |" in card.text for rule in model.decision_scores_)
+    assert {entry.name for entry in (tmp_path / "repository").iterdir()} <= {"model", "README.md", "config.json"}
+
+
+def test_folders_that_hold_no_model(tmp_path):
+    with pytest.raises(ModelFileError, match="not an enstruct model folder"):
+        load(tmp_path)
+    (tmp_path / "model.json").write_text('{"format": 2, "estimator": "Other", "parameters": {}}')
+    with pytest.raises(ModelFileError, match="holds a Other"):
+        load(tmp_path)
