@@ -4,7 +4,7 @@
     HubModel.from_pretrained("me/songs").model
 
 A repository holds the folder that ``save`` writes, as ``model``, and a card: what the model was fitted to, its rules, scores and
-versions. Loading runs no code of the repository's. Nothing is fetched but by ``from_pretrained``, which says what it is asked for.
+versions. Loading runs no code of the repository's. Nothing is fetched but by ``from_pretrained`` of a name that is no folder.
 """
 
 from __future__ import annotations
