@@ -71,6 +71,23 @@ def test_label_sets_under_rules(rules):
     assert system.are_kept(found.astype(int)).all()
 
 
+def test_a_large_hierarchy_beside_another_rule():
+    """Of its label sets there are too many to list, and none is needed."""
+    rules = [*(Implies(i, i // 2) for i in range(1, 40)), Excludes(40, 41)]
+    system, p = RuleSystem.of(rules, list(range(42))), marginals(42, 100)
+    check_fixed(system)
+    chosen = np.random.default_rng(3).random(p.shape) < 0.3
+    found = LegalSets(system)(torch.from_numpy(chosen), torch.from_numpy(p)).numpy()
+    np.testing.assert_array_equal(found, nearest(system, chosen, p) == 1)
+
+
+def test_soft_rules_over_many_labels_change_no_set():
+    system, p = RuleSystem.of([Soft(AtMost(20, list(range(40))), 1.0)], list(range(40))), marginals(40)
+    check_fixed(system)
+    chosen = p > 0.3
+    np.testing.assert_array_equal(LegalSets(system)(torch.from_numpy(chosen), torch.from_numpy(p)).numpy(), chosen)
+
+
 def test_rules_over_too_many_labels_to_list():
     system = RuleSystem.of([AtMost(20, list(range(40)))], list(range(40)))
     with pytest.raises(ConfigError, match="40 labels together"):

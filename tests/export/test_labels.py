@@ -8,6 +8,7 @@ import onnx
 import onnxruntime
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from tests.configured import configured
 
@@ -205,6 +206,8 @@ def test_unknown_rules_models_and_places(blocks, tmp_path):
     model = fitted("cross-entropy", blocks)
     with pytest.raises(ConfigError, match="Did you mean 'threshold'"):
         export_onnx(model, tmp_path / "out", decision="treshold")
+    with pytest.raises(NotFittedError):
+        export_onnx(EnergyMultiLabelClassifier("cross-entropy"), tmp_path / "out")
     with pytest.raises(ConfigError, match="not LogisticRegression"):
         export_onnx(LogisticRegression(), tmp_path / "out")
     with pytest.raises(ConfigError, match="rows"):
@@ -219,8 +222,8 @@ def test_unknown_rules_models_and_places(blocks, tmp_path):
     export_onnx(model, tmp_path / "out", decision="fixed", overwrite=True)
 
 
-@pytest.mark.parametrize("tampered", ["probabilities", "label_sets"])
-def test_a_file_that_answers_otherwise_is_not_left(tampered, blocks, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("tampered", "by"), [("probabilities", 1e-4), ("probabilities", np.nan), ("label_sets", 1)])
+def test_a_file_that_answers_otherwise_is_not_left(tampered, by, blocks, tmp_path, monkeypatch):
     model = fitted("cross-entropy", blocks)
     graphs_of = write.graphs_of
 
@@ -230,7 +233,7 @@ def test_a_file_that_answers_otherwise_is_not_left(tampered, blocks, tmp_path, m
 
         def changed(inputs):
             said = dict(answer(inputs))
-            said[tampered] = said[tampered] + (1 if tampered == "label_sets" else 1e-4)
+            said[tampered] = said[tampered] + by
             return said
 
         return [write.Graph(**{**vars(graph), "answer": changed})], beside

@@ -48,7 +48,7 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     What a base chooses is chosen on the first fold, which a third of the time is for, and the second shows what a fold takes; of
     other bases the first does. What is begun then is finished: a deadline that a later fold overruns would leave labels unlearnt
     in silence. The other folds, and a model of all rows, are fitted side by side where :func:`joblib.parallel_config` has several
-    jobs, and are the same then.
+    jobs: the same ones, where workers have as many threads.
     """
     begin = time.monotonic()
     fits, telling = len(folds) + base.refits, min(1 if base.chooses else 0, len(folds) - 1)

@@ -19,7 +19,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators import JointMultiLabelClassifier
 from enstruct.export.graph import Arrays, Graph
-from enstruct.export.labels import BaseLogits, Expanded, scale_of, told_of
+from enstruct.export.labels import BaseLogits, Expanded, scale_of, sigmoid, told_of
 from enstruct.joint.mean_field import DAMPING, STEPS, mean_field
 
 TOLD = 0.5
@@ -27,7 +27,7 @@ TOLD = 0.5
 
 
 class ConditionalGraph(nn.Module):
-    """(features, known) -> probabilities (rows, labels); known (rows, labels) of 0, 1 and NaN where nothing is told.
+    """(features, known) -> probabilities (rows, labels); known (rows, labels) of 0, 1 and NaN or -1 where nothing is told.
 
     Rows of which nothing is told are answered by the base where the model answers them so.
     """
@@ -41,8 +41,9 @@ class ConditionalGraph(nn.Module):
         self.by_base = model.marginals_of_ == "base"
 
     def forward(self, features: Tensor, known: Tensor) -> Tensor:
+        known = torch.where(known < 0, torch.nan, known)
         logits = self.logits(features)
-        base = torch.sigmoid(logits)
+        base = sigmoid(logits)
         offset = None
         if self.energy.unit_bias is not None:
             offset = self.energy.unit_bias.unsqueeze(0).expand(logits.shape[0], -1)

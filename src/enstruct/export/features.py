@@ -2,7 +2,8 @@
 
     (x - mean) / scale,     x / scale,     or x idf / |x idf|,     then the columns taken
 
-in double precision, as scikit-learn has it, and single precision from there on.
+each in the precision in which scikit-learn takes rows of single precision: trees compare features with thresholds that training
+rows are near, so that a last digit may send a row another way.
 """
 
 from __future__ import annotations
@@ -36,14 +37,12 @@ class ScaledFeatures(nn.Module):
         self.columns: Tensor | None
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.scale is not None or self.idf is not None:
-            x = x.double()
-        if self.mean is not None:
-            x = x - self.mean
-        if self.scale is not None:
-            x = x / self.scale
-        if self.idf is not None:
-            x = x * self.idf
+        if self.mean is not None and self.scale is not None:
+            x = (x - self.mean.float()) / self.scale.float()
+        elif self.scale is not None:
+            x = x.double() * (1 / self.scale)
+        elif self.idf is not None:
+            x = x.double() * self.idf
             length = (x * x).sum(1, keepdim=True).sqrt()
             x = x / torch.where(length > 0, length, 1.0)
         x = x.float()

@@ -127,6 +127,11 @@ def check_answers_itself(method: Method) -> None:
         )
 
 
+def sigmoid(logits: Tensor) -> Tensor:
+    """Of single precision by way of double: onnxruntime's own is 0 far below, and small probabilities are ranked too."""
+    return torch.sigmoid(logits.double()).float()
+
+
 class Marginals(nn.Module):
     """Features -> logits of labels that vary (rows, labels), by a classifier's own predictor."""
 
@@ -181,7 +186,7 @@ class Probabilities(nn.Module):
         if self.single:
             whole = self.expanded(logits)
             return torch.softmax(nn.functional.logsigmoid(whole), dim=1), whole
-        p = torch.sigmoid(logits)
+        p = sigmoid(logits)
         if self.legal is not None:
             p = self.legal(p.double())
         return self.expanded(p), p
@@ -295,7 +300,7 @@ class JointGraph(nn.Module):
             self.decide = decision_graph(*_rule(model, decision))
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        p = torch.sigmoid(self.logits(features)).double()
+        p = sigmoid(self.logits(features)).double()
         if self.single:
             p = p / p.sum(1, keepdim=True)
             return p.float(), p.argmax(1)

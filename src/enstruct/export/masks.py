@@ -64,7 +64,8 @@ def mask_graph(model: EnergySegmenter, decision: str | None = None) -> Graph:
 
     def draw(rows: int, random: np.random.Generator) -> Arrays:
         noise = random.standard_normal((rows, *sides, model.images_.channels))
-        return {"images": (np.array(model.images_.mean) + np.array(model.images_.std) * noise).clip(0, 1).astype(np.float32)}
+        images = np.array(model.images_.mean) + np.array(model.images_.std) * noise
+        return {"images": np.minimum(images, model.images_.most).astype(np.float32)}
 
     def answer(inputs: Arrays) -> Arrays:
         images = inputs["images"]

@@ -22,7 +22,7 @@ from enstruct.rules.system import Group
 def check_fixed(system: RuleSystem) -> None:
     """ConfigError for rules that an integer program decides."""
     for group in system.groups:
-        if not group.is_hierarchy and not group.listed:
+        if not group.is_hierarchy and not group.listed and system.binds[group.rows].any():  # soft ones change no set
             raise ConfigError(
                 f"Its rules tie {len(group.labels)} labels together, more than have a list of legal sets: every answer is an "
                 "integer program and no fixed graph. Let enstruct answer, or export a model without rules=."
@@ -93,7 +93,7 @@ class LegalSets(nn.Module):
         super().__init__()
         self.raised = RaisedLabels(system)
         binding = system.binding
-        groups = [] if system.only_hierarchies else list(binding.groups)
+        groups = [] if system.only_hierarchies else [group for group in binding.groups if not group.is_hierarchy]
         self.groups = nn.ModuleList(_Listed(group) for group in groups)
         for number, group in enumerate(groups):
             matrix = torch.from_numpy(binding.matrix[group.rows].toarray())

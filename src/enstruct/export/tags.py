@@ -205,7 +205,7 @@ def _padded(parts: list[NDArray[Any]], there: NDArray[np.bool_], filled: int) ->
     return out
 
 
-def vocabulary(model: EnergySequenceTagger) -> dict[str, Any]:
+def vocabulary(model: EnergySequenceTagger, decision: str) -> dict[str, Any]:
     """How the graph's inputs are made of words, and its tags read.
 
     "columns" of a token are, in this order: "vectors"[word], else of it in lower case, else 0; "words"[word in lower case], else
@@ -214,7 +214,8 @@ def vocabulary(model: EnergySequenceTagger) -> dict[str, Any]:
     row of its spelling in the input "spellings", from 1 on: row 0 is empty. A spelling is "characters"[character] one after
     another, len("characters") + 1 for those not there, at most "longest" of them, then zeros.
 
-    "tags" are the trained ones, by number; "written" what each is in the scheme of training, null where its neighbours say.
+    "tags" are the trained ones, by number; "written" what each is in the scheme of training, null where its neighbours say: in
+    IOB1, and wherever the decision may break the scheme, as any but "legal" may, which the tagger itself mends.
     """
     record = to_builtins(model.tokens_.record())
     words, numbers = record["vectors"]
@@ -230,7 +231,7 @@ def vocabulary(model: EnergySequenceTagger) -> dict[str, Any]:
         "width": record["width"],
         "tags": list(model.tags_.tags),
         "scheme": model.tags_.user_scheme,
-        "written": _written(list(model.tags_.tags), model.tags_.user_scheme),
+        "written": _written(list(model.tags_.tags), model.tags_.user_scheme, decision),
     }
 
 
@@ -238,11 +239,13 @@ def _numbered(values: list[str]) -> dict[str, int]:
     return {value: number for number, value in enumerate(values, 1)}
 
 
-def _written(tags: list[str], scheme: str | None) -> list[str] | None:
+def _written(tags: list[str], scheme: str | None, decision: str) -> list[str] | None:
     """Each of the trained tags in the user's scheme."""
-    if scheme is None or scheme == "BIOES":
+    if scheme is None:
         return tags
-    if scheme == "IOB1":  # whether a span begins with B depends on the one before
+    if scheme == "IOB1" or decision != "legal":  # whether a span of IOB1 begins with B depends on the one before
         return None
+    if scheme == "BIOES":
+        return tags
     first = {"IOB2": {"E": "I", "S": "B"}, "BILOU": {after: before for before, after in AS_BIOES.items()}}[scheme]
     return [first.get(tag[0], tag[0]) + tag[1:] if spells_span(tag) else tag for tag in tags]

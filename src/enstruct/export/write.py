@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
 from enstruct.errors import ConfigError, EnstructError, MissingExtraError, ModelFileError
 from enstruct.estimators import (
@@ -33,6 +34,8 @@ from enstruct.validation import check_whole
 
 OPSET = 18
 """Of ONNX's operators: onnxruntime has it since 1.14 (2023)."""
+SMALL = 512
+"""Bytes of constants that are worked out."""
 ROWS, EXAMPLE = 64, 3
 """Drawn to check a file with, and to trace a graph by."""
 VOCABULARY = "vocabulary.json"
@@ -41,8 +44,8 @@ OWN = {"model.onnx", "conditional.onnx", VOCABULARY}
 
 @dataclass(frozen=True)
 class Exported:
-    """A file: its bytes, those of the weights in it, and on how many rows it was held against the model, with the largest
-    difference of a probability. Decisions are equal on all of them."""
+    """A file: its bytes, those of the weights in it, and on how many rows it was held against the model (of told labels, against
+    mean field), with the largest difference of a probability. Decisions are equal on all of them."""
 
     path: Path
     size: int
@@ -58,8 +61,9 @@ def export_onnx(
     """The folder ``path`` with model.onnx; of a joint distribution conditional.onnx beside it, of a tagger vocabulary.json.
 
     decision : a fitted rule in the place of the one in force.
-    rows : drawn at random, on which the files must answer as the model does: probabilities to 1e-5 (1e-4 of told
-        labels, whose ten steps carry roundings on), decisions the same.
+    rows : drawn at random, on which the files must answer as the model does in single precision: probabilities to 1e-5, decisions
+        the same. Of a joint model.onnx has the probabilities that it decides by, its base's, and conditional.onnx is held to mean
+        field, to 1e-4, as ten steps carry roundings on: the joint itself enumerates or samples.
     overwrite : whether an export that is there is replaced; anything else never is.
 
     Whole or not at all. ConfigError for what is no fixed graph, MissingExtraError without onnx, EnstructError where an answer
@@ -89,13 +93,16 @@ def export_onnx(
 
 
 def graphs_of(model: Any, decision: str | None) -> tuple[list[Graph], dict[str, Any]]:
-    """Of a fitted model, and the JSON files that lie beside them."""
+    """Of a fitted model, and the JSON files that lie beside them. NotFittedError."""
     if isinstance(model, EnergySequenceTagger):
-        return [tag_graph(model, decision)], {VOCABULARY: vocabulary(model)}
+        check_is_fitted(model)
+        rule = model.decision_ if decision is None else decision
+        return [tag_graph(model, rule)], {VOCABULARY: vocabulary(model, rule)}
     if isinstance(model, EnergySegmenter):
         return [mask_graph(model, decision)], {}
     if not isinstance(model, (AutoMultiLabelClassifier, EnergyMultiLabelClassifier, JointMultiLabelClassifier)):
         raise ConfigError(f"export takes a fitted model of enstruct's, not {type(model).__name__}.")
+    check_is_fitted(model)
     graphs = [label_graph(model, decision)]
     joint = model if isinstance(model, JointMultiLabelClassifier) else getattr(model, "joint_", None)
     if joint is not None and joint.legality_ is None and joint.labels_.kind != "single":
@@ -145,11 +152,13 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
                 output_names=list(graph.outputs),
                 dynamic_shapes=tuple(shapes),
                 verbose=False,
+                optimize=False,
             )
     except torch.onnx.OnnxExporterError as error:
         cause = " ".join(str(error.__cause__ or error).split())
         raise ConfigError(f"torch's exporter cannot trace this model's networks: {cause:.180}") from error
     assert program is not None
+    _tidied(program.model)
     described = {"enstruct": version("enstruct"), "estimator": type(model).__name__, "opset": str(OPSET), **graph.about}
     if hasattr(model, "method"):
         described["method"] = str(getattr(model.method, "name", model.method))
@@ -165,18 +174,30 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
     program.save(str(file), external_data=False)
 
 
+def _tidied(graph: Any) -> None:
+    """Without what nobody reads, and with small constants worked out. torch's own optimisation works out large ones too, into
+    several times the weights, and takes as long as the tracing; onnxruntime optimises again when it loads the file."""
+    from onnx_ir.passes import common
+    from onnxscript import optimizer
+
+    optimizer.fold_constants(graph, input_size_limit=SMALL, output_size_limit=SMALL)
+    optimizer.remove_unused_nodes(graph)
+    for tidy in (common.CommonSubexpressionEliminationPass(), common.DeduplicateInitializersPass()):
+        tidy(graph)  # not the elimination of identities, which takes a loop's state of now for that of the step before
+    optimizer.remove_unused_nodes(graph)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the exporter's remarks on packages that are not there, and on its own past."""
-    logger = logging.getLogger("torch.onnx")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
+    """Without the exporter's remarks on packages that are not there, on its own past, and on what it cannot trace, at length."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(before)
+        logging.disable(before)
 
 
 def _check(graph: Graph, session: Any, rows: int) -> float:
@@ -186,12 +207,15 @@ def _check(graph: Graph, session: Any, rows: int) -> float:
     wanted, largest = graph.answer(inputs), 0.0
     for name in graph.outputs:
         a, b = np.asarray(found[name]), np.asarray(wanted[name])
+        if a.shape != b.shape:
+            raise EnstructError(f"{graph.name}.onnx gives {name} {a.shape}, the model {b.shape}: not written.")
         if a.dtype.kind == "f":
-            largest = max(largest, float(np.abs(a - b).max(initial=0.0)))
-            if not largest <= graph.tolerance:
+            difference = float(np.abs(a - b).max(initial=0.0))
+            if not difference <= graph.tolerance:  # nor where it is NaN
                 raise EnstructError(
-                    f"{graph.name}.onnx gives other {name} than the model does, by up to {largest:.2g}: not written."
+                    f"{graph.name}.onnx gives other {name} than the model does, by up to {difference:.2g}: not written."
                 )
+            largest = max(largest, difference)
         elif not np.array_equal(a, b):
             differing = int((a != b).reshape(len(a), -1).any(1).sum())
             raise EnstructError(

@@ -86,9 +86,10 @@ def made(jobs: Sequence[Job], workers: int, watch: Watch, lacks: Callable[[str, 
         for job in still:
             yield from job.cells(watch)
         return
+    lacking = list(still)  # now: joblib would ask in a thread of its own, while this one writes the file
     threads = torch.get_num_threads()
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    for cells in parallel(delayed(_by_a_worker)(job, threads) for job in still):
+    for cells in parallel(delayed(_by_a_worker)(job, threads) for job in lacking):
         yield from cells
 
 

@@ -23,7 +23,7 @@ def exports_section(path: Path) -> str:
             row["decision"],
             row["rows"],
             row["equal"],
-            Quantity(row["largest_difference"], form=".1g"),
+            Quantity(row["largest_difference"], form=".3g"),
             Quantity(row["bytes"] / 1e6),
             Quantity(row["bytes"] / row["weights"]),
             Quantity(row["export_seconds"], form=".0f"),
