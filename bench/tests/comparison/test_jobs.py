@@ -58,17 +58,29 @@ def test_on_a_cluster_of_dask(data):
     assert two == one
 
 
+class Parts:
+    """Whose rows nobody may cut before it is their turn."""
+
+    def __getitem__(self, place):
+        raise AssertionError("cut too early")
+
+
+NEVER_CUT = Parts()
+
+
 def test_rows_that_go_on_are_one_job():
     methods = ["cross-entropy", "infnet", "crf", "seal-nce"]
-    jobs = list(jobs_of(TAG_COMPARISON, methods, 0, None, {}, {}))
+    jobs = list(jobs_of(TAG_COMPARISON, methods, 0, NEVER_CUT, 0, {}, {}))
     chained = [name for name in methods[1:] if TAG_COMPARISON.goes_on(name)]
     assert jobs[0].methods == ("cross-entropy", *chained)
     assert chained
     assert [job.methods for job in jobs[1:]] == [(name,) for name in methods[1:] if name not in chained]
-    (again, *_) = jobs_of(TAG_COMPARISON, chained, 0, None, {}, {})  # the first one's cell is kept: its estimator is needed
+    (again, *_) = jobs_of(
+        TAG_COMPARISON, chained, 0, NEVER_CUT, 0, {}, {}
+    )  # the first one's cell is kept: its estimator is needed
     assert again.methods == ("cross-entropy", *chained)
     assert again.wanted == tuple(chained)
-    assert [job.methods for job in jobs_of(LABEL_COMPARISON, ["spen", "dvn"], 0, None, {}, {})] == [("spen",), ("dvn",)]
+    assert [job.methods for job in jobs_of(LABEL_COMPARISON, ["spen", "dvn"], 0, NEVER_CUT, 0, {}, {})] == [("spen",), ("dvn",)]
 
 
 def test_where_the_first_diverges_nothing_goes_on_from_it(monkeypatch):
@@ -76,7 +88,7 @@ def test_where_the_first_diverges_nothing_goes_on_from_it(monkeypatch):
         raise DivergenceError("nan")
 
     monkeypatch.setattr("enstruct_bench.comparison.jobs.fitted_cell", diverge)
-    jobs = list(jobs_of(TAG_COMPARISON, ["cross-entropy", "infnet", "crf"], 0, None, {}, {}))
+    jobs = list(jobs_of(TAG_COMPARISON, ["cross-entropy", "infnet", "crf"], 0, [None], 0, {}, {}))
     said = [(method, type(cell)) for method, _, cell in made(jobs, 1, lambda *_: None, lambda *_: True)]
     assert said == [("cross-entropy", DivergenceError), ("crf", DivergenceError)]
     assert list(made(jobs, 1, lambda *_: None, lambda *_: False)) == []

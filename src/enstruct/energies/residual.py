@@ -106,10 +106,10 @@ class ResidualEnergy(nn.Module):
             field = field + ((x - self.mean) / self.std) @ self.stack.T
         offset = None
         if self.unit_bias is not None:
-            offset = self.unit_bias.expand(len(x), -1)
+            offset = self.unit_bias.expand(x.shape[0], -1)
             if self.vary is not None:
                 offset = offset + ((x - self.mean) / self.std) @ self.vary
-        return State((field, torch.sigmoid(x), offset), mask, len(x))
+        return State((field, torch.sigmoid(x), offset), mask, x.shape[0])
 
     def forward(self, state: State, y: Labels) -> Tensor:
         field, mean, offset = _terms(state)

@@ -14,13 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from enstruct.energies.base import State
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators import JointMultiLabelClassifier
 from enstruct.export.graph import Arrays, Graph
 from enstruct.export.labels import BaseLogits, Expanded, scale_of, sigmoid, told_of
-from enstruct.joint.mean_field import DAMPING, STEPS, mean_field
+from enstruct.joint.mean_field import STEPS, mean_field, settled
 
 TOLD = 0.5
 """Share of labels that are told in rows drawn."""
@@ -43,24 +42,10 @@ class ConditionalGraph(nn.Module):
     def forward(self, features: Tensor, known: Tensor) -> Tensor:
         known = torch.where(known < 0, torch.nan, known)
         logits = self.logits(features)
-        base = sigmoid(logits)
-        offset = None
-        if self.energy.unit_bias is not None:
-            offset = self.energy.unit_bias.unsqueeze(0).expand(logits.shape[0], -1)
-            if self.energy.vary is not None:
-                offset = offset + ((logits - self.energy.mean) / self.energy.std) @ self.energy.vary
-        field = self.energy.slope * logits + self.energy.bias
-        if self.energy.stack is not None:
-            field = field + ((logits - self.energy.mean) / self.energy.std) @ self.energy.stack.T
-        state = State((field, base, offset), None, 0)
         told = known.index_select(1, cast(Tensor, self.varying))
-        free = told.isnan()
-        mean = torch.where(free, base, told)
-        for k in range(STEPS):
-            step = torch.sigmoid(self.energy.flips(state, mean))
-            mean = torch.where(free, torch.lerp(step, mean, DAMPING if k else 0.0), told)
+        mean = settled(self.energy, self.energy.prepare(logits), told)
         if self.by_base:
-            mean = torch.where(free.all(1, keepdim=True), base, mean)
+            mean = torch.where(told.isnan().all(1, keepdim=True), sigmoid(logits), mean)
         whole = self.expanded(mean)
         return torch.where(known.isnan(), whole, known.double()).float()
 

@@ -233,8 +233,8 @@ class AutomaticGraph(nn.Module):
         self.sets = None if legality is None else LegalSets(legality.whole)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        p = sum(weight * member(features)[0] for weight, member in zip(self.weights, self.members, strict=True))
-        assert isinstance(p, Tensor)
+        parts = [weight * member(features)[0] for weight, member in zip(self.weights, self.members, strict=True)]
+        p = sum(parts[1:], parts[0])
         if self.single:
             return p.float(), p.argmax(1)
         chosen = self.decide(p)

@@ -126,8 +126,8 @@ def _by_time(unary: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return unary.transpose(0, 1), here, (torch.arange(here.shape[0]) == 0).view(-1, 1, 1)
 
 
-def tag_graph(model: EnergySequenceTagger, decision: str | None = None) -> Graph:
-    """Of a fitted tagger; by its decision in force, or another that applies. ConfigError for what is no fixed graph."""
+def tag_graph(model: EnergySequenceTagger, rule: str) -> Graph:
+    """Of a fitted tagger, by a decision that applies. ConfigError for what is no fixed graph."""
     if isinstance(model.encoder, TextEncoder):
         raise ConfigError(
             "This tagger reads words through a pretrained encoder, whose pieces a graph does not make: export a tagger of words, "
@@ -138,7 +138,6 @@ def tag_graph(model: EnergySequenceTagger, decision: str | None = None) -> Graph
             "Under rules= the answer is found sentence by sentence, which is no fixed graph: export a tagger without rules; its "
             "answers are legal in its scheme by decision='legal'."
         )
-    rule = model.decision_ if decision is None else decision
     if rule not in model.rules_:
         raise ConfigError(f"decision={rule!r} does not apply to this tagger; its rules are {', '.join(model.rules_)}.")
     drawn: dict[str, list[list[Any]]] = {}

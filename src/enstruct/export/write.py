@@ -143,7 +143,7 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
     arguments = tuple(torch.from_numpy(np.asarray(inputs[name])) for name in inputs)
     try:
         with torch.no_grad(), quiet():
-            program = torch.onnx.export(
+            program: Any = torch.onnx.export(
                 graph.module,
                 arguments,
                 dynamo=True,
@@ -157,7 +157,6 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
     except torch.onnx.OnnxExporterError as error:
         cause = " ".join(str(error.__cause__ or error).split())
         raise ConfigError(f"torch's exporter cannot trace this model's networks: {cause:.180}") from error
-    assert program is not None
     _tidied(program.model)
     described = {"enstruct": version("enstruct"), "estimator": type(model).__name__, "opset": str(OPSET), **graph.about}
     if hasattr(model, "method"):

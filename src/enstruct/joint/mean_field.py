@@ -20,15 +20,17 @@ STEPS, DAMPING, CELLS = 10, 0.5, 2**22
 @torch.no_grad()
 def mean_field(energy: ResidualEnergy, state: State, known: Tensor, steps: int = STEPS) -> Tensor:
     """(rows, labels): means of the free labels, told values elsewhere. Starts from the base's marginals."""
-    base = cast(Tensor, state.terms[1])  # which a residual energy's own state has
-    parts = []
     units = 1 if energy.matrix is None else energy.matrix.shape[1]
-    for some in torch.arange(len(known)).split(max(1, CELLS // (known.shape[1] * units))):
-        told, few = known[some], state.rows(some)
-        free = told.isnan()
-        mean = torch.where(free, base[some], told)
-        for k in range(steps):
-            step = torch.sigmoid(energy.flips(few, mean))
-            mean = torch.where(free, torch.lerp(step, mean, DAMPING if k else 0.0), told)
-        parts.append(mean)
+    blocks = torch.arange(len(known)).split(max(1, CELLS // (known.shape[1] * units)))
+    parts = [settled(energy, state.rows(some), known[some], steps) for some in blocks]
     return torch.cat(parts) if parts else known
+
+
+def settled(energy: ResidualEnergy, state: State, told: Tensor, steps: int = STEPS) -> Tensor:
+    """As :func:`mean_field`, all rows at once, by operations that a graph can have."""
+    free = told.isnan()
+    mean = torch.where(free, cast(Tensor, state.terms[1]), told)  # which a residual energy's own state has
+    for k in range(steps):
+        step = torch.sigmoid(energy.flips(state, mean))
+        mean = torch.where(free, torch.lerp(step, mean, DAMPING if k else 0.0), told)
+    return mean

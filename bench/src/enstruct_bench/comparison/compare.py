@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import enstruct.estimators
-from enstruct.cli.progress import successive_bars
+from enstruct.cli.progress import successive_bars, working_bar
 from enstruct.cli.tables import say
 from enstruct.data.kinds import kind_of
 from enstruct.environment import environment
@@ -77,9 +78,10 @@ class Compare(Command):
         jobs = [
             job
             for seed in seeds
-            for job in jobs_of(comparison, cells.lacking(methods, seed), seed, parts[seed if several else 0], model, models)
+            for job in jobs_of(comparison, cells.lacking(methods, seed), seed, parts, seed if several else 0, model, models)
         ]
-        with successive_bars() as bar, cells.kept():
+        waiting = working_bar(f"{len(jobs)} jobs, {self.workers} workers") if self.workers > 1 else nullcontext()
+        with successive_bars() as bar, waiting, cells.kept():
             watch = partial(_watch, bar, runs)
             for method, seed, cell in made(jobs, self.workers, watch, cells.lacks):
                 cells.add(method, seed, cell)

@@ -28,31 +28,33 @@ Watch = Callable[[str, int], Callback]
 class Job:
     """Of one seed: ``methods`` in their order, those after the first going on from its estimator where there are several.
 
-    ``wanted``: those whose cells are lacking. ``models``: the settings of rows that have their own, ``model`` of the others.
+    ``wanted``: those whose cells are lacking. ``parts[place]``: its rows, which are cut when it is their turn: folds are as many
+    times the data. ``models``: the settings of rows that have their own, ``model`` of the others.
     """
 
     comparison: Comparison
     methods: tuple[str, ...]
     wanted: tuple[str, ...]
     seed: int
-    parts: Any
+    parts: Sequence[Any]
+    place: int
     model: Parameters
     models: Mapping[str, Parameters]
 
     def cells(self, watch: Watch | None = None) -> Iterator[Made]:
         """One after another. Where the first diverges, those that would have gone on from it are left out."""
-        initial: Any = None
-        for place, method in enumerate(self.methods):
+        parts, initial = self.parts[self.place], None
+        for number, method in enumerate(self.methods):
             callbacks = [] if watch is None else [watch(method, self.seed)]
             settings = self.models.get(method, self.model)
             try:
-                cell, estimator = fitted_cell(self.comparison, method, self.parts, self.seed, settings, callbacks, initial)
+                cell, estimator = fitted_cell(self.comparison, method, parts, self.seed, settings, callbacks, initial)
             except DivergenceError as error:
                 yield method, self.seed, error
-                if place == 0:
+                if number == 0:
                     return
                 continue
-            initial = estimator if place == 0 and len(self.methods) > 1 else initial
+            initial = estimator if number == 0 and len(self.methods) > 1 else initial
             if method in self.wanted:
                 yield method, self.seed, cell
 
@@ -61,7 +63,8 @@ def jobs_of(
     comparison: Comparison,
     lacking: Sequence[str],
     seed: int,
-    parts: Any,
+    parts: Sequence[Any],
+    place: int,
     model: Parameters,
     models: Mapping[str, Parameters],
 ) -> Iterator[Job]:
@@ -69,7 +72,7 @@ def jobs_of(
     gives the same weights."""
 
     def job(*methods: str) -> Job:
-        return Job(comparison, methods, tuple(name for name in methods if name in lacking), seed, parts, model, models)
+        return Job(comparison, methods, tuple(name for name in methods if name in lacking), seed, parts, place, model, models)
 
     first = comparison.first(lacking)
     chained = [name for name in lacking if first is not None and name != first and comparison.goes_on(name)]
