@@ -40,6 +40,23 @@ def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
     np.testing.assert_array_equal(answers(tmp_path / "out", X)["label_sets"], sparse.csr_matrix(model.predict(X)).toarray())
 
 
+def test_missing_features_get_their_means(blocks, tmp_path):
+    """In both files, as `enstruct train` notes them."""
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(blocks.X[:80], blocks.Y[:80])
+    means = np.linspace(-1, 1, blocks.X.shape[1])
+    model.notes_ = {"means": means.tolist(), "feature_names": [], "label_names": []}
+    export_onnx(model, tmp_path / "out", rows=8)
+    X = blocks.X[80:90].astype(np.float32)
+    X[:, 5] = np.nan
+    filled = np.where(np.isnan(X), means.astype(np.float32), X)
+    known = np.full((10, 16), np.nan, dtype=np.float32)
+    known[:, 2] = 1
+    for name, more in (("model.onnx", {}), ("conditional.onnx", {"known": known})):
+        found, expected = (answers(tmp_path / "out", rows, name, **more)["probabilities"] for rows in (X, filled))
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_the_default_classifier(blocks, tmp_path):
     model = configured(EnergyMultiLabelClassifier, "joint", base="binary-relevance", random_state=0)
     model.fit(blocks.X[:80], blocks.Y[:80])

@@ -50,7 +50,8 @@ class ScaledFeatures(nn.Module):
 
 
 class FilledFeatures(nn.Module):
-    """A module on features in which missing ones (NaN) are replaced by their ``means`` (features,) in training."""
+    """A module on features, and told labels if it takes such, in which missing features (NaN) are replaced by their ``means``
+    (features,) in training."""
 
     means: Tensor
 
@@ -59,8 +60,9 @@ class FilledFeatures(nn.Module):
         self.register_buffer("means", torch.from_numpy(means.astype(np.float32)))
         self.module = module
 
-    def forward(self, features: Tensor, *others: Tensor) -> Any:
-        return self.module(torch.where(features.isnan(), self.means, features), *others)
+    def forward(self, features: Tensor, known: Tensor | None = None) -> Any:
+        filled = torch.where(features.isnan(), self.means, features)
+        return self.module(filled) if known is None else self.module(filled, known)
 
 
 def draw_rows(
