@@ -214,7 +214,7 @@ class EnergyLoss(nn.Module):
         self._check_ranks(logits.device)
         with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
             for _ in range(self.learned.method.coupling.energy_steps):
-                loss = self.learned.update(batch, logits, self._before)
+                loss = float(self.learned.update(batch, logits, self._before))
         if n_ranks() > 1:
             take_from_first_rank(self.buffers())  # running statistics are of each rank's own rows
         self.n_updates += 1

@@ -734,3 +734,8 @@ def test_draws_by_a_seed_or_a_random_state(blocks):
     assert np.array_equal(model.sample(blocks.X, 2, 7), model.sample(blocks.X, 2, 7))
     found = [model.sample(blocks.X, 2, np.random.RandomState(7)) for _ in range(2)]
     assert np.array_equal(*found)
+
+
+def test_networks_follow_the_device_that_is_set(blocks):
+    model = small().fit(blocks.X, blocks.Y).set_params(device="meta")
+    assert model._networks().predictor.head.weight.device.type == "meta"

@@ -9,6 +9,7 @@ import torch
 from enstruct.errors import ConfigError
 from enstruct.spaces import LabelSpace, LabelVectors
 from enstruct.spaces.costs import COSTS
+from enstruct.spaces.label_vectors import dense
 
 
 def every_vector(n: int) -> torch.Tensor:
@@ -41,7 +42,7 @@ def test_samples_are_exact_independent_bernoullis():
     p = torch.tensor([[0.001, 0.05, 0.3, 0.5, 0.5001, 0.7, 0.95, 0.9995, 0.0, 1.0]])
     logits = torch.logit(p)
     n = 200_000
-    y = LabelSpace(10).sample(logits, n).to_dense()[0].numpy()
+    y = dense(LabelSpace(10).sample(logits, n))[0].numpy()
     expected = p[0].numpy()
     error = np.sqrt(expected * (1 - expected) / n)
     assert (np.abs(y.mean(0) - expected) <= 5 * error + 1e-9).all()
@@ -53,7 +54,7 @@ def test_samples_are_exact_independent_bernoullis():
 def test_joint_distribution_of_samples_matches_enumeration():
     logits = torch.randn(2, 4, dtype=torch.float64)
     n = 100_000
-    codes = LabelSpace(4).sample(logits, n).to_dense().double() @ torch.tensor([8.0, 4, 2, 1], dtype=torch.float64)
+    codes = dense(LabelSpace(4).sample(logits, n)).double() @ torch.tensor([8.0, 4, 2, 1], dtype=torch.float64)
     expected = LabelSpace(4).log_prob(every_vector(4).expand(2, -1, -1), logits).exp()
     for row in range(2):
         seen = torch.bincount(codes[row].long(), minlength=16) / n
@@ -62,7 +63,7 @@ def test_joint_distribution_of_samples_matches_enumeration():
 
 def test_masked_labels_are_never_sampled():
     mask = torch.tensor([[1.0, 0, 1]])
-    y = LabelSpace(3).sample(torch.full((1, 3), 3.0), 500, mask).to_dense()
+    y = dense(LabelSpace(3).sample(torch.full((1, 3), 3.0), 500, mask))
     assert y[..., 1].sum() == 0
     assert y[..., 0].mean() > 0.8
 

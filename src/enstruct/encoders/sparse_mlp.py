@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from enstruct.devices import moved
+
 with warnings.catch_warnings():  # torch announces once a process that its CSR tensors are in beta
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor(torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), (1, 1))
@@ -24,10 +26,10 @@ with warnings.catch_warnings():  # torch announces once a process that its CSR t
 
 def csr_batch(rows: Any, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Tensor:
     """A scipy CSR matrix (batch, features) as a torch CSR tensor."""
-    indptr = torch.from_numpy(rows.indptr.astype(np.int64, copy=False))
-    indices = torch.from_numpy(rows.indices.astype(np.int64, copy=False))
-    values = torch.from_numpy(rows.data).to(dtype)
-    return torch.sparse_csr_tensor(indptr, indices, values, rows.shape, check_invariants=False).to(device)
+    indptr = moved(torch.from_numpy(rows.indptr.astype(np.int64, copy=False)), device)
+    indices = moved(torch.from_numpy(rows.indices.astype(np.int64, copy=False)), device)
+    values = moved(torch.from_numpy(rows.data), device, dtype)
+    return torch.sparse_csr_tensor(indptr, indices, values, rows.shape, check_invariants=False)
 
 
 class _Gather(torch.autograd.Function):

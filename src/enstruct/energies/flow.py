@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from enstruct.encoders.conv import channels_first, channels_last
 from enstruct.energies.base import Term
-from enstruct.randomness import drawn_like
+from enstruct.randomness import drawn_like, generator
 
 LEVELS, STEPS = 2, 4
 STEEPEST = 2.0
@@ -65,12 +65,16 @@ class FlowEnergy(Term):
         return -(log_density + _log_normal(v)).view(batch, samples)
 
     def draw(self, prepared: Tensor, n: int) -> Tensor:
-        """(batch, n, height, width, classes) masks, one class a pixel: f_x^-1 of normal z, the same n for every image."""
+        """(batch, n, height, width, classes) masks, one class a pixel: f_x^-1 of normal z, the same n for every image.
+
+        Numbers are drawn on the processor, so that every device answers alike.
+        """
         scales = [scale.repeat_interleave(n, 0) for scale in self._scales(prepared)]
         batch, v = len(prepared), scales[-1][:, :0]  # no channel yet
         for level, seen in zip(reversed(self.levels), reversed(scales), strict=True):
             steps = cast(list[_Step], list(cast(nn.ModuleList, level)))
-            missing = torch.randn(n, steps[0].channels - v.shape[1], *seen.shape[2:], **drawn_like(seen))
+            shape = n, steps[0].channels - v.shape[1], *seen.shape[2:]
+            missing = torch.randn(shape, dtype=seen.dtype, generator=generator("cpu")).to(seen.device)
             v = torch.cat([v, missing.repeat(batch, 1, 1, 1)], 1)
             for step in reversed(steps):
                 v = step.back(v, seen)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from enstruct.data.rows import Rows
+from enstruct.devices import bring
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.energies.build import refresh_features, transplant
@@ -325,6 +326,8 @@ class EnergyEstimator(SavedEstimator):
     def _networks(self) -> Networks:
         check_is_fitted(self, "predictor_")
         method, device = self._method(), self._device()
+        for network in (self.predictor_, self.energy_):
+            bring(network, device)  # set_params may have named another since
         head = getattr(self.predictor_, "head", None)  # what a solver has fitted may have none
         space = self._task.space(len(self.classes_) if head is None else head.out_features, method.cost)
         return Networks(self.predictor_, self.energy_, method, space, device)

@@ -21,6 +21,7 @@ from enstruct.estimators.networks import check_bytes
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.joint.distribution import independent
 from enstruct.spaces import LabelSpace
+from enstruct.spaces.label_vectors import dense
 from enstruct.training.batches import row_blocks
 from enstruct.training.predict import Networks
 from enstruct.validation import one_of, optional
@@ -121,7 +122,7 @@ class LabelAnswers:
         logits = torch.from_numpy(self.logits(X))
         check_bytes("The draws", logits.numel() * n, "n=, or the number of rows,")
         if self.legality is None:
-            drawn = LabelSpace(logits.shape[1]).sample(logits, n).to_dense().numpy()
+            drawn = dense(LabelSpace(logits.shape[1]).sample(logits, n)).numpy()
         else:
             drawn = independent(logits, int(torch.randint(2**31, ())), self.legality.varying).sample(n).numpy()
         return self.data.constants.expand_numbers(drawn).astype(np.uint8)

@@ -34,7 +34,7 @@ class MeanOfDraws(Solver):
         if truth is not None:
             raise ConfigError("MeanOfDraws draws from the energy alone: it cannot augment it by a cost.")
         prepared = cast(Tensor, state.terms[0])
-        with repeatable(0, prepared.device):
+        with repeatable(0, "cpu"):  # where it draws
             y = terms[0].draw(prepared, self.n).mean(1)
         y = y if state.mask is None else y * state.mask
         return answered(energy, state, space, None, y, True, f"the mean of {self.n} draws for {len(y)} rows.")

@@ -26,6 +26,9 @@ from enstruct.spaces.base import Cost, IndependentParts
 from enstruct.spaces.costs import COSTS, EPS
 from enstruct.spaces.label_vectors import Labels, LabelVectors, inner
 
+MOST_CELLS = 2**28
+"""Of all samples of a batch, up to which an accelerator draws every one of them."""
+
 
 @dataclass(frozen=True)
 class LabelSpace(IndependentParts):
@@ -96,11 +99,16 @@ class LabelSpace(IndependentParts):
         return torch.sigmoid((logits.unsqueeze(1) + torch.logit(self._uniform(logits, n))) / temperature)
 
     @torch.no_grad()
-    def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> LabelVectors:
-        """``n`` independent Bernoulli vectors a row: logits (batch, labels) -> LabelVectors (batch, n, labels)."""
+    def sample(self, logits: Tensor, n: int, mask: Tensor | None = None) -> Labels:
+        """``n`` independent Bernoulli vectors a row: logits (batch, labels) -> (batch, n, labels).
+
+        Active labels only, or on CUDA, which need not be waited for when it is not asked how many there are, all cells.
+        """
         batch, n_labels = logits.shape
         if mask is not None:
             logits = logits.masked_fill(mask == 0, -torch.inf)
+        if logits.is_cuda and batch * n * n_labels <= MOST_CELLS:
+            return (torch.rand(batch, n, n_labels, **drawn_like(logits)) < torch.sigmoid(logits).unsqueeze(1)).to(logits.dtype)
         flat = logits.reshape(-1)
         keys = torch.cat([_light_keys(flat, n, n_labels), _heavy_keys(flat, n, n_labels)])
         return LabelVectors.from_keys(torch.unique(keys), batch, n, n_labels)

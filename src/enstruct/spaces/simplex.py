@@ -88,9 +88,9 @@ class SimplexSpace(IndependentParts):
         Of a place that may have any of several classes, truth 1 at each of them, the loss is -log of their whole probability.
         """
         several = truth.sum(-1, keepdim=True) > 1 + EPS
-        if not bool(several.any()):
+        if not several.is_cuda and not bool(several.any()):  # CUDA would have to be waited for
             return -self.log_prob(truth.unsqueeze(1), logits, mask).squeeze(1)
-        alone = self.supervised_loss(logits, truth.masked_fill(several, 0.0), mask)
+        alone = -self.log_prob(truth.masked_fill(several, 0.0).unsqueeze(1), logits, mask).squeeze(1)
         agreeing = torch.logsumexp(logits.masked_fill(truth == 0, -torch.inf).where(several, 0.0), -1, keepdim=True)
         open_ = torch.where(several, torch.logsumexp(logits, -1, keepdim=True) - agreeing, 0.0)
         return alone + (open_ if mask is None else open_ * mask).flatten(1).sum(1)
@@ -98,7 +98,7 @@ class SimplexSpace(IndependentParts):
     def log_prob(self, y: Tensor, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of one-hot y under independent classes."""
         log_p = F.log_softmax(logits, dim=-1)
-        if bool(log_p.isneginf().any()):  # classes that are ruled out: they cost nothing where y has another
+        if log_p.is_cuda or bool(log_p.isneginf().any()):  # classes that are ruled out: they cost nothing where y has another
             chosen = y if mask is None else y * mask.unsqueeze(1)
             return total(torch.where(chosen > 0, log_p.unsqueeze(1), 0.0) * chosen)
         if mask is not None:
@@ -110,7 +110,7 @@ class SimplexSpace(IndependentParts):
         """(batch, n, *places, classes) independent one-hot draws, zero in holes."""
         batch, *places, n_classes = logits.shape
         p = torch.softmax(logits, dim=-1).reshape(-1, n_classes)
-        drawn = torch.multinomial(p, n, replacement=True, generator=generator(p.device)).reshape(batch, -1, n).transpose(1, 2)
+        drawn = _draw(p, n).reshape(batch, -1, n).transpose(1, 2)
         y = F.one_hot(drawn.reshape(batch, n, *places), n_classes).to(logits.dtype)
         return y if mask is None else y * mask.unsqueeze(1)
 
@@ -166,3 +166,13 @@ class SimplexSpace(IndependentParts):
     def entropy_gradient(self, y: Tensor, logits: Tensor | None = None) -> Tensor:
         """-log y, which is the gradient up to a constant a place: on the simplex the constant has no effect."""
         return -(self.unrelax(y) if logits is None else F.log_softmax(logits, dim=-1))
+
+
+def _draw(p: Tensor, n: int) -> Tensor:
+    """(rows, n) classes by their probabilities (rows, classes). torch's own way has CUDA end the process where p is NaN."""
+    source = generator(p.device)
+    if not p.is_cuda:
+        return torch.multinomial(p, n, replacement=True, generator=source)
+    below = p.cumsum(-1)
+    heights = torch.rand(len(p), n, dtype=p.dtype, device=p.device, generator=source) * below[:, -1:]
+    return torch.searchsorted(below, heights, right=True).clamp(max=p.shape[-1] - 1)

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.data.images import Images
+from enstruct.devices import moved
 from enstruct.encoders.conv import channels_first, channels_last
 from enstruct.randomness import generator
 from enstruct.training.batches import Batch
@@ -42,10 +43,12 @@ def augmented(batch: Batch, shifts: bool = True) -> Batch:
     that every device sees the same views.
     """
     n, height, width, channels = batch.x.shape
-    where = F.affine_grid(_views(n, height / width, shifts).to(batch.x), [n, 1, height, width], align_corners=False)
+    where = F.affine_grid(
+        moved(_views(n, height / width, shifts), batch.x.device, batch.x.dtype), [n, 1, height, width], align_corners=False
+    )
     x = F.grid_sample(channels_first(batch.x), where, mode="bilinear", padding_mode="border", align_corners=False)
     y = F.grid_sample(channels_first(batch.y), where, mode="nearest", padding_mode="zeros", align_corners=False)
-    gain, added, grey = (light.to(x) for light in _lights(n, channels))
+    gain, added, grey = (moved(light, x.device, x.dtype) for light in _lights(n, channels))
     x = grey * x.mean(1, keepdim=True) + (1 - grey) * x
     y = channels_last(y).contiguous()
     return replace(batch, x=channels_last(gain * x + added).contiguous(), y=y, mask=(y.sum(-1, keepdim=True) > 0).to(y.dtype))

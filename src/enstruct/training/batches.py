@@ -22,6 +22,7 @@ from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows, Supervision
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.data.tokens import TokenRows
+from enstruct.devices import moved
 from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct.encoders.tokens import TokenBatch
 from enstruct.randomness import generator
@@ -61,7 +62,7 @@ def to_inputs(X: Any, device: torch.device | str = "cpu", dtype: torch.dtype = t
 @singledispatch
 def to_targets(Y: Any, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
     """The true outputs (batch, ..., labels) as 0/1."""
-    return torch.from_numpy(Y.toarray()).to(device=device, dtype=dtype)
+    return moved(torch.from_numpy(Y.toarray()), device, dtype)
 
 
 @singledispatch
@@ -110,11 +111,11 @@ def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtyp
     """Dense rows or scipy CSR rows as a tensor the encoders take."""
     if sparse.issparse(X):
         return csr_batch(X, dtype, device)
-    return torch.as_tensor(np.asarray(X), dtype=dtype).to(device)
+    return moved(torch.as_tensor(np.asarray(X)), device, dtype)
 
 
 def to_batch(rows: Rows, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Batch:
-    weight = None if rows.weight is None else torch.as_tensor(rows.weight, dtype=dtype).to(device)
+    weight = None if rows.weight is None else moved(torch.as_tensor(rows.weight), device, dtype)
     x, mask = to_inputs(rows.X, device, dtype)
     return Batch(x, to_targets(rows.Y, device, dtype), mask, weight, rows.supervision)
 
@@ -162,12 +163,12 @@ def _(X: Sentences, device: torch.device | str = "cpu", dtype: torch.dtype = tor
     spellings, inverse = np.unique(tokens[..., -1], return_inverse=True)
     tokens[..., -1] = inverse.reshape(there.shape)
     batch = TokenBatch(
-        torch.from_numpy(tokens).to(device),
-        torch.from_numpy(there).to(device),
-        torch.from_numpy(X.spellings[spellings]).to(device),
-        None if X.pieces is None else torch.from_numpy(X.pieces[spellings]).to(device),
+        moved(torch.from_numpy(tokens), device),
+        moved(torch.from_numpy(there), device),
+        moved(torch.from_numpy(X.spellings[spellings]), device),
+        None if X.pieces is None else moved(torch.from_numpy(X.pieces[spellings]), device),
     )
-    return Inputs(batch, torch.from_numpy(tagged).to(device=device, dtype=dtype).unsqueeze(-1))
+    return Inputs(batch, moved(torch.from_numpy(tagged), device, dtype).unsqueeze(-1))
 
 
 @to_targets.register
@@ -179,7 +180,7 @@ def _(Y: TagSequences, device: torch.device | str = "cpu", dtype: torch.dtype = 
     if Y.allowed is not None:  # of a token that may have several, all of these; nothing of one that may have any
         several = np.where(Y.allowed.all(1, keepdims=True), False, Y.allowed)
         targets[torch.from_numpy(there)] = torch.from_numpy(several.astype(np.int64))
-    return targets.to(device=device, dtype=dtype)
+    return moved(targets, device, dtype)
 
 
 @shuffled.register
@@ -215,15 +216,15 @@ def _padded_places(X: Sentences | TagSequences) -> NDArray[np.bool_]:
 
 @to_inputs.register
 def _(X: Images, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Inputs:
-    pixels = torch.from_numpy(X.patches()).to(device=device, dtype=dtype)
+    pixels = moved(torch.from_numpy(X.patches()), device, dtype)
     if X.known is None:
         return Inputs(pixels, None)
-    return Inputs(pixels, torch.from_numpy(X.patches(X.known)).to(device=device, dtype=dtype).unsqueeze(-1))
+    return Inputs(pixels, moved(torch.from_numpy(X.patches(X.known)), device, dtype).unsqueeze(-1))
 
 
 @to_targets.register
 def _(Y: Masks, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
-    numbers = torch.from_numpy(Y.patches()).long().to(device)
+    numbers = moved(torch.from_numpy(Y.patches()).long(), device)
     numbers = numbers.where(numbers >= 0, Y.n_classes)
     return F.one_hot(numbers, Y.n_classes + 1)[..., : Y.n_classes].to(dtype=dtype)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from enstruct.devices import number
 from enstruct.errors import ConfigError
 from enstruct.hypergradients import Player
 from enstruct.methods import Method, Stage
@@ -77,9 +78,9 @@ class Game:
     def updates(self) -> dict[str, int]:
         return {"energy": self.loss.updates, "predictor": self.predictor_updates}
 
-    def play(self, batch: Batch, stage: Stage) -> dict[str, float]:
-        """All moves of one batch; returns the last loss of each player that moved."""
-        losses: dict[str, float] = {}
+    def play(self, batch: Batch, stage: Stage) -> dict[str, float | Tensor]:
+        """All moves of one batch; returns the last loss of each player that moved, on CUDA without waiting for it."""
+        losses: dict[str, float | Tensor] = {}
         self.predictor.train(stage.predictor)
         if getattr(self.method.negatives, "dropout", False):
             for layer in self.predictor.modules():
@@ -96,19 +97,19 @@ class Game:
                     logits = self.predictor(batch.x)
                 check_logits(logits, self.predictor_updates, self.optimizer.param_groups[0]["lr"])
             if player == "energy":
-                losses[player] = self.loss.update(batch, logits)
+                losses[player] = number(self.loss.update(batch, logits))
             else:
                 losses[player] = self._move(batch, logits, stage)
                 logits = None  # the predictor has changed
         return losses
 
-    def _move_energy(self, batch: Batch, stage: Stage) -> float:
+    def _move_energy(self, batch: Batch, stage: Stage) -> float | Tensor:
         """A step of the energy that counts how the predictor reacts to it."""
         weight = self._energy_weight(stage)
         with differentiating(self.predictor, batch.x):
             step = self.loss.step(batch_problem(self.predictor, self.loss, batch, weight, self.anchor))
         self.reports.append(step.report)
-        return float(step.outer)
+        return number(step.outer)
 
     def _energy_weight(self, stage: Stage) -> float:
         return self.method.predictor_loss.weight_at(self.predictor_updates) if stage.energy_in_loss else 0.0
@@ -117,7 +118,7 @@ class Game:
         playing = {"energy": stage.energy, "predictor": stage.predictor}
         return (player for player in self.method.coupling.schedule() if playing[player])
 
-    def _move(self, batch: Batch, logits: Tensor, stage: Stage) -> float:
+    def _move(self, batch: Batch, logits: Tensor, stage: Stage) -> float | Tensor:
         weight = self._energy_weight(stage)
         loss = weighted_mean(self.loss.predictor_loss(batch, logits, weight, stage.energy, stage.retune), batch.weight)
         if self.anchor:
@@ -132,4 +133,4 @@ class Game:
         loss.backward()
         descend(self.optimizer, self.settings.clip)
         self.predictor_updates += 1
-        return float(loss.detach())
+        return number(loss)

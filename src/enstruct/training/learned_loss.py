@@ -64,17 +64,23 @@ def descend(optimizer: torch.optim.Optimizer, clip: float | None) -> None:
 
 
 def check_finite(loss: Tensor, player: str, update: int, rate: float) -> None:
-    if not torch.isfinite(loss):
-        raise DivergenceError(
-            f"The {player}'s loss became {float(loss.detach())} at its update {update}. Try a smaller learning rate for "
-            f"the {player} (now {rate:g}), gradient clipping (clip=, the column energy_clip), a smaller energy_weight, or "
-            "standardised features."
-        )
+    """DivergenceError. On CUDA the loop looks once an epoch, by :func:`diverged`: what is added up stays what it became."""
+    if not loss.is_cuda and not torch.isfinite(loss):
+        raise diverged(float(loss.detach()), player, f"at its update {update}", rate)
+
+
+def diverged(loss: float, player: str, when: str, rate: float) -> DivergenceError:
+    return DivergenceError(
+        f"The {player}'s loss became {loss} {when}. Try a smaller learning rate for the {player} (now {rate:g}), gradient "
+        "clipping (clip=, the column energy_clip), a smaller energy_weight, or standardised features."
+    )
 
 
 def check_logits(logits: Tensor, updates: int, rate: float) -> None:
-    """Before anything is drawn from them. -inf may stand for what is ruled out."""
-    if logits.numel() and not bool(logits.detach().amax() < torch.inf):  # a maximum is NaN where one of them is
+    """Before anything is drawn from them. -inf may stand for what is ruled out. On CUDA the losses tell, once an epoch."""
+    if (
+        logits.numel() and not logits.is_cuda and not bool(logits.detach().amax() < torch.inf)
+    ):  # a maximum is NaN where one of them is
         answer = "NaN" if logits.isnan().any() else "inf"
         raise DivergenceError(
             f"The predictor answers {answer} after its update {updates}. Try a smaller learning rate for it (now {rate:g}), "
@@ -148,7 +154,7 @@ class LearnedLoss:
         """How often one update goes over its batch, each time with other weights: only after one may the batch be let go."""
         return self.method.coupling.energy_steps + isinstance(self.source, AugmentedNet)
 
-    def update(self, batch: Batch, logits: Tensor, before: MeanGradient | None = None) -> float:
+    def update(self, batch: Batch, logits: Tensor, before: MeanGradient | None = None) -> Tensor:
         """One step of the energy (and first of a source that learns) on fresh candidates of a predictor held fixed.
 
         ``before``: what :meth:`gradient` found on earlier batches that belong to the same step. Returns the loss. A coupling that
@@ -156,7 +162,7 @@ class LearnedLoss:
         """
         if isinstance(self.source, AugmentedNet):
             self._update_source(self.source, batch, logits)
-        return float(self._descend(self._everybodys("energy", self.gradient(batch, logits).joined(before))))
+        return self._descend(self._everybodys("energy", self.gradient(batch, logits).joined(before)))
 
     def gradient(self, batch: Batch, logits: Tensor) -> MeanGradient:
         """The energy's loss and gradient on fresh candidates of a predictor held fixed, without a step."""

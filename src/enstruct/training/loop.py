@@ -29,7 +29,7 @@ from enstruct.training.augmentation import shown
 from enstruct.training.batches import batches, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
-from enstruct.training.learned_loss import weighted_mean
+from enstruct.training.learned_loss import diverged, weighted_mean
 from enstruct.training.predict import predict_by_inference, probabilities
 
 log = logging.getLogger("enstruct")
@@ -124,7 +124,7 @@ class Loop:
     def run_epoch(self, stage: Stage) -> dict[str, float]:
         """One pass over the training rows in random order; mean losses of the players."""
         order = shuffled(self.train.X, self.game.settings.batch_size)
-        totals: dict[str, float] = {}
+        totals: dict[str, float | torch.Tensor] = {}
         n = 0
         self.game.reports.clear()
         settings = self.game.settings
@@ -137,8 +137,13 @@ class Loop:
             n += 1
             for callback in self.callbacks:
                 callback.on_batch_end(self)
+        losses = {player: float(total) / n for player, total in totals.items()}
+        for player, loss in losses.items():
+            if not np.isfinite(loss):  # of a processor, the update has said so
+                rate = self.game.optimizers[player].param_groups[0]["lr"]
+                raise diverged(loss, player, "in this epoch", rate)
         self._check_weights()
-        return {player: total / n for player, total in totals.items()}
+        return losses
 
     def _check_weights(self) -> None:
         """Those that an epoch leaves: its last step may have led beyond all numbers, and no loss is taken after it."""

@@ -1,18 +1,19 @@
 """Every method of every task on every device there is: updates a second, the accelerator's use and memory.
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.devices --out results/benchmark-devices.json [--tasks labels,tags,masks]
-        [--devices cpu,cuda] [--methods all] [--epochs 2] [--encoder FOLDER]
+        [--devices cpu,cuda] [--methods all] [--epochs 2] [--encoder FOLDER] [--join FILES...]
 
 Generated data of one size a task. A method is fitted once to warm up, on few rows, and once for its time: updates of both
 networks over the seconds of the fit, judging after every epoch among them. Solvers make no updates and have no line. Of an
 accelerator: the mean share of time in which it computed, as its driver samples it, and the most memory that tensors took. A
 method that fails has the error in its line. With a pretrained encoder also documents a second: features of the frozen one, and of
-training one that is tuned.
+training one that is tuned. ``--join`` measures nothing: the lines of files that tasks and devices left apart become one file.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import threading
 import time
 import warnings
@@ -151,7 +152,12 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--encoder", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--join", type=Path, nargs="+", default=None)
     options = parser.parse_args()
+    if options.join is not None:
+        parts = [json.loads(path.read_text(encoding="utf-8")) for path in options.join]
+        write_json(options.out, {**parts[0], "rows": [row for part in parts for row in part["rows"]]})
+        return
     warnings.simplefilter("ignore")  # of so few epochs
     rows: list[dict[str, Any]] = []
 

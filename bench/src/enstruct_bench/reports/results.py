@@ -16,6 +16,7 @@ from enstruct_bench.reports.clicks import clicks_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import costs_section
+from enstruct_bench.reports.devices import devices_section
 from enstruct_bench.reports.exports import exports_section
 from enstruct_bench.reports.hierarchies import hierarchies_section
 from enstruct_bench.reports.holes import holes_section
@@ -49,7 +50,7 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
-`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
+`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`, `costs.devices`,
 `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
@@ -83,6 +84,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
     "benchmark-workers": workers_section,
+    "benchmark-devices": devices_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")
