@@ -42,7 +42,8 @@ from enstruct.methods.columns import COLUMNS, FORMER, OF_COUPLING
 from enstruct.tasks import TASKS, Task
 from enstruct.training.batches import Batch
 from enstruct.training.learned_loss import LearnedLoss
-from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
+from enstruct.training.mean_gradients import MeanGradient
+from enstruct.training.ranks import check_equal_on_ranks, n_ranks, take_from_first_rank
 from enstruct.training.settings import Settings
 from enstruct.validation import check_rates, check_whole, is_whole, not_negative, one_of, optional
 

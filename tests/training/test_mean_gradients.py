@@ -13,7 +13,8 @@ from enstruct import EnergyLoss
 from enstruct.errors import ConfigError, DivergenceError
 from enstruct.methods.columns import COLUMNS
 from enstruct.tasks import TASKS
-from enstruct.training.mean_gradients import MeanGradient, check_equal_on_ranks, n_ranks, take_from_first_rank
+from enstruct.training.mean_gradients import MeanGradient
+from enstruct.training.ranks import check_equal_on_ranks, n_ranks, take_from_first_rank
 
 STEPS = 10
 SHARES = {"equal": (slice(0, 4), slice(4, 8)), "unequal": (slice(0, 6), slice(6, 8))}

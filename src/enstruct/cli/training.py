@@ -31,8 +31,10 @@ OF_PERCEPTRON = {"hidden", "dropout", "nonlinearity"}
 
 
 @contextmanager
-def resumable(out: Path, resume: bool, model: Any) -> Iterator[None]:
+def resumable(out: Path, resume: bool, model: Any, first: bool = True) -> Iterator[None]:
     """Give the model a bar, and OUT.checkpoint, which is deleted once the block (fit and save) has ended well.
+
+    ``first``: whether this process is the one that shows and deletes, of several that train together.
 
     ModelFileError if one is there and it is not to be gone on with; also, and SaveError, if the model could not be written in
     the end.
@@ -46,14 +48,15 @@ def resumable(out: Path, resume: bool, model: Any) -> Iterator[None]:
         if hasattr(model, "member_callbacks"):
             model.member_callbacks = bar
         elif not joint:
-            model.callbacks = [Checkpoint(checkpoint, resume=resume), *bar("training")]
+            model.callbacks = [Checkpoint(checkpoint, resume=resume), *(bar("training") if first else [])]
         try:
             yield
         except KeyboardInterrupt as end:
             if checkpoint.exists():
                 end.add_note(f"{checkpoint} is kept: the same command with --resume goes on")
             raise
-    checkpoint.unlink(missing_ok=True)
+    if first:
+        checkpoint.unlink(missing_ok=True)
 
 
 def say_what_is_idle(model: Any, options: Namespace) -> None:

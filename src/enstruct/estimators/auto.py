@@ -50,6 +50,7 @@ from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
 from enstruct.training.callbacks import Callback
+from enstruct.training.ranks import check_alone
 from enstruct.validation import both_or_neither, check_whole, is_whole, one_of, optional
 
 log = logging.getLogger("enstruct")
@@ -148,6 +149,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         learnt from, and those of ``X_val`` only judged on, by averages of all members.
         """
         check_automatic(self)
+        check_alone("AutoMultiLabelClassifier", "fit a method of networks, or fit it outside")
         validates = both_or_neither(X_val=X_val, y_val=y_val)
         self.labels_ = LabelFormat.infer(y)
         self._deadline = time.monotonic() + 60 * self.minutes

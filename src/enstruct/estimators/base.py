@@ -39,6 +39,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Loop, Monitor
 from enstruct.training.predict import Networks, Problem, probabilities
+from enstruct.training.ranks import grouped
 from enstruct.training.settings import Settings
 from enstruct.validation import one_of, optional, switch
 
@@ -232,7 +233,12 @@ class EnergyEstimator(SavedEstimator):
         weights = () if weight is None else (torch.as_tensor(weight, dtype=torch.float32, device=device),)
         space = self._task.space(n_outputs, method.cost, *weights)
         settings = self._settings(rows_an_epoch(training.rows.X))
-        return Game(self.predictor_, LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_))
+        if grouped() and method.coupling.through_predictor:
+            raise ConfigError(
+                f"Method {method.name!r} differentiates through the predictor's training, which one process does: train it "
+                "outside of a group."
+            )
+        return Game(self.predictor_, LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_, grouped()))
 
     def _take_from_predictor(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""

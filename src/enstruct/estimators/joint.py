@@ -40,6 +40,7 @@ from enstruct.joint.asking import drop_in_entropy
 from enstruct.metrics import get_metric, log_loss
 from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
+from enstruct.training.ranks import check_alone
 from enstruct.training.residual import CANDIDATES, INDEPENDENT, PATIENCE, Candidate, Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional
 
@@ -148,6 +149,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         DataError for unusable data, ConfigError for unknown settings.
         """
         check_parameters(self, JOINT)
+        check_alone("method='joint'", "name a method of networks, as method='seal-nce', or fit it outside")
         if self.encoder is not None:
             self.encoder.check_reads_no_labels("a joint")
         X = validated(self, X, reset=True)

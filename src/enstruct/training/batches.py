@@ -6,6 +6,7 @@ each of which has its way with rows of numbers first, and those for sentences an
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -28,6 +29,8 @@ from enstruct.encoders.tokens import TokenBatch
 from enstruct.randomness import generator
 
 CHUNK = 1024
+SAMPLED = 64
+"""Rows that a digest reads."""
 MOST_TOKENS = 20_000
 """Padded tokens in a batch of sentences at most: a batch of very long ones holds fewer sentences, one at least."""
 MOST_PIXELS = 2**17
@@ -126,6 +129,21 @@ def batches(
     """All rows once: the batches of ``order``, or by default in their own; the last batch may be short."""
     for index in in_order(rows.X, size) if order is None else order:
         yield to_batch(rows.take(index), device)
+
+
+def digest(rows: Rows) -> int:
+    """Of inputs and targets of some rows from all over the data: rows of one shape are told from others."""
+    index = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
+    of_rows = b"" if rows.weight is None else np.asarray(rows.weight[index]).tobytes()
+    return zlib.crc32(bytes_of(to_inputs(rows.X[index]).x) + bytes_of(to_targets(rows.Y[index])) + of_rows)
+
+
+def bytes_of(data: Any) -> bytes:
+    """Of a tensor, or several."""
+    if isinstance(data, tuple):
+        return b"".join(bytes_of(part) for part in data if part is not None)
+    dense = data if data.layout is torch.strided else data.to_dense()
+    return bytes(dense.cpu().numpy().tobytes())
 
 
 # -- texts as tokens --------------------------------------------------------------------------------------------------------

@@ -13,24 +13,22 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from enstruct.data.rows import Rows
 from enstruct.declarations import described
 from enstruct.errors import ModelFileError
 from enstruct.files import write_tensors
 from enstruct.randomness import set_states, states
-from enstruct.training.batches import to_inputs, to_targets
+from enstruct.training.batches import bytes_of, digest
 from enstruct.training.callbacks import Callback
+from enstruct.training.ranks import rank
 
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
 FORMAT = 6
-SAMPLED = 64
 
 
 class Checkpoint(Callback):
@@ -44,7 +42,8 @@ class Checkpoint(Callback):
             restore(loop, self.path)
 
     def on_epoch_end(self, loop: Loop, record: dict[str, Any]) -> None:
-        save(loop, self.path)
+        if rank() == 0:
+            save(loop, self.path)
 
 
 def save(loop: Loop, path: Path) -> None:
@@ -116,7 +115,7 @@ def _sha256(header: str, tensors: dict[str, Tensor]) -> str:
     digest = hashlib.sha256(header.encode())
     for key, value in sorted(tensors.items()):
         digest.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(_bytes(value.detach()))
+        digest.update(bytes_of(value.detach()))
     return digest.hexdigest()
 
 
@@ -155,24 +154,9 @@ def _fingerprint(loop: Loop) -> str:
     is watched, settings, shapes, weights of labels, some rows of training and validation and their weights."""
     shapes = [tuple(map(int, m.shape)) for m in (loop.train.X, loop.train.Y)]
     game = loop.game
-    first = zlib.crc32(b"".join(map(_bytes, loop.first_weights.values())))
+    first = zlib.crc32(b"".join(map(bytes_of, loop.first_weights.values())))
     of_labels = getattr(game.loss.space, "positive_weight", None)
     weights = first, None if of_labels is None else of_labels.tolist()
-    rows = _digest(loop.train), None if loop.validation is None else _digest(loop.validation)
+    rows = digest(loop.train), None if loop.validation is None else digest(loop.validation)
     parts = (described(game.method), game.predictor, game.loss.energy, loop.monitor, game.settings, shapes, weights, rows)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
-
-
-def _digest(rows: Rows) -> int:
-    """Of inputs and targets of some rows from all over the data: rows of one shape are told from others."""
-    index = np.unique(np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64))
-    of_rows = b"" if rows.weight is None else np.asarray(rows.weight[index]).tobytes()
-    return zlib.crc32(_bytes(to_inputs(rows.X[index]).x) + _bytes(to_targets(rows.Y[index])) + of_rows)
-
-
-def _bytes(data: Any) -> bytes:
-    """Of a tensor, or several."""
-    if isinstance(data, tuple):
-        return b"".join(_bytes(part) for part in data if part is not None)
-    dense = data if data.layout is torch.strided else data.to_dense()
-    return bytes(dense.cpu().numpy().tobytes())

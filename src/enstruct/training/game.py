@@ -19,7 +19,8 @@ from enstruct.methods import Method, Stage
 from enstruct.training.batches import Batch
 from enstruct.training.bilevel import batch_problem, differentiating, drift
 from enstruct.training.learned_loss import LearnedLoss, check_finite, check_logits, descend, weighted_mean
-from enstruct.training.optimizers import make_optimizer
+from enstruct.training.mean_gradients import MeanGradient
+from enstruct.training.optimizers import give, learnt_by, make_optimizer
 from enstruct.training.settings import Settings
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
@@ -128,9 +129,20 @@ class Game:
                 f"With supervised_weight=0 the predictor of {self.method.name!r} has nothing to learn from in a stage without "
                 "the energy: leave it out, or choose a method that trains both together."
             )
-        check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
+        if not self.loss.across_ranks:  # of all ranks it is known a little later
+            check_finite(loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        if self.loss.across_ranks:
+            loss = self._over_ranks(loss.detach(), len(logits))
         descend(self.optimizer, self.settings.clip)
         self.predictor_updates += 1
         return number(loss)
+
+    def _over_ranks(self, loss: Tensor, n_rows: int) -> Tensor:
+        """The loss over the rows of all ranks; the predictor's gradients become those of it."""
+        learning = learnt_by(self.optimizer)
+        mean = MeanGradient(loss, tuple(parameter.grad for parameter in learning), n_rows).over_ranks(learning)
+        check_finite(mean.loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
+        give(self.optimizer, mean.gradient)
+        return mean.loss

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,16 +22,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from enstruct.data.images import Images
 from enstruct.data.rows import Rows
 from enstruct.errors import DivergenceError
 from enstruct.methods import Stage
-from enstruct.randomness import repeatable
+from enstruct.randomness import generator, repeatable, seeded
 from enstruct.training.augmentation import shown
-from enstruct.training.batches import batches, shuffled
+from enstruct.training.batches import batches, digest, shuffled
 from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import diverged, weighted_mean
 from enstruct.training.predict import predict_by_inference, probabilities
+from enstruct.training.ranks import SAME, Ranks, check_equal_on_ranks, grouped, n_ranks, rank, take_from_first_rank
 
 log = logging.getLogger("enstruct")
 
@@ -93,8 +96,27 @@ class Loop:
         self.before_stage = before_stage
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress(stage=first_stage)
+        self.ranks = self._meet() if grouped() else None
         self._stopping = False
         self._scheduled = False  # single passes have no end that rates could fall to
+
+    def _meet(self) -> Ranks:
+        """This process among those that train together, which must be at the same; rank 0's weights are those of all."""
+        seed = int(torch.randint(2**31, (), generator=generator("cpu")))
+        networks = [self.game.predictor, *([] if self.game.loss.energy is None else [self.game.loss.energy])]
+        of_networks = sum(weights.numel() for network in networks for weights in network.parameters())
+        rows, outputs = len(self.train), self.train.Y.shape[1]
+        check_equal_on_ranks(
+            self.device,
+            SAME,
+            seeds=seed,
+            numbers_of_training_rows=rows,
+            numbers_of_outputs=outputs,
+            numbers_of_weights=of_networks,
+            sums_over_training_rows=digest(self.train),
+        )
+        take_from_first_rank(tensor for network in networks for tensor in [*network.parameters(), *network.buffers()])
+        return Ranks(rank(), n_ranks(), seed)
 
     def stop(self) -> None:
         """End the present stage after this epoch, for callbacks that keep a budget."""
@@ -105,6 +127,9 @@ class Loop:
         self._scheduled = self.game.settings.schedule == "linear"
         for callback in self.callbacks:
             callback.on_train_begin(self)
+        if self.ranks is not None:
+            begun = {"stage": self.progress.stage, "epoch": self.progress.epoch}
+            check_equal_on_ranks(self.device, "Put the checkpoint where every process finds it.", **begun)
         stages = self.game.method.stages
         while self.progress.stage < len(stages):
             stage = stages[self.progress.stage]
@@ -123,7 +148,17 @@ class Loop:
 
     def run_epoch(self, stage: Stage) -> dict[str, float]:
         """One pass over the training rows in random order; mean losses of the players."""
-        order = shuffled(self.train.X, self.game.settings.batch_size)
+        place = self.progress.stage, self.progress.epoch
+        with self._numbers_of(place, own=False):
+            order = shuffled(self.train.X, self.game.settings.batch_size)
+        with self._numbers_of(place, own=True):
+            return self._pass(stage, order if self.ranks is None else self.ranks.shares(order))
+
+    def _numbers_of(self, place: tuple[int, int], own: bool) -> AbstractContextManager[Any]:
+        """The random numbers of an epoch: where one process trains, those that follow the last ones."""
+        return nullcontext() if self.ranks is None else seeded(self.ranks.seed_of(*place, own=own))
+
+    def _pass(self, stage: Stage, order: list[NDArray[np.int64]]) -> dict[str, float]:
         totals: dict[str, float | torch.Tensor] = {}
         n = 0
         self.game.reports.clear()
@@ -143,6 +178,8 @@ class Loop:
                 rate = self.game.optimizers[player].param_groups[0]["lr"]
                 raise diverged(loss, player, "in this epoch", rate)
         self._check_weights()
+        if self.ranks is not None:  # running statistics are of each rank's own rows
+            take_from_first_rank(self.game.predictor.buffers())
         return losses
 
     def _check_weights(self) -> None:
@@ -167,7 +204,7 @@ class Loop:
     def _run_stage(self, stage: Stage) -> None:
         progress, settings = self.progress, self.game.settings
         self._stopping = False
-        while progress.epoch < settings.max_epochs and progress.stale() < settings.patience and not self._stopping:
+        while progress.epoch < settings.max_epochs and progress.stale() < settings.patience and not self._stops():
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
             scores = self._scores(stage, losses)
@@ -188,6 +225,9 @@ class Loop:
             log.info("stage %d epoch %d %s %s", progress.stage, progress.epoch, scores, losses)
             for callback in self.callbacks:
                 callback.on_epoch_end(self, record)
+
+    def _stops(self) -> bool:
+        return self._stopping if self.ranks is None else self.ranks.on_any(self._stopping, self.device)
 
     def _remember(self, stage: Stage, scores: dict[str, float]) -> None:
         """Keep the weights of a best epoch; halve the learning rates on a plateau of the leading score."""
@@ -254,11 +294,19 @@ class Loop:
         return self.monitor.by_inference or method.watch_inference or rewarded
 
     def _answers(self, stage: Stage, rows: Rows) -> Answers:
-        """Of the predictor, or of inference in a stage that trains the energy alone."""
+        """Of the predictor, or of inference in a stage that trains the energy alone; ranks share the rows out.
+
+        Images they do not: how often one of them is there, its crops decide together.
+        """
         game, how = self.game, self.game.method.inference
-        if stage.predictor or how is None:
-            return probabilities(game.predictor, rows.X, self.device, game.loss.space.relax)
-        return predict_by_inference(game.predictor, game.loss.network, game.loss.space, how, rows.X, self.device)
+
+        def answer(X: Any) -> Answers:
+            if stage.predictor or how is None:
+                return probabilities(game.predictor, X, self.device, game.loss.space.relax)
+            return predict_by_inference(game.predictor, game.loss.network, game.loss.space, how, X, self.device)
+
+        alone = self.ranks is None or isinstance(rows.X, Images) or len(rows) < n_ranks()
+        return answer(rows.X) if self.ranks is None or alone else self.ranks.gathered(answer, rows.X)
 
     @torch.no_grad()
     def _energy_loss(self, rows: Rows) -> float:

@@ -24,6 +24,7 @@ from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.patience import patience_section
+from enstruct_bench.reports.ranks import ranks_section
 from enstruct_bench.reports.reproduced import (
     files_of,
     kept_summaries,
@@ -50,8 +51,8 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
-`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`, `costs.devices`,
-`reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
+`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
+`costs.ranks`, `costs.devices`, `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -84,6 +85,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
     "benchmark-workers": workers_section,
+    "benchmark-ranks": ranks_section,
     "benchmark-devices": devices_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""

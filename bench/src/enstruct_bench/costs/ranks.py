@@ -1,0 +1,76 @@
+"""How many more rows a second two processes train on together than one does, a thread each.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] [--out FILE]
+
+On an idle machine of two cores or more. Batches of 256 rows for both, so that they take the same steps; the rows of the last
+epochs over their seconds, without what a fit costs once. The group is started by torch's own launcher, as a user would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch.distributed as dist
+
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.cli.ranks import launched
+from enstruct.data.load import load_splits
+from enstruct.environment import environment
+from enstruct.files import write_json
+from enstruct_bench.comparison.provenance import present_commit
+
+BATCH, EPOCHS, WARM = 256, 6, 2
+MARK = "rows a second: "
+
+
+def trained(data: str, method: str) -> float:
+    """Rows a second of the group that this process is one of, or of this process."""
+    train = load_splits(data).train
+    model = EnergyMultiLabelClassifier(
+        method, batch_size=BATCH, max_epochs=EPOCHS, n_iter_no_change=EPOCHS, early_stopping=False, random_state=0
+    )
+    model.fit(train.X, train.Y)
+    seconds = [record["seconds"] for record in model.history_[WARM:]]
+    return len(train) * len(seconds) / sum(seconds)
+
+
+def measured(data: str, method: str) -> dict[str, Any]:
+    speeds = {}
+    for n in (1, 2):
+        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)] if n > 1 else []
+        command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", "--data", data, "--methods", method, "--one"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        speeds[n] = float(said.rsplit(MARK, 1)[1].split()[0])
+    return {"data": data, "method": method, "batch": BATCH, "one": speeds[1], "two": speeds[2]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default="bibtex")
+    parser.add_argument("--methods", default="cross-entropy,seal-nce")
+    parser.add_argument("--one", action="store_true", help="be one of the processes, and print what they reach")
+    parser.add_argument("--out", type=Path, default=Path("results/benchmark-ranks.json"))
+    options = parser.parse_args()
+    if options.one:
+        with launched() as first:
+            speed = trained(options.data, options.methods)
+            if first:
+                print(MARK + json.dumps(speed))
+            if dist.is_initialized():
+                dist.barrier()  # the launcher ends those that are left once one has ended
+        return
+    rows = [measured(options.data, method) for method in options.methods.split(",")]
+    write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
+    for row in rows:
+        print(
+            f"{row['method']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many"
+        )
+
+
+if __name__ == "__main__":
+    main()

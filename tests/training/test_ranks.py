@@ -1,0 +1,210 @@
+"""Several processes train as one would on whole batches: the same losses, the same networks on all, and what they refuse."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+
+from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
+from enstruct.data.synthetic import block_exclusive, ellipses
+from enstruct.encoders import tokens
+from enstruct.errors import ConfigError, EnstructError
+from enstruct.training.callbacks import Callback
+from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.ranks import Ranks
+
+SENTENCES = [["a", "dog", "barks"], ["the", "cat"], ["dogs", "bark", "at", "cats"], ["a", "a", "a", "cat", "barks"]] * 8
+TAGS = [["D", "N", "V"], ["D", "N"], ["N", "V", "P", "N"], ["D", "D", "D", "N", "V"]] * 8
+BLOCKS = block_exclusive(90)
+SETTINGS = {"max_epochs": 3, "n_iter_no_change": 3, "random_state": 0, "learning_rate": 1e-2}
+FITS = {
+    **{
+        name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
+        for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
+    },
+    "tags": (EnergySequenceTagger, "seal-margin", {"hidden": 8, "embedding_dim": 8, "dropout": 0.0}, (SENTENCES, TAGS)),
+    "masks": (EnergySegmenter, "seal-regression", {"width": 4, "levels": 2}, ellipses(30, 12)),
+}
+"""Fits without random numbers of a batch's own."""
+
+
+class EndsEarly(Callback):
+    """On the second rank alone."""
+
+    def on_epoch_end(self, loop, record):
+        if dist.get_rank() == dist.get_world_size() - 1:
+            loop.stop()
+
+
+class Killed(Callback):
+    """The last rank, once an epoch is done."""
+
+    def on_epoch_end(self, loop, record):
+        if dist.get_rank() == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def new(name, **changes):
+    estimator, method, parameters, _ = FITS[name]
+    return estimator(method, **{**SETTINGS, **parameters, **changes})
+
+
+def seen(model):
+    keys = ("predictor_loss", "energy_loss", "score")
+    return {
+        "losses": [{key: record[key] for key in keys if key in record} for record in model.history_],
+        "weights": [weights.detach().clone() for weights in model.predictor_.parameters()],
+        "epochs": len(model.history_),
+        "rules": model.decision_scores_,
+    }
+
+
+def told(work):
+    try:
+        work()
+    except EnstructError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def worker(rank, n, folder):
+    """What one of ``n`` processes finds."""
+    torch.set_num_threads(1)
+    tokens.UNKNOWN = 0.0
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=n, timeout=timedelta(seconds=60)
+    )
+    found = {name: seen(new(name).fit(*data)) for name, (*_, data) in FITS.items()}
+    X, Y = BLOCKS.X, BLOCKS.Y
+    stopped = new("cross-entropy", callbacks=[EndsEarly()]).fit(X, Y)
+    found["stopped"] = seen(stopped)
+    path = Path(folder) / "checkpoint"
+    new("cross-entropy", max_epochs=2, n_iter_no_change=3, callbacks=[Checkpoint(path)]).fit(X, Y)
+    found["resumed"] = path
+    found["sampled"] = seen(new("cross-entropy", dropout=0.5).fit(X, Y))
+    found["passes"] = seen(new("cross-entropy").partial_fit(X, Y).partial_fit(X, Y))["weights"] if n == 2 else []
+    if n > 1:
+        found["refused"] = [
+            told(lambda: new("cross-entropy", random_state=rank).fit(X, Y)),
+            told(lambda: new("cross-entropy").fit(X[:, ::-1] if rank else X, Y)),
+            told(lambda: new("cross-entropy").fit(X[: 60 + rank], Y[: 60 + rank])),
+            told(lambda: EnergyMultiLabelClassifier().fit(X, Y)),
+            told(lambda: AutoMultiLabelClassifier().fit(X, Y)),
+            told(lambda: EnergyMultiLabelClassifier("implicit-cd", **SETTINGS).fit(X, Y)),
+        ]
+        found["diverged"] = told(lambda: new("cross-entropy", learning_rate=1e30, clip=None, optimizer="sgd").fit(X, Y))
+    torch.save(found, f"{folder}/{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def left(rank, n, folder):
+    """Of two, the second is killed."""
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=n, timeout=timedelta(seconds=60)
+    )
+    print(told(lambda: new("cross-entropy", callbacks=[Killed()]).fit(BLOCKS.X, BLOCKS.Y)))
+
+
+def started(n, folder, what="worker"):
+    commands = [[sys.executable, __file__, what, str(rank), str(n), str(folder)] for rank in range(n)]
+    return [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for command in commands]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """``found[n]``: what each of n processes found."""
+    folders = {n: tmp_path_factory.mktemp(f"ranks-{n}") for n in (1, 2)}
+    running = {n: started(n, folder) for n, folder in folders.items()}
+    for processes in running.values():
+        ends = [process.communicate(timeout=240)[1] for process in processes]
+        assert all(process.returncode == 0 for process in processes), ends
+    return {n: [torch.load(folders[n] / f"{rank}.pt", weights_only=False) for rank in range(n)] for n in folders}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_two_processes_have_the_losses_of_one(name, found):
+    alone, (first, second) = found[1][0][name], (of[name] for of in found[2])
+    assert alone["epochs"] >= 3
+    for ours, theirs in zip(first["losses"], alone["losses"], strict=True):
+        assert ours.keys() == theirs.keys()
+        np.testing.assert_allclose(list(ours.values()), list(theirs.values()), rtol=1e-5, atol=1e-5)
+    assert all(torch.equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True))
+    assert first["rules"] == second["rules"]
+
+
+def test_numbers_of_a_batch_are_each_ranks_own_and_networks_the_same(found):
+    first, second = (of["sampled"] for of in found[2])
+    assert all(torch.equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True))
+    assert not torch.equal(first["weights"][0], found[1][0]["sampled"]["weights"][0])
+    passes = [of["passes"] for of in found[2]]
+    assert all(torch.equal(a, b) for a, b in zip(*passes, strict=True))
+
+
+def test_all_stop_where_one_does(found):
+    assert [of["stopped"]["epochs"] for of in found[2]] == [1, 1]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_run_goes_on_with_another_number_of_processes(n, found):
+    path = found[n][0]["resumed"]
+    model = new("cross-entropy", max_epochs=3, n_iter_no_change=3, callbacks=[Checkpoint(path, resume=True)])
+    with pytest.raises(EnstructError, match="other settings"):  # max_epochs is one
+        model.fit(BLOCKS.X, BLOCKS.Y)
+    model = new("cross-entropy", max_epochs=2, n_iter_no_change=3, callbacks=[Checkpoint(path, resume=True)])
+    assert len(model.fit(BLOCKS.X, BLOCKS.Y).history_) == 2
+
+
+def test_what_ranks_cannot_agree_on_is_one_sentence_on_each(found):
+    for first, second in zip(*(of["refused"] for of in found[2]), strict=True):
+        assert first == second
+        assert first.startswith("ConfigError: ")
+        assert len(first) < 300
+    seeds, rows, number, joint, auto, implicit = found[2][0]["refused"]
+    assert "seeds" in seeds
+    assert "sums over training rows" in rows
+    assert "numbers of training rows" in number
+    assert "a group of 2" in joint
+    assert "a group of 2" in auto
+    assert "differentiates" in implicit
+    assert found[2][0]["diverged"] == found[2][1]["diverged"]
+    assert "DivergenceError" in found[2][0]["diverged"]
+
+
+def test_a_killed_process_ends_all_with_one_sentence(tmp_path):
+    begin = time.monotonic()
+    processes = started(2, tmp_path, "left")
+    said, _ = processes[0].communicate(timeout=60)
+    assert "Another process of this training has ended" in said
+    processes[1].communicate(timeout=60)
+    assert processes[1].returncode == -signal.SIGKILL
+    assert time.monotonic() - begin < 60
+
+
+def test_shares_are_all_rows_once_and_small_batches_join():
+    order = [np.arange(0, 5), np.arange(5, 6), np.arange(6, 8), np.arange(8, 9)]
+    shares = [Ranks(number, 3, 0).shares(order) for number in range(3)]
+    assert len({len(share) for share in shares}) == 1
+    assert all(len(index) for share in shares for index in share)
+    assert sorted(np.concatenate([index for share in shares for index in share])) == list(range(9))
+    with pytest.raises(ConfigError, match="2 training rows are too few for 3 processes"):
+        Ranks(0, 3, 0).shares([np.arange(2)])
+
+
+def test_seeds_are_of_a_place_and_a_rank():
+    first, second = Ranks(0, 2, 5), Ranks(1, 2, 5)
+    assert first.seed_of(0, 3, own=False) == second.seed_of(0, 3, own=False)
+    seeds = {rank.seed_of(0, epoch, own=True) for rank in (first, second) for epoch in range(3)}
+    assert len(seeds) == 6
+
+
+if __name__ == "__main__":
+    {"worker": worker, "left": left}[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
