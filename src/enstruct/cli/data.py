@@ -13,12 +13,15 @@ from rich.table import Table
 
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import check_figures, check_free
-from enstruct.cli.tables import say
+from enstruct.cli.progress import counting_bar
+from enstruct.cli.tables import counted, say
 from enstruct.data.catalogue import CATALOGUE, data_root
+from enstruct.data.convert import convert
 from enstruct.data.describe import describe, near_duplicates
 from enstruct.data.image_folders import load_picture_parts, near_duplicate_pictures
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
+from enstruct.data.on_disk import is_on_disk, read_on_disk
 from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
@@ -26,7 +29,10 @@ from enstruct.files import replace_file, write_json
 
 
 def run(options: Namespace) -> None:
-    actions = {"list": _list, "describe": _describe, "duplicates": _duplicates, "synthetic": _synthetic, "pictures": _pictures}
+    actions = {
+        **{"list": _list, "describe": _describe, "convert": _convert},
+        **{"duplicates": _duplicates, "synthetic": _synthetic, "pictures": _pictures},
+    }
     actions[options.action](options[options.action])
 
 
@@ -71,6 +77,19 @@ def _duplicates(options: Namespace) -> None:
         Console().print(table)
     across = [pair for pair in pairs if pair["in"] != pair["also in"]]
     say(f"{len(pairs)} pairs, {len(across)} of them across parts: what is tested on, training has seen")
+
+
+def _convert(options: Namespace) -> None:
+    out = options.out
+    if out.exists() and not (options.overwrite and is_on_disk(out)):
+        what = "add --overwrite to write over it" if is_on_disk(out) else "it is none of these folders"
+        raise ConfigError(f"{out} is there already: name another; {what}.")
+    with counting_bar("rows") as told:
+        convert(options.data, out, shared.label_argument(options.labels), options.drop, told)
+    data = read_on_disk(out)
+    size = sum(file.stat().st_size for file in out.iterdir())
+    counts = {"rows": len(data), "features": data.X.shape[1], "labels": data.Y.shape[1]}
+    say(f"{counted(counts)}; {size / 2**20:.1f} MiB in {out}")
 
 
 def _synthetic(options: Namespace) -> None:

@@ -15,6 +15,7 @@ from enstruct.data.csv_table import column_names, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import has_columns, is_csv, load, read_file
+from enstruct.data.mapped import MappedRows
 from enstruct.errors import ConfigError, DataError, ModelFileError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -145,7 +146,9 @@ def read_rows(
     else:
         data = load(source, labels=labels, drop=drop)
     check_width(known["feature_names"], data)
-    X = data.X[:, columns(known["feature_names"], data.feature_names, data, "features")]
+    X = data.X
+    if (where := columns(known["feature_names"], data.feature_names, data, "features")).tolist() != [*range(X.shape[1])]:
+        X = X.passing(lambda rows: rows[:, where], len(where)) if isinstance(X, MappedRows) else X[:, where]
     if known["means"] is not None:
         X = fill_missing(X, np.array(known["means"]))
     elif replace(data, X=X).has_missing:

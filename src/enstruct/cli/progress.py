@@ -98,6 +98,15 @@ def working_bar(title: str) -> Iterator[None]:
 
 
 @contextmanager
+def counting_bar(unit: str) -> Iterator[Callable[[int], None]]:
+    """Gives ``told(number)``, which shows how many are done of a work of unknown length."""
+    columns = (TextColumn("{task.fields[done]:,} {task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, transient=True) as bar:
+        task = bar.add_task(unit, total=None, done=0)
+        yield lambda number: bar.update(task, done=number)
+
+
+@contextmanager
 def successive_bars(endless: bool = False) -> Iterator[Callable[[str], list[Callback]]]:
     """Gives ``bar(title)``, the callbacks of one fit after another; a bar ends where the next begins, or an error."""
     shown: list[EpochBar] = []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.hierarchy import Hierarchy
+from enstruct.data.mapped import MappedRows
 from enstruct.errors import DataError, shown
 
 MOST_COLUMNS = 2**25
@@ -51,7 +52,7 @@ class Dataset:
 
     @property
     def has_missing(self) -> bool:
-        if self.holds_texts:
+        if self.holds_texts or isinstance(self.X, MappedRows):  # a folder of arrays holds no gaps
             return False
         values = self.X.data if sparse.issparse(self.X) else self.X
         return bool(np.isnan(values).any())

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
+from enstruct.data.mapped import MappedRows
 from enstruct.data.splits import Splits, imputed
 
 NEAR = 0.99
@@ -27,15 +28,18 @@ def describe(data: Dataset) -> dict[str, Any]:
     sizes = np.diff(Y.indptr)
     counts = np.asarray(Y.sum(0, dtype=np.int64)).ravel()
     accompanied = np.asarray(Y[sizes > 1].sum(0, dtype=np.int64)).ravel()
-    values = data.X.data if sparse.issparse(data.X) else data.X
-    filled = data.X.nnz if sparse.issparse(data.X) else int(np.count_nonzero(data.X))
+    filled = missing = 0
+    for block in data.X.blocks() if isinstance(data.X, MappedRows) else [data.X]:
+        values = block.data if sparse.issparse(block) else block
+        filled += block.nnz if sparse.issparse(block) else int(np.count_nonzero(block))
+        missing += int(np.isnan(values).sum())
     return {
         "rows": len(data),
         "features": int(data.X.shape[1]),
         "labels": int(Y.shape[1]),
-        "stored as": "sparse" if sparse.issparse(data.X) else "dense",
+        "stored as": "sparse" if sparse.issparse(data.X) or getattr(data.X, "is_sparse", False) else "dense",
         "non-zero features a row": round(filled / max(len(data), 1), 2),
-        "missing cells": int(np.isnan(values).sum()),
+        "missing cells": missing,
         "cardinality": round(float(sizes.mean()), 4),
         "density": round(float(sizes.mean() / Y.shape[1]), 5),
         "distinct label sets": len({tuple(Y.indices[a:b]) for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)}),
@@ -51,9 +55,10 @@ def describe(data: Dataset) -> dict[str, Any]:
 def near_duplicates(splits: Splits) -> list[dict[str, Any]]:
     """Rows of validation or test whose nearest earlier row (train; for test also validation) is a near-duplicate.
 
-    At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were. Nothing of rows without features.
+    At most ``MOST_ROWS`` rows of each are looked up; the entry says how many were. Nothing of rows without features, and of rows
+    that stay in a file.
     """
-    if not splits.train.X.shape[1]:
+    if not splits.train.X.shape[1] or isinstance(splits.train.X, MappedRows):
         return []
     from sklearn.neighbors import NearestNeighbors  # only here: they import much of scikit-learn
     from sklearn.preprocessing import StandardScaler

@@ -25,10 +25,16 @@ def kind_of(source: str) -> str | None:
         if source in sets:
             return task
     if Path(source).is_dir():
-        return "labels" if is_text_folder(source) else "masks"
+        return "labels" if is_text_folder(source) or (Path(source) / "layout.json").is_file() else "masks"
     endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
     telling = [*endings[-1:], *(ending for ending in endings if ending in INLINE)]  # as cora.tagged.txt
     return next((task for ending in reversed(telling) for task, own in ENDINGS.items() if ending in own), None)
+
+
+def ending(path: Path | str) -> str:
+    """Before the compression's, in lower case, with its dot; empty where there is none."""
+    endings = [each.lower() for each in Path(path).suffixes if each.lower() not in OPENERS]
+    return endings[-1] if endings else ""
 
 
 def is_text_folder(path: Path | str) -> bool:

@@ -10,9 +10,9 @@ from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
-from enstruct.data.kinds import is_text_folder
+from enstruct.data.kinds import ending, is_text_folder
 from enstruct.data.npz import read_npz
-from enstruct.data.opening import OPENERS
+from enstruct.data.on_disk import is_on_disk, read_on_disk
 from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.data.text_files import TEXT, read_jsonl, read_text_folder
@@ -40,7 +40,11 @@ def read_file(
     are no identifiers, and columns to ``drop`` need not be there. ``text``: columns of a CSV file, or the field of JSON lines,
     that hold texts; a folder of .txt files, and JSON lines, hold them whether that is told or not.
     """
-    path, kind = Path(path), _ending(path)
+    path, kind = Path(path), ending(path)
+    if is_on_disk(path):
+        if drop or (labels is not None and labels != ()):
+            raise DataError(f"{path} says itself which its columns and labels are: leave labels and drop out.")
+        return read_on_disk(path)
     if kind == ".jsonl" or is_text_folder(path):
         if drop:
             raise DataError(f"{path} has no columns to leave out; drop={shown([*drop])} is not for this kind.")
@@ -78,17 +82,11 @@ def _read_documents(path: Path, labels: Any, text: Sequence[str] | None, label_n
 
 def has_columns(path: Path | str) -> bool:
     """Whether a file is one of columns, some of which are labels and some may be left out, by its name."""
-    return _ending(path) in (".csv", ".tsv", ".arff")
+    return ending(path) in (".csv", ".tsv", ".arff")
 
 
 def is_csv(path: Path | str) -> bool:
-    return _ending(path) in (".csv", ".tsv")
-
-
-def _ending(path: Path | str) -> str:
-    """Before the compression's."""
-    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() not in OPENERS]
-    return endings[-1] if endings else ""
+    return ending(path) in (".csv", ".tsv")
 
 
 def load(
@@ -97,7 +95,7 @@ def load(
     """A catalogue entry's ``part``, a file, or a folder of texts."""
     entry = CATALOGUE.get(str(source))
     if entry is None:
-        if not Path(source).is_file() and not is_text_folder(source):
+        if not Path(source).is_file() and not is_text_folder(source) and not is_on_disk(source):
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop, text=text)

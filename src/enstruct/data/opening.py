@@ -7,7 +7,8 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,10 +27,23 @@ def open_binary(path: Path | str) -> IO[bytes]:
 
 def read_lines(path: Path | str) -> list[str]:
     """All lines; a damaged archive, or another encoding than UTF-8, is a ParseError."""
+    with _reading(path) as file:
+        text = file.read().removeprefix("\ufeff").removesuffix("\n")
+        return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
+
+
+def stream_lines(path: Path | str) -> Iterator[str]:
+    """As :func:`read_lines`, one after another."""
+    with _reading(path) as file:
+        for number, line in enumerate(file):
+            yield (line.removeprefix("\ufeff") if number == 0 else line).removesuffix("\n")
+
+
+@contextmanager
+def _reading(path: Path | str) -> Iterator[IO[str]]:
     try:
         with io.TextIOWrapper(open_binary(path), encoding="utf-8") as file:
-            text = file.read().removeprefix("\ufeff").removesuffix("\n")
-            return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
+            yield file
     except DatasetNotFoundError:
         raise
     except UnicodeDecodeError as error:

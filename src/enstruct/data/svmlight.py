@@ -7,15 +7,17 @@ anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset, most_columns
+from enstruct.data.dataset import MOST_COLUMNS, Dataset, most_columns
 from enstruct.data.numbers import is_number, whole
-from enstruct.data.opening import read_lines
+from enstruct.data.opening import read_lines, stream_lines
 from enstruct.data.rows import indicator_of
 from enstruct.errors import ParseError, shortened, shown
 
@@ -46,6 +48,35 @@ def read_svmlight(
     Y = _indicator(path, [labels for labels, _ in rows], body, n_labels)
     names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
     return Dataset(X, Y, *names, name=Path(path).name, first_feature=None if header else first_feature)
+
+
+def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iterator[tuple[list[int], dict[int, float]]]]:
+    """(the header or None, each row's labels and features by their numbers as they stand in the file), line after line.
+
+    Blank lines but those at the end are rows without anything. ParseError with the line at fault, as it comes up.
+    """
+    limits = MOST_COLUMNS, MOST_COLUMNS
+    numbered = enumerate(stream_lines(path), 1)
+    lines = ((number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#"))
+    before: list[tuple[int, str]] = []
+    header = None
+    for number, line in lines:
+        header = _header(line) if line else None
+        before = [] if header else [*before, (number, line)]
+        if line:
+            break
+
+    def rows() -> Iterator[tuple[list[int], dict[int, float]]]:
+        blank: list[tuple[int, str]] = []
+        for number, line in chain(before, lines):
+            if not line:
+                blank.append((number, line))
+                continue
+            yield from (_row(path, *one, limits) for one in blank)
+            blank.clear()
+            yield _row(path, number, line, limits)
+
+    return header, rows()
 
 
 def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:

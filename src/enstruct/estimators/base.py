@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from enstruct.data.mapped import MappedRows
 from enstruct.data.rows import Rows
 from enstruct.devices import bring
 from enstruct.encoders.text import TextEncoder
@@ -181,6 +182,11 @@ class EnergyEstimator(SavedEstimator):
         Returns the game that was played, for further passes; None where a solver fitted the predictor.
         """
         method, rows = training.method, training.rows
+        if method.solver is not None and isinstance(rows.X, MappedRows):
+            raise ConfigError(
+                f"Method {method.name!r} takes all rows at once, and these stay in their file: name one that is trained batch by "
+                "batch, as cross-entropy, or give it X.read() if that fits into memory."
+            )
         if method.solver is not None:
             with seeded(training.seed), redirected():
                 predictor = method.solver(

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from enstruct.data.mapped import MappedRows
 from enstruct.data.tokens import TokenRows
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.texts import rows_of
@@ -19,7 +20,9 @@ from enstruct.estimators.texts import rows_of
 
 def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     """X as float rows, dense or CSR, texts by way of :mod:`enstruct.estimators.texts`; every objection of scikit-learn's becomes
-    a DataError."""
+    a DataError. Mapped rows stay where they are."""
+    if isinstance(X, MappedRows):
+        return _mapped(estimator, X, reset)
     X = rows_of(estimator, X, reset)
     if isinstance(X, np.ndarray) and X.dtype.kind == "O" and hasattr(estimator, "text_"):  # texts that a base takes as they are
         estimator.n_features_in_ = 1
@@ -33,6 +36,20 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
         raise DataError(f"{error}{column or ''}") from error
     if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
         return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
+    return X
+
+
+def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:
+    """ConfigError for an estimator that takes all rows at once, DataError for another number of features."""
+    if not getattr(estimator, "_maps_rows", False):
+        raise ConfigError(
+            f"{type(estimator).__name__} takes all rows at once, and these stay in their file: name a method of networks, as "
+            "method='seal-nce' (--model.method), or give it X.read() if that fits into memory."
+        )
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise DataError(f"X has {X.shape[1]} features, but the model was fitted to {estimator.n_features_in_}.")
     return X
 
 
@@ -51,6 +68,8 @@ def _unreadable_column(X: Any) -> str | None:
 
 def in_single_precision(X: Any) -> Any:
     """DataError for numbers beyond it, which would be infinite."""
+    if isinstance(X, MappedRows):
+        return X  # of rows that are scaled when they are read
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)
     if not np.isfinite(single.data if sparse.issparse(single) else single).all():
@@ -70,14 +89,21 @@ class Features:
         """``choose``: whether features that no row has are left out, as far as the networks are made for these rows."""
         if isinstance(X, TokenRows):
             return cls()  # numbers of tokens are names
+        if isinstance(X, MappedRows):
+            return cls(scaler_of_blocks(standardize, X), seen_in_blocks(X) if choose else None)
         return cls(make_scaler(standardize, X), seen_columns(X) if choose else None)
 
     def __call__(self, X: Any) -> Any:
         """(rows, features) as the networks take them."""
+        if isinstance(X, MappedRows):
+            return X.passing(self._in_single, X.shape[1] if self.columns is None else len(self.columns))
         if sparse.issparse(X) and getattr(self.scaler, "mean_", None) is not None:
             X = X.toarray()  # the rows of fit were dense, and centred
         X = X if self.scaler is None else self.scaler.transform(X)
         return X if self.columns is None else X[:, self.columns]
+
+    def _in_single(self, X: Any) -> Any:
+        return in_single_precision(self(X))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its numbers: "scaler/idf", "scaler/mean", "scaler/scale", "columns", as far as there are such."""
@@ -152,6 +178,31 @@ def seen_columns(X: Any) -> NDArray[np.intp] | None:
         return None
     seen = np.unique(sparse.csr_matrix(X).indices[X.data != 0])
     return None if len(seen) in (0, X.shape[1]) else seen
+
+
+def scaler_of_blocks(standardize: bool | str, X: MappedRows) -> Any:
+    """As :func:`make_scaler`, of rows that are read block by block. ConfigError for "tfidf", whose scaler wants all at once."""
+    if isinstance(standardize, (bool, np.bool_)) and not standardize:
+        return None
+    if isinstance(standardize, str) and standardize == "tfidf":
+        raise ConfigError("tf-idf is not made of rows that stay in their file: weigh them before, or name another method.")
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    needed, scaler = not isinstance(standardize, str), MaxAbsScaler() if X.is_sparse else StandardScaler()
+    for block in X.blocks():
+        scaler.partial_fit(block)
+        needed = needed or bool((np.abs(block.data) > 1).any() if X.is_sparse else not np.isin(block, (0, 1)).all())
+    return scaler if needed else None
+
+
+def seen_in_blocks(X: MappedRows) -> NDArray[np.intp] | None:
+    """As :func:`seen_columns`."""
+    if not X.is_sparse:
+        return None
+    seen = np.zeros(X.shape[1], dtype=bool)
+    for block in X.blocks():
+        seen[block.indices[block.data != 0]] = True
+    return None if seen.sum() in (0, X.shape[1]) else np.flatnonzero(seen)
 
 
 def weighable(X: Any) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
+from enstruct.data.mapped import MappedRows
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout
 from enstruct.errors import ConfigError, DataError, shown
@@ -109,6 +110,8 @@ def _row_digests(rows: Rows) -> NDArray[np.bytes_]:
 
 
 def _row_bytes(matrix: Any) -> Iterator[bytes]:
+    if isinstance(matrix, MappedRows):
+        return (row for block in matrix.blocks() for row in _row_bytes(block))
     if matrix.dtype.kind == "O":  # texts
         return (text.encode() for text in matrix)
     if not sparse.issparse(matrix):

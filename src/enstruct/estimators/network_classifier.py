@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from enstruct.data.mapped import MappedRows
 from enstruct.data.rows import Rows
 from enstruct.data.texts import as_texts
 from enstruct.decisions.choose import check_one_rule
@@ -114,6 +115,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
 
     data_: LabelData
     _fits_rules = True
+    _maps_rows = True
     _validation_weight: Any = None  # of the rows in X_val
     _classes: Any = None  # all there are, where the rows of fit may lack some
 
@@ -256,6 +258,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         self, method: Method, example: Any, n_labels: int, n_rows: int = 1, label_vectors: NDArray[np.float32] | None = None
     ) -> Pair:
         """(predictor, energy or None) for rows like the example."""
+        example = example.read() if isinstance(example, MappedRows) else example
         architecture = {name: getattr(self, name) for name in self._of_networks}
         encoder = self._network_encoder()
         width = 0 if encoder is not None else {**architecture, **method.encoder}["hidden"]

@@ -20,6 +20,7 @@ from scipy import sparse
 from torch import Tensor
 
 from enstruct.data.images import Images, Masks
+from enstruct.data.mapped import MappedRows
 from enstruct.data.rows import Rows, Supervision
 from enstruct.data.sentences import Sentences, TagSequences, buckets
 from enstruct.data.tokens import TokenRows
@@ -111,7 +112,8 @@ def assemble(X: Any, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def to_features(X: object, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
-    """Dense rows or scipy CSR rows as a tensor the encoders take."""
+    """Dense rows or scipy CSR rows, in memory or in a file, as a tensor the encoders take."""
+    X = X.read() if isinstance(X, MappedRows) else X
     if sparse.issparse(X):
         return csr_batch(X, dtype, device)
     return moved(torch.as_tensor(np.asarray(X)), device, dtype)

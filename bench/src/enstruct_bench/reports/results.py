@@ -22,6 +22,7 @@ from enstruct_bench.reports.hierarchies import hierarchies_section
 from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
+from enstruct_bench.reports.mapped import mapped_section
 from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.patience import patience_section
 from enstruct_bench.reports.ranks import ranks_section
@@ -52,7 +53,8 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.ranks`, `costs.devices`, `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
+`costs.ranks`, `costs.mapped`, `costs.devices`, `reproduce.patience` (`patience-*`), `tuning.search_implicit`,
+`tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -86,6 +88,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "exports": exports_section,
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
+    "benchmark-mapped": mapped_section,
     "benchmark-devices": devices_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""

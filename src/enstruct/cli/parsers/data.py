@@ -1,4 +1,4 @@
-"""Data sets: list the catalogue, describe one, find images that are there twice, or write a synthetic one (label sets, masks)."""
+"""Data sets: list the catalogue, describe or convert one, find images that are there twice, write synthetic ones."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ def add_actions(p: Parser) -> None:
     described.add_argument("--json", type=shared.json_file, default=None, help="file to write the figures to as well")
     add_overwrite(described)
     actions.add_subcommand("describe", described)
+    converted = shared.new_parser(
+        "A file as a folder of arrays, which trains without being read into memory. Of svmlight and Parquet files of any size, "
+        "which are read block by block, and of whatever else is read."
+    )
+    shared.add_data(converted)
+    converted.add_argument("out", type=Path, help="OUT: the folder to write")
+    add_overwrite(converted)
+    actions.add_subcommand("convert", converted)
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
     add_pictures(duplicates)
     duplicates.add_argument("--similarity", type=float, default=0.99, help="correlation of small grey versions")

@@ -1,0 +1,159 @@
+"""Files that may be larger than memory as folders of arrays (:mod:`enstruct.data.on_disk`).
+
+svmlight files and Parquet tables are read block by block. Other files are read whole, and only what is trained on them needs less
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from enstruct.data.kinds import ending
+from enstruct.data.label_names import check_label_names, counted
+from enstruct.data.load import SVMLIGHT, load
+from enstruct.data.on_disk import Writer, write_on_disk
+from enstruct.data.rows import as_indicator, indicator_of
+from enstruct.data.svmlight import stream_svmlight
+from enstruct.errors import ConfigError, DataError, ParseError, shown
+from enstruct.files import replace_folder
+
+ROWS = 4096
+"""Of a block."""
+Told = Callable[[int], None]
+
+
+def convert(source: Path | str, out: Path, labels: Any = None, drop: Sequence[str] = (), told: Told = lambda rows: None) -> None:
+    """A file, or a set of the catalogue, as a folder of arrays. ``told`` hears how many rows are written.
+
+    DataError, ParseError; nothing is left of a folder that could not be finished.
+    """
+    kind = ending(source)
+    if kind == ".parquet":
+        _convert_parquet(Path(source), out, labels, drop, told)
+    elif kind in SVMLIGHT and Path(source).is_file():
+        if drop or labels is not None:
+            raise DataError(f"{source} says itself which its labels are, and has no columns: leave labels and drop out.")
+        _convert_svmlight(Path(source), out, told)
+    else:
+        data = load(source, "full", labels, drop)
+        write_on_disk(out, data)
+        told(len(data))
+
+
+def _convert_svmlight(source: Path, out: Path, told: Told) -> None:
+    header, rows = stream_svmlight(source)
+
+    def fill(folder: Path) -> None:
+        least, most_feature, most_label = 1, -1, -1
+        with Writer(folder, sparse_rows=True) as writer:
+            while block := list(islice(rows, ROWS)):
+                features = [features for _, features in block]
+                flat = [index for row in features for index in row]
+                most_feature, least = max([most_feature, *flat]), min([least, *flat])
+                most_label = max([most_label, *(label for labels, _ in block for label in labels)])
+                if min((label for labels, _ in block for label in labels), default=0) < 0:
+                    raise ParseError(f"a label below 0 among the rows from {writer.rows} on: number them from 0", source)
+                values = np.array([value for row in features for value in row.values()], dtype=np.float64)
+                begins = np.cumsum([0, *map(len, features)])
+                X = sparse.csr_matrix((values, np.array(flat, np.int64), begins), (len(block), most_feature + 2))
+                writer.add(X, indicator_of([labels for labels, _ in block], most_label + 1))
+                told(writer.rows)
+            if not writer.rows:
+                raise ParseError("no rows", source)
+            if header is None and most_label < 0:
+                raise ParseError("no row has a label", source)
+            first = 0 if header else least
+            width, n_labels = (header[1], header[2]) if header else (most_feature + 1 - first, most_label + 1)
+            _check_header(source, header, writer.rows, most_feature, most_label)
+            writer.finish(max(1, width), map(str, range(n_labels)), first_feature=None if header else first)
+        if first:
+            _shift(folder / "x_indices.bin", first)
+
+    replace_folder(out, fill)
+
+
+def _check_header(source: Path, header: tuple[int, int, int] | None, rows: int, feature: int, label: int) -> None:
+    """ParseError for a file that does not hold what its header promises."""
+    there = rows, feature + 1, label + 1
+    for most, promised, what in zip(there, header or there, ("rows", "features", "labels"), strict=True):
+        if most > promised or (what == "rows" and most != promised):
+            raise ParseError(f"the header promises {promised} {what}, the file has {most}", source, 1)
+
+
+def _shift(file: Path, first: int) -> None:
+    """Columns that count from ``first``, which only the whole file tells, count from 0."""
+    if file.stat().st_size:
+        indices = np.memmap(file, "<i4", "r+")
+        for start in range(0, len(indices), 2**22):
+            indices[start : start + 2**22] -= first
+        indices.flush()
+
+
+def _convert_parquet(source: Path, out: Path, labels: Any, drop: Sequence[str], told: Told) -> None:
+    if find_spec("pyarrow") is None:
+        raise ConfigError("Parquet is read by pyarrow, which is not here: pip install 'enstruct[parquet]'.")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(source) as table:
+            names = [str(name) for name in table.schema_arrow.names]
+            targets = _targets(source, names, labels, drop)
+            inputs = [name for name in names if name not in (*targets, *drop)]
+            if not inputs:
+                raise ParseError("no column is left to learn from", source)
+
+            def fill(folder: Path) -> None:
+                with Writer(folder, sparse_rows=False) as writer:
+                    for batch in table.iter_batches(ROWS, columns=[*inputs, *targets]):
+                        writer.add(_numbers(source, batch, inputs), as_indicator(_told_labels(source, batch, targets)))
+                        told(writer.rows)
+                    if not writer.rows:
+                        raise ParseError("no rows", source)
+                    writer.finish(len(inputs), targets, inputs)
+
+            replace_folder(out, fill)
+    except (pa.ArrowException, OSError) as error:
+        raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", source) from error
+
+
+def _targets(source: Path, names: list[str], labels: Any, drop: Sequence[str]) -> list[str]:
+    """The columns that are labels, told as for CSV files."""
+    if labels is None:
+        raise ParseError("which columns are labels? Say how many are last (-6) or first (6), or their names", source)
+    if len(set(names)) < len(names):
+        raise ParseError("two columns have one name: rename one", source)
+    if isinstance(labels, int):
+        targets = [names[i] for i in counted(source, names, labels, drop)]
+    else:
+        targets = [name.strip() for name in labels.split(",")] if isinstance(labels, str) else [*labels]
+    if missing := [name for name in (*targets, *drop) if name not in names]:
+        raise ParseError(f"no column {shown(missing[0])}; the first is {shown(names[0])}", source)
+    check_label_names(targets, source)
+    return targets
+
+
+def _numbers(source: Path, batch: Any, names: list[str]) -> Any:
+    columns = []
+    for name in names:
+        column = batch.column(name)
+        kind = str(column.type)
+        if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
+            raise ParseError(f"column {shown(name)} holds {kind}: make numbers of it, or leave it out (drop)", source)
+        columns.append(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64))
+    return np.stack(columns, axis=1)
+
+
+def _told_labels(source: Path, batch: Any, names: list[str]) -> Any:
+    Y = _numbers(source, batch, names)
+    if not np.isin(Y, (0, 1)).all():
+        row, column = np.argwhere(~np.isin(Y, (0, 1)))[0]
+        raise ParseError(f"label {shown(names[column])} is {Y[row, column]:g} in a row, and neither 0 nor 1", source)
+    return Y

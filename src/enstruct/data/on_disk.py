@@ -1,0 +1,213 @@
+"""A data set as a folder of arrays that need not fit into memory.
+
+    layout.json      {"format": 1, "rows": n, "features": d, "labels": L, "sparse": true, "feature_names": [...] or null,
+                      "label_names": [...], "first_feature": 1 or null, "bytes": {file: its size}}
+    x_values.bin     float32, of a sparse set its entries row by row, else (rows, features)
+    x_indices.bin    int32, the columns of these entries, rising within a row; only of sparse sets
+    x_indptr.bin     int64 (rows + 1,), where each row's entries begin; only of sparse sets
+    y_indices.bin    int32, the labels of each row
+    y_indptr.bin     int64 (rows + 1,)
+
+All numbers are little-endian. ``feature_names`` is null where features have no names but f0, f1 and so on. Features are
+:class:`~enstruct.data.mapped.MappedRows`; label sets are read whole. Rows are written block by block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset, most_columns
+from enstruct.data.label_names import check_label_names
+from enstruct.data.mapped import CELLS, DenseStore, MappedRows, SparseStore
+from enstruct.errors import DataError, EnstructError, ParseError, shown
+from enstruct.files import replace_folder
+
+LAYOUT, FORMAT = "layout.json", 1
+KINDS = {"values": "<f4", "indices": "<i4", "indptr": "<i8"}
+
+
+class Layout(msgspec.Struct, forbid_unknown_fields=True):
+    """What layout.json says."""
+
+    format: int
+    rows: int
+    features: int
+    labels: int
+    sparse: bool
+    feature_names: list[str] | None
+    label_names: list[str]
+    first_feature: int | None
+    bytes: dict[str, int]
+
+
+def is_on_disk(path: Path | str) -> bool:
+    """Whether it is such a folder, by what lies in it."""
+    return (Path(path) / LAYOUT).is_file()
+
+
+def read_on_disk(path: Path | str) -> Dataset:
+    """The set of a folder. ParseError for one that is cut short, damaged or of another format."""
+    folder = Path(path)
+    layout = _layout(folder)
+    n, d = layout.rows, layout.features
+    x_values = _mapped(folder, layout, "x_values")
+    store: SparseStore | DenseStore
+    if layout.sparse:
+        indices, indptr = _mapped(folder, layout, "x_indices"), _mapped(folder, layout, "x_indptr")
+        if len(indices) != len(x_values):
+            raise _unfit(folder, f"{len(x_values)} values and {len(indices)} columns of them")
+        _check_csr(folder, "x", indices, indptr, n, d)
+        store = SparseStore(x_values, indices, indptr, d)
+    else:
+        if len(x_values) != n * d:
+            raise _unfit(folder, f"{len(x_values)} numbers for {n} x {d}")
+        store = DenseStore(x_values.reshape(n, d))
+    labels, begins = _mapped(folder, layout, "y_indices"), _mapped(folder, layout, "y_indptr")
+    _check_csr(folder, "y", labels, begins, n, layout.labels)
+    Y = sparse.csr_matrix((np.ones(len(labels), np.uint8), np.array(labels), np.array(begins)), shape=(n, layout.labels))
+    names = tuple(layout.feature_names or (f"f{i}" for i in range(d)))
+    return Dataset(MappedRows(store), Y, names, tuple(layout.label_names), name=folder.name, first_feature=layout.first_feature)
+
+
+def _layout(folder: Path) -> Layout:
+    try:
+        content = (folder / LAYOUT).read_bytes()
+        number = json.loads(content)["format"]
+        if number != FORMAT:
+            raise _unfit(folder, f"format {shown(number)}, and this enstruct reads {FORMAT}")
+        layout = msgspec.json.decode(content, type=Layout)
+    except EnstructError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+        raise _unfit(folder, f"a {LAYOUT} that cannot be read ({shown(str(error), 80)})") from error
+    named = layout.feature_names is None or len(layout.feature_names) == layout.features
+    entries = sum(layout.bytes.values()) // 4
+    few = 0 <= layout.features <= most_columns(entries) and 0 <= layout.labels <= most_columns(entries)
+    if not named or not few or len(layout.label_names) != layout.labels or layout.rows < 0:
+        raise _unfit(folder, f"a {LAYOUT} whose counts do not go together")
+    check_label_names(layout.label_names, folder / LAYOUT)
+    if not layout.rows:
+        raise ParseError("no rows", folder)
+    return layout
+
+
+def _mapped(folder: Path, layout: Layout, name: str) -> NDArray[Any]:
+    file = folder / f"{name}.bin"
+    size = file.stat().st_size if file.is_file() else -1
+    promised = layout.bytes.get(file.name, -2)
+    if size != promised:
+        raise _unfit(folder, f"{file.name} of {max(0, size)} bytes, not the {max(0, promised)} that {LAYOUT} promises")
+    kind = np.dtype(KINDS[name.split("_")[1]])
+    if size % kind.itemsize:
+        raise _unfit(folder, f"{file.name} of {size} bytes, which are no whole numbers")
+    return np.memmap(file, kind, "r") if size else np.zeros(0, kind)
+
+
+def _check_csr(folder: Path, what: str, indices: NDArray[Any], indptr: NDArray[Any], n: int, width: int) -> None:
+    """ParseError for places beyond the arrays: another's memory would be read there."""
+    begins = np.asarray(indptr)
+    if len(begins) != n + 1 or begins[0] != 0 or begins[-1] != len(indices) or (np.diff(begins) < 0).any():
+        raise _unfit(folder, f"{what}_indptr.bin, which does not say where {n} rows of {len(indices)} entries begin")
+    for start in range(0, len(indices), CELLS):
+        part = np.asarray(indices[start : start + CELLS])
+        if part.min() < 0 or part.max() >= width:
+            raise _unfit(folder, f"{what}_indices.bin with columns beyond the {width} that there are")
+
+
+def _unfit(folder: Path, what: str) -> ParseError:
+    return ParseError(f"the folder has {what}: write it anew by `enstruct data convert`", folder)
+
+
+class Writer:
+    """Appends rows to the arrays of a new folder; ``finish`` says what they are."""
+
+    def __init__(self, folder: Path, sparse_rows: bool) -> None:
+        self.folder, self.sparse = folder, sparse_rows
+        names = ("x_values", *(("x_indices", "x_indptr") if sparse_rows else ()), "y_indices", "y_indptr")
+        self._files: dict[str, IO[bytes]] = {name: open(folder / f"{name}.bin", "wb") for name in names}  # noqa: SIM115
+        self._ends = {"x": 0, "y": 0}
+        self.rows = 0
+        for name in names:
+            if name.endswith("indptr"):
+                self._write(name, np.zeros(1))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def _write(self, name: str, numbers: Any) -> None:
+        self._files[name].write(np.ascontiguousarray(numbers, KINDS[name.split("_")[1]]).tobytes())
+
+    def add(self, X: Any, Y: sparse.csr_matrix) -> None:
+        """Rows X, dense or CSR as the folder's, and their label sets. DataError for what is no number of single precision."""
+        values = X.data if self.sparse else X
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.asarray(values, dtype=np.float32)).all():
+                raise DataError(
+                    f"Among the rows from {self.rows} on (from 0) numbers are missing, infinite or beyond single precision: fill "
+                    "or scale them."
+                )
+        if self.sparse:
+            csr = sparse.csr_matrix(X)
+            csr.sort_indices()
+            self._add("x", csr)
+            self._write("x_values", csr.data)
+        else:
+            self._write("x_values", X)
+        self._add("y", sparse.csr_matrix(Y))
+        self.rows += X.shape[0]
+
+    def _add(self, what: str, csr: sparse.csr_matrix) -> None:
+        self._write(f"{what}_indices", csr.indices)
+        self._write(f"{what}_indptr", csr.indptr[1:].astype(np.int64) + self._ends[what])
+        self._ends[what] += csr.nnz
+
+    def finish(
+        self,
+        features: int,
+        label_names: Iterable[str],
+        feature_names: Iterable[str] | None = None,
+        first_feature: int | None = None,
+    ) -> None:
+        """Close the arrays and write layout.json."""
+        for file in self._files.values():
+            file.close()
+        names = [*label_names]
+        sizes = {f"{name}.bin": (self.folder / f"{name}.bin").stat().st_size for name in self._files}
+        told = None if feature_names is None else [*feature_names]
+        layout = Layout(FORMAT, self.rows, features, len(names), self.sparse, told, names, first_feature, sizes)
+        (self.folder / LAYOUT).write_bytes(msgspec.json.encode(layout))
+
+
+def write_on_disk(path: Path, data: Dataset) -> None:
+    """A set in memory as such a folder. DataError for texts, missing cells and labels that are not known."""
+    if data.holds_texts:
+        raise DataError(f"{data.name} holds texts, and a folder of arrays numbers: leave --text out, or train on the file.")
+    data.check_known("A folder of arrays holds label sets that are known: leave such rows out.")
+    is_sparse = data.X.is_sparse if isinstance(data.X, MappedRows) else sparse.issparse(data.X)
+
+    def fill(folder: Path) -> None:
+        with Writer(folder, is_sparse) as writer:
+            for X, Y in _blocks(data):
+                writer.add(X, Y)
+            usual = data.feature_names == tuple(f"f{i}" for i in range(data.X.shape[1]))
+            writer.finish(data.X.shape[1], data.label_names, None if usual else data.feature_names, data.first_feature)
+
+    replace_folder(path, fill)
+
+
+def _blocks(data: Dataset, rows: int = 4096) -> Iterator[tuple[Any, sparse.csr_matrix]]:
+    for start in range(0, len(data), rows):
+        part = data.X[start : start + rows]
+        yield part.read() if isinstance(part, MappedRows) else part, data.Y[start : start + rows]

@@ -1,0 +1,106 @@
+"""Files become folders of arrays block by block, and are what the whole reader makes of them."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from enstruct.data import convert as module
+from enstruct.data.convert import convert
+from enstruct.data.load import load, read_file
+from enstruct.errors import EnstructError, ParseError
+
+LINES = {
+    "headed": "4 5 3\n0,2 0:1 4:0.5\n1 1:2\n\n2 3:1e-3\n",
+    "from one": "0,2 1:1 5:0.5\n# a remark\n1 2:2\n\n2 3:1 # another\n\n",
+    "from nought": "1 0:1 3:2\n0 1:1\n",
+    "without labels": "\n1 1:1\n 2:1\n",
+}
+BAD = {
+    "0 1:a\n": "expected feature:value",
+    "0 2:1 1:1\n": "out of order",
+    "x 1:1\n": "labels must be whole numbers",
+    "-1 1:1\n": "below 0",
+    "": "no rows",
+    " 1:1\n": "no row has a label",
+    "3 5 3\n0 1:1\n": "promises 3 rows",
+    "1 2 3\n0 4:1\n": "promises 2 features",
+    "1 5 1\n4 1:1\n": "promises 1 labels",
+    "0 1:1e39\n": "beyond single precision",
+}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 2)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_svmlight_line_by_line(name, packed, tmp_path):
+    file = tmp_path / ("mine.svm.gz" if packed else "mine.svm")
+    file.write_bytes(gzip.compress(LINES[name].encode()) if packed else LINES[name].encode())
+    told = []
+    convert(file, tmp_path / "rows", told=told.append)
+    whole, mapped = read_file(file), load(tmp_path / "rows")
+    np.testing.assert_allclose(mapped.X.read().toarray(), whole.X.toarray(), rtol=1e-6)
+    assert (mapped.Y != whole.Y).nnz == 0
+    assert mapped.first_feature == whole.first_feature
+    assert mapped.label_names == whole.label_names
+    assert told[-1] == len(whole)
+
+
+@pytest.mark.parametrize("content", BAD)
+def test_lines_at_fault_leave_nothing(content, tmp_path):
+    (tmp_path / "mine.svm").write_text(content)
+    with pytest.raises(EnstructError, match=BAD[content]):
+        convert(tmp_path / "mine.svm", tmp_path / "rows")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.svm"]
+
+
+def test_what_is_read_whole(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,b,sun,rain\n1,2,0,1\n3,4,1,0\n5,6,1,1\n")
+    convert(tmp_path / "mine.csv", tmp_path / "rows", -2)
+    data = load(tmp_path / "rows")
+    assert data.feature_names == ("a", "b")
+    assert data.label_names == ("sun", "rain")
+    np.testing.assert_array_equal(data.X.read(), [[1, 2], [3, 4], [5, 6]])
+
+
+def table(tmp_path, **columns):
+    told = {"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "name": ["x", "y", "z"], "sun": [0, 1, 1], "rain": [True, False, True]}
+    pd.DataFrame(told | columns).to_parquet(tmp_path / "mine.parquet")
+    return tmp_path / "mine.parquet"
+
+
+@pytest.mark.parametrize("labels", [-2, "sun,rain", ["sun", "rain"]])
+def test_parquet(labels, tmp_path):
+    convert(table(tmp_path), tmp_path / "rows", labels, ["name"])
+    data = load(tmp_path / "rows")
+    assert data.feature_names == ("a", "b")
+    np.testing.assert_array_equal(data.X.read(), [[1, 0.5], [2, 1.5], [3, 2.5]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "labels", "drop", "error"),
+    [
+        ({}, None, ["name"], "which columns are labels"),
+        ({}, -2, [], "holds (large_)?string"),
+        ({}, "sum", ["name"], "no column 'sum'"),
+        ({"sun": [0, 2, 1]}, -2, ["name"], "neither 0 nor 1"),
+        ({"b": [0.5, None, 1]}, -2, ["name"], "missing"),
+        ({}, "a,b,sun,rain", ["name"], "no column is left"),
+    ],
+)
+def test_tables_at_fault_leave_nothing(columns, labels, drop, error, tmp_path):
+    with pytest.raises(EnstructError, match=error):
+        convert(table(tmp_path, **columns), tmp_path / "rows", labels, drop)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.parquet"]
+
+
+def test_what_is_no_parquet(tmp_path):
+    (tmp_path / "mine.parquet").write_bytes(b"PAR1 but no more")
+    with pytest.raises(ParseError, match="not a readable Parquet file"):
+        convert(tmp_path / "mine.parquet", tmp_path / "rows", -1)

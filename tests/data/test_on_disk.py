@@ -1,0 +1,118 @@
+"""Folders of arrays: what is written is read, and damage of any kind is one sentence."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from enstruct.data.dataset import Dataset
+from enstruct.data.load import load
+from enstruct.data.mapped import MappedRows
+from enstruct.data.on_disk import is_on_disk, read_on_disk, write_on_disk
+from enstruct.errors import DataError, EnstructError, ParseError
+
+rng = np.random.default_rng(0)
+Y = sparse.random(50, 4, 0.4, "csr", rng=rng).astype(bool).astype(np.uint8)
+SETS = {
+    "sparse": Dataset(sparse.random(50, 9, 0.3, "csr", rng=rng), Y, tuple(f"f{i}" for i in range(9)), tuple("abcd")),
+    "dense": Dataset(rng.normal(size=(50, 3)), Y, ("x", "y", "z"), tuple("abcd")),
+}
+
+
+def dense(X):
+    X = X.read() if isinstance(X, MappedRows) else X
+    return X.toarray() if sparse.issparse(X) else X
+
+
+@pytest.fixture(params=SETS)
+def written(request, tmp_path):
+    write_on_disk(tmp_path / "rows", SETS[request.param])
+    return SETS[request.param], tmp_path / "rows"
+
+
+def test_what_is_written_is_read(written):
+    data, folder = written
+    assert is_on_disk(folder)
+    again = load(folder)
+    np.testing.assert_allclose(dense(again.X), dense(data.X), rtol=1e-6)
+    assert (again.Y != data.Y).nnz == 0
+    assert again.feature_names == data.feature_names
+    assert again.label_names == data.label_names
+    assert not again.has_missing
+    assert not again.holds_texts
+    write_on_disk(folder, again)  # onto itself: what is mapped is whole until the new one is
+    np.testing.assert_allclose(dense(load(folder).X), dense(data.X), rtol=1e-6)
+
+
+def test_what_cannot_be_written(tmp_path):
+    data = SETS["dense"]
+    gap = data.X.copy()
+    gap[3, 1] = np.nan
+    huge = data.X * 1e200
+    unknown = np.zeros(data.Y.shape, bool)
+    unknown[0, 0] = True
+    texts = np.array(["a"] * 50, dtype=object)
+    for X, holes, error in [
+        (gap, None, "missing"),
+        (huge, None, "precision"),
+        (data.X, unknown, "unknown"),
+        (texts, None, "texts"),
+    ]:
+        with pytest.raises(DataError, match=error):
+            write_on_disk(tmp_path / "rows", Dataset(X, data.Y, data.feature_names, data.label_names, unknown=holes))
+        assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "error"),
+    [
+        ("x_values.bin", lambda b: b[:-4], "x_values.bin of"),
+        ("y_indices.bin", lambda b: b[:-1] + bytes([b[-1] ^ 64]), "columns beyond"),
+        ("y_indptr.bin", lambda b: b[:8] + b"\xff" * 8 + b[16:], "y_indptr.bin"),
+        ("layout.json", lambda b: b[:-5], "cannot be read"),
+        ("layout.json", lambda b: b.replace(b'"format":1', b'"format":9'), "format 9"),
+        ("layout.json", lambda b: b.replace(b'"rows":50', b'"rows":51'), "rebuild|anew"),
+        ("layout.json", lambda b: b.replace(b'"rows":50', b'"rows":-1'), "counts"),
+        ("layout.json", lambda b: b.replace(b'["a",', b'["b",'), "two labels"),
+        ("layout.json", lambda b: b.replace(b'"labels":4', b'"labels":"4"'), "cannot be read"),
+        ("layout.json", lambda b: b"[" * 100000, "cannot be read"),
+    ],
+)
+def test_damage_is_one_sentence(file, damage, error, written):
+    _, folder = written
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(damage(content))
+    with pytest.raises(ParseError, match=error) as caught:
+        read_on_disk(folder)
+    assert len(str(caught.value)) <= 300 + len(str(folder))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_damage_is_read_or_refused(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damage") / "rows"
+    write_on_disk(folder, SETS[data.draw(st.sampled_from([*SETS]))])
+    file = folder / data.draw(st.sampled_from(sorted(path.name for path in folder.iterdir())))
+    content = bytearray(file.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] = data.draw(st.integers(0, 255))
+    file.write_bytes(content)
+    try:
+        dense(read_on_disk(folder).X)
+    except EnstructError:
+        pass
+    finally:
+        shutil.rmtree(folder.parent)
+
+
+def test_a_layout_that_promises_more_columns_than_there_are_numbers(written):
+    _, folder = written
+    layout = json.loads((folder / "layout.json").read_text())
+    layout |= {"features": 2**25, "feature_names": None}
+    (folder / "layout.json").write_text(json.dumps(layout))
+    with pytest.raises(ParseError, match="counts"):
+        read_on_disk(folder)

@@ -1,0 +1,120 @@
+"""Networks of label sets on rows that stay in their file: as from memory, in a fraction of it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, JointMultiLabelClassifier
+from enstruct.cli.main import main
+from enstruct.data.dataset import Dataset
+from enstruct.data.on_disk import read_on_disk, write_on_disk
+from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.features import Features
+
+rng = np.random.default_rng(0)
+W = rng.normal(size=(30, 5))
+POINTS = rng.normal(size=(200, 30)).astype(np.float32) * 3
+COUNTS = np.maximum(POINTS, 0).round()
+COUNTS[:, 7] = 0  # a feature that no row has
+Y = (POINTS @ W > 4).astype(np.uint8)
+FORMS = {"dense": POINTS, "sparse": sparse.csr_matrix(COUNTS), "zero or one": sparse.csr_matrix((COUNTS > 0).astype(np.float32))}
+SETTINGS = {"hidden": 16, "max_epochs": 3, "random_state": 0}
+
+
+@pytest.fixture(params=FORMS)
+def both(request, tmp_path):
+    """The rows in memory, and mapped."""
+    X = FORMS[request.param]
+    names = tuple(f"f{i}" for i in range(30)), tuple("abcde")
+    write_on_disk(tmp_path / "rows", Dataset(X, sparse.csr_matrix(Y), *names))
+    return X, read_on_disk(tmp_path / "rows").X
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "spen"])
+def test_a_fit_is_the_one_from_memory(method, both):
+    X, mapped = both
+    ours, theirs = (EnergyMultiLabelClassifier(method, **SETTINGS).fit(rows, Y) for rows in (mapped, X))
+    np.testing.assert_allclose(ours.predict_proba(mapped), theirs.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+    assert ours.decision_ == theirs.decision_
+    again = EnergyMultiLabelClassifier(method, **SETTINGS).fit(mapped[:150], Y[:150], X_val=mapped[150:], y_val=Y[150:])
+    assert np.isfinite(again.predict_proba(mapped[::7])).all()
+
+
+@pytest.mark.parametrize("standardize", ["auto", True, False])
+def test_features_are_those_from_memory(standardize, both):
+    X, mapped = both
+    ours, theirs = (Features.fit(rows, standardize, choose=True) for rows in (mapped, X))
+    assert ours.arrays().keys() == theirs.arrays().keys()
+    for name, numbers in theirs.arrays().items():
+        np.testing.assert_allclose(ours.arrays()[name], numbers, rtol=1e-5)
+
+
+def test_what_takes_all_rows_at_once_refuses(both):
+    _, mapped = both
+    for estimator in (EnergyMultiLabelClassifier(), JointMultiLabelClassifier(), AutoMultiLabelClassifier()):
+        with pytest.raises(ConfigError, match="takes all rows at once"):
+            estimator.fit(mapped, Y)
+    with pytest.raises(ConfigError, match="takes all rows at once"):
+        EnergyMultiLabelClassifier("binary-relevance").fit(mapped, Y)
+    with pytest.raises(ConfigError, match="tf-idf"):
+        EnergyMultiLabelClassifier("cross-entropy", standardize="tfidf").fit(mapped, Y)
+    model = EnergyMultiLabelClassifier("cross-entropy", **SETTINGS).fit(POINTS[:, :20], Y)
+    with pytest.raises(DataError, match="30 features, but the model was fitted to 20"):
+        model.predict(mapped)
+
+
+def test_the_command_line(tmp_path, capsys):
+    rows = "\n".join(",".join(map(str, [*x[:4], *y[:2]])) for x, y in zip(COUNTS, Y, strict=True))
+    (tmp_path / "mine.csv").write_text(f"a,b,c,d,sun,rain\n{rows}\n")
+    folder, model = str(tmp_path / "rows"), str(tmp_path / "model")
+    assert main(["data", "convert", str(tmp_path / "mine.csv"), folder, "--labels", "-2"]) == 0
+    assert "200 rows, 4 features, 2 labels" in capsys.readouterr().out
+    assert main(["data", "convert", str(tmp_path / "mine.csv"), folder, "--labels", "-2"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main(["data", "convert", str(tmp_path / "mine.csv"), folder, "--labels", "-2", "--overwrite"]) == 0
+    (tmp_path / "other").mkdir()
+    assert main(["data", "convert", str(tmp_path / "mine.csv"), str(tmp_path / "other"), "--labels", "-2", "--overwrite"]) == 2
+    short = ["--model.method", "cross-entropy", "--model.hidden", "8", "--model.max_epochs", "2"]
+    assert main(["train", folder, "--out", model, *short]) == 0
+    assert main(["evaluate", model, folder]) == 0
+    assert main(["predict", model, folder, "--out", str(tmp_path / "answers.csv")]) == 0
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 200
+    assert main(["train", folder, "--out", str(tmp_path / "joint")]) == 2
+    assert "takes all rows at once" in capsys.readouterr().err
+    assert main(["data", "describe", folder]) == 0
+
+
+MEMORY = """
+import resource, sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.data.on_disk import read_on_disk
+few, many = (read_on_disk(folder) for folder in sys.argv[1:])
+def fit(data):
+    EnergyMultiLabelClassifier("cross-entropy", hidden=8, max_epochs=1, batch_size=512, random_state=0).fit(data.X, data.Y)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before = fit(few)
+print(fit(many) - before)
+"""
+
+
+def test_a_fit_takes_a_fraction_of_the_file(tmp_path):
+    """Pages of the file that the system keeps count as its memory: what is beyond them is the fit's own."""
+    n, width, entries = 20_000, 2_000, 300
+    for name, rows in (("few", 500), ("many", n)):
+        columns = np.sort(rng.integers(0, width, (rows, entries)), axis=1)
+        X = sparse.csr_matrix(
+            (rng.random(rows * entries), columns.ravel(), np.arange(0, rows * entries + 1, entries)), (rows, width)
+        )
+        X.sum_duplicates()
+        labels = sparse.csr_matrix(rng.random((rows, 3)) < 0.4)
+        write_on_disk(tmp_path / name, Dataset(X, labels, tuple(f"f{i}" for i in range(width)), tuple("abc")))
+    size = sum(file.stat().st_size for file in (tmp_path / "many").iterdir()) / 2**20
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "few"), str(tmp_path / "many")]
+    grown = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert grown < 1.0 * size + 150  # from memory it is over three times its size beside the matrix itself
