@@ -3,8 +3,9 @@
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.mapped [--rows 10000,100000,1000000] [--out results/benchmark-mapped.json]
 
 Generated rows of 100 of 2,000 features, and 28 labels that depend on them; one pass of cross-entropy, hold-out, decision rules
-and saving included, each in a process of its own. Memory is what the process has beyond the file that is mapped, which the system may
-take back at any time, at its most (Linux's RssAnon, looked at five times a second). Rows are written to a temporary folder.
+and saving included, each in a process of its own. Memory is what the process has beyond the file that is mapped, which the
+system may take back at any time, at its most (Linux's RssAnon, looked at five times a second). Rows are written to a temporary
+folder.
 """
 
 from __future__ import annotations
