@@ -16,6 +16,7 @@ from enstruct_bench.reports.clicks import clicks_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import costs_section
+from enstruct_bench.reports.curves import curves_section
 from enstruct_bench.reports.devices import devices_section
 from enstruct_bench.reports.exports import exports_section
 from enstruct_bench.reports.hierarchies import hierarchies_section
@@ -53,8 +54,8 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.ranks`, `costs.mapped`, `costs.devices`, `reproduce.patience` (`patience-*`), `tuning.search_implicit`,
-`tuning.ablate_auto`
+`costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
+`tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
@@ -89,6 +90,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
     "benchmark-mapped": mapped_section,
+    "benchmark-curves": curves_section,
     "benchmark-devices": devices_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
