@@ -31,5 +31,6 @@ def bring(network: nn.Module | None, device: torch.device) -> None:
 
 
 def _elsewhere(place: torch.device, device: torch.device) -> bool:
-    """A device without a number stands for any of its type."""
-    return place.type != device.type or device.index not in (None, place.index)
+    """CUDA without a number is the present one; of other kinds there is one."""
+    number = torch.cuda.current_device() if device.type == "cuda" and device.index is None else device.index
+    return place.type != device.type or number not in (None, place.index)

@@ -26,6 +26,7 @@ forward pass together, call ``update()`` equally often, and load the same state 
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from dataclasses import replace
 from typing import Any, Literal
@@ -41,7 +42,7 @@ from enstruct.methods import TOGETHER, Method
 from enstruct.methods.columns import COLUMNS, FORMER, OF_COUPLING
 from enstruct.tasks import TASKS, Task
 from enstruct.training.batches import Batch
-from enstruct.training.learned_loss import LearnedLoss
+from enstruct.training.learned_loss import LearnedLoss, diverged
 from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.ranks import check_equal_on_ranks, n_ranks, take_from_first_rank
 from enstruct.training.settings import Settings
@@ -216,6 +217,8 @@ class EnergyLoss(nn.Module):
         with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
             for _ in range(self.learned.method.coupling.energy_steps):
                 loss = float(self.learned.update(batch, logits, self._before))
+                if not math.isfinite(loss):  # which on CUDA nobody has looked at
+                    raise diverged(loss, "energy", f"at its update {self.learned.updates}", self.learned.settings.learning_rate)
         if n_ranks() > 1:
             take_from_first_rank(self.buffers())  # running statistics are of each rank's own rows
         self.n_updates += 1

@@ -100,7 +100,9 @@ def replayed(states: States, device: torch.device | str) -> Iterator[None]:
 def repeatable(seed: int, device: torch.device | str) -> Iterator[None]:
     """A block that draws the same numbers every time, and afterwards goes on as if it had not been."""
     with apart(device):
-        if _source.get() is None:
+        if _source.get() is None and torch.device(device).type == "cpu":
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would move those of accelerators too
+        elif _source.get() is None:
             torch.manual_seed(seed)
         else:
             _source.set(Source(seed))

@@ -16,6 +16,8 @@ LINES = {
     "from one": "0,2 1:1 5:0.5\n# a remark\n1 2:2\n\n2 3:1 # another\n\n",
     "from nought": "1 0:1 3:2\n0 1:1\n",
     "without labels": "\n1 1:1\n 2:1\n",
+    "headed, empty at the end": "3 8 4\n0 1:1\n\n\n",
+    "headed, empty at the start": "2 8 4\n\n0 1:1\n",
 }
 BAD = {
     "0 1:a\n": "expected feature:value",
@@ -28,6 +30,9 @@ BAD = {
     "1 2 3\n0 4:1\n": "promises 2 features",
     "1 5 1\n4 1:1\n": "promises 1 labels",
     "0 1:1e39\n": "beyond single precision",
+    "1 3 1000000000\n0 1:1\n": "1000000000 labels, more than",
+    "1 30000000 2\n0 1:1\n": "30000000 features, more than",
+    "0 30000000:1\n": "features, more than",
 }
 
 
@@ -98,6 +103,26 @@ def test_tables_at_fault_leave_nothing(columns, labels, drop, error, tmp_path):
     with pytest.raises(EnstructError, match=error):
         convert(table(tmp_path, **columns), tmp_path / "rows", labels, drop)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.parquet"]
+
+
+def test_numbers_of_rows_of_a_data_frame_are_no_feature(tmp_path):
+    pd.DataFrame({"a": [1, 2, 3], "sun": [0, 1, 1]}, index=[5, 9, 7]).to_parquet(tmp_path / "mine.parquet")
+    convert(tmp_path / "mine.parquet", tmp_path / "rows", -1)
+    assert load(tmp_path / "rows").feature_names == ("a",)
+
+
+def test_what_features_count_from(tmp_path):
+    (tmp_path / "mine.svm").write_text("0 1:1 2:3\n1 2:1\n")
+    convert(tmp_path / "mine.svm", tmp_path / "rows", first_feature=0)
+    data = load(tmp_path / "rows")
+    assert data.first_feature == 0
+    np.testing.assert_array_equal(data.X.read().toarray(), [[0, 1, 3], [0, 0, 1]])
+    (tmp_path / "other.svm").write_text("0 0:1\n")
+    with pytest.raises(ParseError, match="number 0"):
+        convert(tmp_path / "other.svm", tmp_path / "more", first_feature=1)
+    for source, first, error in ((tmp_path / "mine.svm", 2, "0 or 1"), (tmp_path / "mine.csv", 0, "no svmlight file")):
+        with pytest.raises(EnstructError, match=error):
+            convert(source, tmp_path / "more", first_feature=first)
 
 
 def test_what_is_no_parquet(tmp_path):

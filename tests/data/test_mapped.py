@@ -1,5 +1,7 @@
 """Rows that stay in a file are what the matrix is, however they are cut and scaled."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -30,6 +32,19 @@ def test_rows_by_any_index(kind, index):
     assert rows.shape == matrix.shape
     np.testing.assert_array_equal(whole(rows[index].read()), whole(matrix)[index])
     np.testing.assert_array_equal(whole(rows[5:][[1, 2]][::-1].read()), whole(matrix)[[7, 6]])
+
+
+@pytest.mark.parametrize("index", [3, (slice(None), 1), [40], [-41], ["a"], np.zeros(3, bool)])
+def test_what_cuts_no_rows(index):
+    with pytest.raises(IndexError):
+        MappedRows(STORES["dense"][1])[index]
+
+
+def test_numbers_from_the_end_and_rows_that_pass_twice_are_pickled():
+    rows = MappedRows(STORES["sparse"][1])
+    np.testing.assert_array_equal(whole(rows[[-1, -40]].read()), whole(SPARSE)[[-1, 0]])
+    twice = rows.passing(np.negative, 7).passing(abs, 7)
+    np.testing.assert_array_equal(whole(pickle.loads(pickle.dumps(twice)).read()), abs(whole(SPARSE)))
 
 
 @pytest.mark.parametrize("kind", STORES)

@@ -23,6 +23,10 @@ SETS = {
 }
 
 
+WRAPPING = np.array([2**63 - 1, -(2**63)]).tobytes()
+"""Numbers whose difference is beyond their type."""
+
+
 def dense(X):
     X = X.read() if isinstance(X, MappedRows) else X
     return X.toarray() if sparse.issparse(X) else X
@@ -73,6 +77,13 @@ def test_what_cannot_be_written(tmp_path):
         ("x_values.bin", lambda b: b[:-4], "x_values.bin of"),
         ("y_indices.bin", lambda b: b[:-1] + bytes([b[-1] ^ 64]), "columns beyond"),
         ("y_indptr.bin", lambda b: b[:8] + b"\xff" * 8 + b[16:], "y_indptr.bin"),
+        (
+            "y_indptr.bin",
+            lambda b: b[:8] + np.array([2**63 - 1, -(2**63)]).tobytes() + b[24:],
+            "y_indptr.bin",
+        ),  # differences wrap
+        ("y_indices.bin", lambda b: np.zeros(len(b) // 4, "<i4").tobytes(), "do not rise"),
+        ("layout.json", lambda b: b.replace(b'"first_feature":null', b'"first_feature":-5'), "counts"),
         ("layout.json", lambda b: b[:-5], "cannot be read"),
         ("layout.json", lambda b: b.replace(b'"format":1', b'"format":9'), "format 9"),
         ("layout.json", lambda b: b.replace(b'"rows":50', b'"rows":51'), "rebuild|anew"),

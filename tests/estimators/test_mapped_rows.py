@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -65,6 +66,60 @@ def test_what_takes_all_rows_at_once_refuses(both):
     model = EnergyMultiLabelClassifier("cross-entropy", **SETTINGS).fit(POINTS[:, :20], Y)
     with pytest.raises(DataError, match="30 features, but the model was fitted to 20"):
         model.predict(mapped)
+
+
+def test_names_of_rows_before_are_forgotten(both, tmp_path):
+    _, mapped = both
+    model = EnergyMultiLabelClassifier("cross-entropy", **SETTINGS).fit(pd.DataFrame(POINTS[:, :3], columns=[*"xyz"]), Y)
+    model.fit(mapped, Y).save(tmp_path / "model")
+    again = EnergyMultiLabelClassifier.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(mapped), model.predict_proba(mapped), atol=1e-6)
+
+
+def test_other_answers_and_no_rows(both):
+    X, mapped = both
+    model = EnergyMultiLabelClassifier("seal-nce", **SETTINGS).fit(mapped, Y)
+    np.testing.assert_allclose(model.infer(mapped).y, model.infer(X).y, atol=1e-3)
+    np.testing.assert_allclose(model.energy(mapped, Y), model.energy(X, Y), rtol=1e-3)
+    assert model.sample(mapped[:5], 3).shape == (5, 3, 5)
+    with pytest.raises(DataError, match="no rows"):
+        model.predict(mapped[:0])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_file_that_was_damaged_since(value, tmp_path):
+    write_on_disk(tmp_path / "rows", Dataset(POINTS, sparse.csr_matrix(Y), tuple(map(str, range(30))), tuple("abcde")))
+    file = tmp_path / "rows" / "x_values.bin"
+    file.write_bytes(np.float32(value).tobytes() + file.read_bytes()[4:])
+    with pytest.raises(DataError, match="missing or infinite"):
+        EnergyMultiLabelClassifier("cross-entropy", **SETTINGS).fit(read_on_disk(tmp_path / "rows").X, Y)
+
+
+def test_features_of_a_folder_count_as_the_models(tmp_path, capsys):
+    lines = [f"{int(y[0])} " + " ".join(f"{j}:{v:.3g}" for j, v in enumerate(x[:9])) for x, y in zip(POINTS, Y, strict=True)]
+    (tmp_path / "train.svm").write_text("\n".join(lines))
+    (tmp_path / "few.svm").write_text("0 1:1 7:2\n1 2:1\n")
+    model, few = str(tmp_path / "model"), tmp_path / "few"
+    short = ["--model.method", "cross-entropy", "--model.hidden", "8", "--model.max_epochs", "2"]
+    assert main(["train", str(tmp_path / "train.svm"), "--out", model, *short]) == 0
+    assert main(["data", "convert", f"{few}.svm", str(few)]) == 0
+    assert main(["predict", model, str(few), "--out", str(tmp_path / "a.csv")]) == 2
+    assert "--first_feature 0" in capsys.readouterr().err
+    assert main(["data", "convert", f"{few}.svm", str(few), "--first_feature", "0", "--overwrite"]) == 0
+    for source, out in ((f"{few}.svm", "a.csv"), (str(few), "b.csv")):
+        assert main(["predict", model, source, "--out", str(tmp_path / out)]) == 0
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+def test_a_folder_for_a_model_that_knows_means(tmp_path):
+    rows = "\n".join(",".join(map(str, [*x[:3], *y[:2]])) for x, y in zip(COUNTS, Y, strict=True))
+    (tmp_path / "gaps.csv").write_text(f"a,b,c,sun,rain\n,1,2,0,1\n{rows}\n")
+    (tmp_path / "whole.csv").write_text(f"a,b,c,sun,rain\n{rows}\n")
+    model, folder = str(tmp_path / "model"), str(tmp_path / "rows")
+    short = ["--model.method", "cross-entropy", "--model.hidden", "8", "--model.max_epochs", "2", "--labels", "-2"]
+    assert main(["train", str(tmp_path / "gaps.csv"), "--out", model, *short]) == 0
+    assert main(["data", "convert", str(tmp_path / "whole.csv"), folder, "--labels", "-2"]) == 0
+    assert main(["predict", model, folder, "--out", str(tmp_path / "a.csv")]) == 0
 
 
 def test_the_command_line(tmp_path, capsys):

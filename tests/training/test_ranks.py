@@ -19,7 +19,7 @@ from enstruct.encoders import tokens
 from enstruct.errors import ConfigError, EnstructError
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
-from enstruct.training.ranks import Ranks
+from enstruct.training.ranks import Ranks, alone
 
 SENTENCES = [["a", "dog", "barks"], ["the", "cat"], ["dogs", "bark", "at", "cats"], ["a", "a", "a", "cat", "barks"]] * 8
 TAGS = [["D", "N", "V"], ["D", "N"], ["N", "V", "P", "N"], ["D", "D", "D", "N", "V"]] * 8
@@ -34,6 +34,17 @@ FITS = {
     "masks": (EnergySegmenter, "seal-regression", {"width": 4, "levels": 2}, ellipses(30, 12)),
 }
 """Fits without random numbers of a batch's own."""
+
+
+class Normalised(torch.nn.Module):
+    """With running statistics, which are of the rows that a rank sees."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.layer, self.norm, self.out_features = torch.nn.Linear(width, 8), torch.nn.BatchNorm1d(8), 8
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.layer(x)))
 
 
 class EndsEarly(Callback):
@@ -54,7 +65,7 @@ class Killed(Callback):
 
 def new(name, **changes):
     estimator, method, parameters, _ = FITS[name]
-    return estimator(method, **{**SETTINGS, **parameters, **changes})
+    return estimator(changes.pop("method", method), **{**SETTINGS, **parameters, **changes})
 
 
 def seen(model):
@@ -90,8 +101,20 @@ def worker(rank, n, folder):
     new("cross-entropy", max_epochs=2, n_iter_no_change=3, callbacks=[Checkpoint(path)]).fit(X, Y)
     found["resumed"] = path
     found["sampled"] = seen(new("cross-entropy", dropout=0.5).fit(X, Y))
+    found["normalised"] = seen(new("spen", encoder=Normalised, batch_size=24).fit(X, Y))
+    found["one more"] = seen(new("cross-entropy", encoder=Normalised, batch_size=32, early_stopping=False).fit(X[:67], Y[:67]))
+    torch.manual_seed(rank)
+    own = torch.nn.Sequential(torch.nn.Linear(X.shape[1], 8), torch.nn.ReLU())
+    own.out_features = 8
+    found["first weights"] = seen(new("cross-entropy", method="seal-static-nce", encoder=own).fit(X, Y))
     found["passes"] = seen(new("cross-entropy").partial_fit(X, Y).partial_fit(X, Y))["weights"] if n == 2 else []
     if n > 1:
+        if rank == 0:
+            with alone():
+                found["alone"] = len(new("cross-entropy").fit(X, Y).history_)
+        spoilt = X.copy()
+        spoilt[:, 0] = 3e38 * (np.arange(len(X)) == 40)  # a row that one of the ranks meets first
+        found["spoilt"] = told(lambda: new("cross-entropy", standardize=False, early_stopping=False).fit(spoilt, Y))
         found["refused"] = [
             told(lambda: new("cross-entropy", random_state=rank).fit(X, Y)),
             told(lambda: new("cross-entropy").fit(X[:, ::-1] if rank else X, Y)),
@@ -147,6 +170,19 @@ def test_numbers_of_a_batch_are_each_ranks_own_and_networks_the_same(found):
     assert not torch.equal(first["weights"][0], found[1][0]["sampled"]["weights"][0])
     passes = [of["passes"] for of in found[2]]
     assert all(torch.equal(a, b) for a, b in zip(*passes, strict=True))
+
+
+@pytest.mark.parametrize("name", ["normalised", "one more", "first weights"])
+def test_networks_are_the_same_whatever_is_in_them(name, found):
+    first, second = (of[name] for of in found[2])
+    assert all(torch.equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True))
+    assert first["losses"] == second["losses"]
+
+
+def test_one_rank_may_fit_alone_and_all_hear_of_what_one_meets(found):
+    assert found[2][0]["alone"] >= 3
+    assert found[2][0]["spoilt"] == found[2][1]["spoilt"]
+    assert "DivergenceError" in found[2][0]["spoilt"]
 
 
 def test_all_stop_where_one_does(found):

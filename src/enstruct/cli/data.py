@@ -85,7 +85,7 @@ def _convert(options: Namespace) -> None:
         what = "add --overwrite to write over it" if is_on_disk(out) else "it is none of these folders"
         raise ConfigError(f"{out} is there already: name another; {what}.")
     with counting_bar("rows") as told:
-        convert(options.data, out, shared.label_argument(options.labels), options.drop, told)
+        convert(options.data, out, shared.label_argument(options.labels), options.drop, told, options.first_feature)
     data = read_on_disk(out)
     size = sum(file.stat().st_size for file in out.iterdir())
     counts = {"rows": len(data), "features": data.X.shape[1], "labels": data.Y.shape[1]}

@@ -15,7 +15,7 @@ from enstruct.data.csv_table import column_names, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import has_columns, is_csv, load, read_file
-from enstruct.data.mapped import MappedRows
+from enstruct.data.mapped import MappedRows, SparseStore
 from enstruct.errors import ConfigError, DataError, ModelFileError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -145,17 +145,35 @@ def read_rows(
         )
     else:
         data = load(source, labels=labels, drop=drop)
+        if isinstance(data.X, MappedRows):
+            data = _as_in_training(data, data.X, known)
     check_width(known["feature_names"], data)
     X = data.X
     if (where := columns(known["feature_names"], data.feature_names, data, "features")).tolist() != [*range(X.shape[1])]:
         X = X.passing(lambda rows: rows[:, where], len(where)) if isinstance(X, MappedRows) else X[:, where]
-    if known["means"] is not None:
+    if known["means"] is not None and not isinstance(X, MappedRows):  # a folder of arrays holds no gaps
         X = fill_missing(X, np.array(known["means"]))
     elif replace(data, X=X).has_missing:
         raise DataError(
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
+
+
+def _as_in_training(data: Dataset, X: MappedRows, known: dict[str, Any]) -> Dataset:
+    """A folder made of an svmlight file, as wide as the model's. DataError where features count from another number."""
+    first, wanted = known.get("first_feature"), known["feature_names"]
+    if None in (first, data.first_feature) or not isinstance(X.store, SparseStore):
+        return data
+    if first != data.first_feature:
+        raise DataError(
+            f"{data.name}: features count from {data.first_feature} there, and from {first} in the model's training file: "
+            f"convert it with --first_feature {first}."
+        )
+    if X.store.width >= len(wanted):
+        return data
+    wider = MappedRows(replace(X.store, width=len(wanted)), X.numbers)
+    return replace(data, X=wider, feature_names=tuple(f"f{i}" for i in range(len(wanted))))
 
 
 def _read_texts(

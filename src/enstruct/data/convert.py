@@ -6,7 +6,7 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -15,39 +15,52 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from enstruct.data.dataset import most_columns
 from enstruct.data.kinds import ending
 from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.load import SVMLIGHT, load
-from enstruct.data.on_disk import Writer, write_on_disk
+from enstruct.data.on_disk import Writer, put_in_place, write_on_disk
 from enstruct.data.rows import as_indicator, indicator_of
 from enstruct.data.svmlight import stream_svmlight
-from enstruct.errors import ConfigError, DataError, ParseError, shown
-from enstruct.files import replace_folder
+from enstruct.errors import ConfigError, DataError, EnstructError, ParseError, shown
 
 ROWS = 4096
 """Of a block."""
 Told = Callable[[int], None]
 
 
-def convert(source: Path | str, out: Path, labels: Any = None, drop: Sequence[str] = (), told: Told = lambda rows: None) -> None:
+def convert(
+    source: Path | str,
+    out: Path,
+    labels: Any = None,
+    drop: Sequence[str] = (),
+    told: Told = lambda rows: None,
+    first_feature: int | None = None,
+) -> None:
     """A file, or a set of the catalogue, as a folder of arrays. ``told`` hears how many rows are written.
+
+    ``first_feature`` : what features of an svmlight file without header count from, 0 or 1; None: 1 unless index 0 occurs.
 
     DataError, ParseError; nothing is left of a folder that could not be finished.
     """
+    if first_feature not in (None, 0, 1):
+        raise ConfigError(f"first_feature is 0 or 1, not {first_feature}: what the features of the file count from.")
     kind = ending(source)
     if kind == ".parquet":
         _convert_parquet(Path(source), out, labels, drop, told)
     elif kind in SVMLIGHT and Path(source).is_file():
         if drop or labels is not None:
             raise DataError(f"{source} says itself which its labels are, and has no columns: leave labels and drop out.")
-        _convert_svmlight(Path(source), out, told)
+        _convert_svmlight(Path(source), out, told, first_feature)
+    elif first_feature is not None:
+        raise DataError(f"{source} is no svmlight file, whose features count from a number: leave first_feature out.")
     else:
         data = load(source, "full", labels, drop)
         write_on_disk(out, data)
         told(len(data))
 
 
-def _convert_svmlight(source: Path, out: Path, told: Told) -> None:
+def _convert_svmlight(source: Path, out: Path, told: Told, first_feature: int | None) -> None:
     header, rows = stream_svmlight(source)
 
     def fill(folder: Path) -> None:
@@ -69,14 +82,17 @@ def _convert_svmlight(source: Path, out: Path, told: Told) -> None:
                 raise ParseError("no rows", source)
             if header is None and most_label < 0:
                 raise ParseError("no row has a label", source)
-            first = 0 if header else least
+            first = 0 if header else least if first_feature is None else first_feature
+            if least < first:
+                raise ParseError("a feature has the number 0, and they are said to count from 1", source)
             width, n_labels = (header[1], header[2]) if header else (most_feature + 1 - first, most_label + 1)
             _check_header(source, header, writer.rows, most_feature, most_label)
+            _check_widths(source, width, n_labels, writer.entries)
             writer.finish(max(1, width), map(str, range(n_labels)), first_feature=None if header else first)
         if first:
             _shift(folder / "x_indices.bin", first)
 
-    replace_folder(out, fill)
+    put_in_place(out, fill)
 
 
 def _check_header(source: Path, header: tuple[int, int, int] | None, rows: int, feature: int, label: int) -> None:
@@ -85,6 +101,14 @@ def _check_header(source: Path, header: tuple[int, int, int] | None, rows: int, 
     for most, promised, what in zip(there, header or there, ("rows", "features", "labels"), strict=True):
         if most > promised or (what == "rows" and most != promised):
             raise ParseError(f"the header promises {promised} {what}, the file has {most}", source, 1)
+
+
+def _check_widths(source: Path, width: int, n_labels: int, entries: int) -> None:
+    """ParseError for more columns than a file of so many entries may have."""
+    most = most_columns(entries)
+    for count, what in ((width, "features"), (n_labels, "labels")):
+        if count > most:
+            raise ParseError(f"{count} {what}, more than the {most} of a file of this size: number those that occur", source)
 
 
 def _shift(file: Path, first: int) -> None:
@@ -104,7 +128,9 @@ def _convert_parquet(source: Path, out: Path, labels: Any, drop: Sequence[str], 
 
     try:
         with pq.ParquetFile(source) as table:
-            names = [str(name) for name in table.schema_arrow.names]
+            pandas = table.schema_arrow.pandas_metadata or {}
+            index = [name for name in pandas.get("index_columns", ()) if isinstance(name, str)]  # numbers of rows
+            names = [str(name) for name in table.schema_arrow.names if name not in index]
             targets = _targets(source, names, labels, drop)
             inputs = [name for name in names if name not in (*targets, *drop)]
             if not inputs:
@@ -112,16 +138,31 @@ def _convert_parquet(source: Path, out: Path, labels: Any, drop: Sequence[str], 
 
             def fill(folder: Path) -> None:
                 with Writer(folder, sparse_rows=False) as writer:
-                    for batch in table.iter_batches(ROWS, columns=[*inputs, *targets]):
+                    for batch in _batches(source, table, [*inputs, *targets]):
                         writer.add(_numbers(source, batch, inputs), as_indicator(_told_labels(source, batch, targets)))
                         told(writer.rows)
                     if not writer.rows:
                         raise ParseError("no rows", source)
                     writer.finish(len(inputs), targets, inputs)
 
-            replace_folder(out, fill)
+            put_in_place(out, fill)
+    except EnstructError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", source) from error
+
+
+def _batches(source: Path, table: Any, columns: list[str]) -> Iterator[Any]:
+    """ParseError where a page cannot be read."""
+    batches = table.iter_batches(ROWS, columns=columns)
+    while True:
+        try:
+            batch = next(batches, None)
+        except OSError as error:
+            raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", source) from error
+        if batch is None:
+            return
+        yield batch
 
 
 def _targets(source: Path, names: list[str], labels: Any, drop: Sequence[str]) -> list[str]:

@@ -66,12 +66,12 @@ class DenseStore:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """``numbers``: those of the rows meant, None for all. ``through``: what rows pass when they are read, and ``width`` what they
-    have then."""
+    """``numbers``: those of the rows meant, None for all. ``through``: what rows pass when they are read, one after another, and
+    ``width`` how many features they have then."""
 
     store: SparseStore | DenseStore
     numbers: NDArray[np.int64] | None = None
-    through: Callable[[Any], Any] | None = None
+    through: tuple[Callable[[Any], Any], ...] = ()
     width: int = -1
 
     dtype = np.dtype(np.float32)
@@ -81,7 +81,7 @@ class MappedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self), self.store.width if self.through is None else self.width
+        return len(self), self.width if self.through else self.store.width
 
     @property
     def is_sparse(self) -> bool:
@@ -89,23 +89,43 @@ class MappedRows:
         return isinstance(self.store, SparseStore)
 
     def __getitem__(self, index: Any) -> MappedRows:
-        """Some rows, by a slice, numbers or a mask."""
-        numbers = np.arange(len(self.store)) if self.numbers is None else self.numbers
-        return replace(self, numbers=numbers[index])
+        """Some rows, by a slice, numbers or a mask. IndexError for anything else."""
+        if self.numbers is not None:
+            numbers = self.numbers[index] if isinstance(index, slice) else self.numbers[np.asarray(index)]
+        elif isinstance(index, slice):
+            numbers = np.arange(*index.indices(len(self.store)))
+        else:
+            given = np.asarray(index)
+            numbers = np.flatnonzero(given) if given.dtype == bool and given.shape == (len(self.store),) else given
+            if numbers.ndim == 1 and len(numbers):
+                numbers = _from_start(numbers, len(self.store))
+        if numbers.ndim != 1:
+            raise IndexError(
+                "Rows that stay in a file are cut by slices, lists of numbers or masks of rows: read() makes a matrix."
+            )
+        return replace(self, numbers=numbers.astype(np.int64, copy=False))
 
     def passing(self, through: Callable[[Any], Any], width: int) -> MappedRows:
         """The same rows as ``through`` makes them of what they are now, with so many features."""
-        before = self.through
-        return replace(self, through=through if before is None else lambda rows: through(before(rows)), width=width)
+        return replace(self, through=(*self.through, through), width=width)
 
     def read(self) -> Any:
         """As a matrix of single precision, dense or CSR."""
         index = np.arange(len(self.store)) if self.numbers is None else self.numbers
         rows = self.store.rows(index)
-        return rows if self.through is None else self.through(rows)
+        for through in self.through:
+            rows = through(rows)
+        return rows
 
     def blocks(self) -> Iterator[Any]:
         """All rows as matrices, so many at a time that no more than about ``CELLS`` numbers are read at once."""
         step = max(1, int(CELLS * max(1, len(self.store)) / max(1, self.store.cells)))
         for start in range(0, len(self), step):
             yield self[start : start + step].read()
+
+
+def _from_start(numbers: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Numbers that count from the end where they are below 0. IndexError beyond n rows, and for what is no whole number."""
+    if numbers.dtype.kind not in "iu" or numbers.min() < -n or numbers.max() >= n:
+        raise IndexError(f"There are {n} rows, and not those of these numbers.")
+    return np.where(numbers < 0, numbers + n, numbers).astype(np.int64)

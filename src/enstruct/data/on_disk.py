@@ -15,7 +15,7 @@ All numbers are little-endian. ``feature_names`` is null where features have no 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -32,6 +32,9 @@ from enstruct.files import replace_folder
 
 LAYOUT, FORMAT = "layout.json", 1
 KINDS = {"values": "<f4", "indices": "<i4", "indptr": "<i8"}
+
+
+FILES = {f"{matrix}_{array}.bin" for matrix in "xy" for array in KINDS}
 
 
 class Layout(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,8 +73,12 @@ def read_on_disk(path: Path | str) -> Dataset:
         if len(x_values) != n * d:
             raise _unfit(folder, f"{len(x_values)} numbers for {n} x {d}")
         store = DenseStore(x_values.reshape(n, d))
+    _check_named(folder, layout)
     labels, begins = _mapped(folder, layout, "y_indices"), _mapped(folder, layout, "y_indptr")
     _check_csr(folder, "y", labels, begins, n, layout.labels)
+    again = np.flatnonzero(np.diff(labels.astype(np.int64)) <= 0) + 1  # each must be the first of a row
+    if not np.isin(again, begins).all():
+        raise _unfit(folder, "y_indices.bin with labels that do not rise within a row")
     Y = sparse.csr_matrix((np.ones(len(labels), np.uint8), np.array(labels), np.array(begins)), shape=(n, layout.labels))
     names = tuple(layout.feature_names or (f"f{i}" for i in range(d)))
     return Dataset(MappedRows(store), Y, names, tuple(layout.label_names), name=folder.name, first_feature=layout.first_feature)
@@ -89,14 +96,21 @@ def _layout(folder: Path) -> Layout:
     except (OSError, ValueError, LookupError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise _unfit(folder, f"a {LAYOUT} that cannot be read ({shown(str(error), 80)})") from error
     named = layout.feature_names is None or len(layout.feature_names) == layout.features
-    entries = sum(layout.bytes.values()) // 4
+    entries = sum(size for file, size in layout.bytes.items() if file in FILES) // 4
     few = 0 <= layout.features <= most_columns(entries) and 0 <= layout.labels <= most_columns(entries)
-    if not named or not few or len(layout.label_names) != layout.labels or layout.rows < 0:
+    counted = layout.rows >= 0 and layout.first_feature in (None, 0, 1)
+    if not (named and few and counted and len(layout.label_names) == layout.labels):
         raise _unfit(folder, f"a {LAYOUT} whose counts do not go together")
-    check_label_names(layout.label_names, folder / LAYOUT)
     if not layout.rows:
         raise ParseError("no rows", folder)
     return layout
+
+
+def _check_named(folder: Path, layout: Layout) -> None:
+    check_label_names(layout.label_names, folder / LAYOUT)
+    names = layout.feature_names or []
+    if len(set(names)) < len(names):
+        raise _unfit(folder, f"a {LAYOUT} with two features of one name")
 
 
 def _mapped(folder: Path, layout: Layout, name: str) -> NDArray[Any]:
@@ -114,7 +128,8 @@ def _mapped(folder: Path, layout: Layout, name: str) -> NDArray[Any]:
 def _check_csr(folder: Path, what: str, indices: NDArray[Any], indptr: NDArray[Any], n: int, width: int) -> None:
     """ParseError for places beyond the arrays: another's memory would be read there."""
     begins = np.asarray(indptr)
-    if len(begins) != n + 1 or begins[0] != 0 or begins[-1] != len(indices) or (np.diff(begins) < 0).any():
+    rising = len(begins) == n + 1 and begins[0] == 0 and begins[-1] == len(indices) and (begins[:-1] <= begins[1:]).all()
+    if not rising:
         raise _unfit(folder, f"{what}_indptr.bin, which does not say where {n} rows of {len(indices)} entries begin")
     for start in range(0, len(indices), CELLS):
         part = np.asarray(indices[start : start + CELLS])
@@ -145,6 +160,11 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         for file in self._files.values():
             file.close()
+
+    @property
+    def entries(self) -> int:
+        """Numbers and labels written so far."""
+        return self._ends["x"] + self._ends["y"]
 
     def _write(self, name: str, numbers: Any) -> None:
         self._files[name].write(np.ascontiguousarray(numbers, KINDS[name.split("_")[1]]).tobytes())
@@ -190,6 +210,16 @@ class Writer:
         (self.folder / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
 
+def put_in_place(path: Path, fill: Callable[[Path], object]) -> None:
+    """A folder that ``fill`` has filled, if it can be read."""
+
+    def whole(folder: Path) -> None:
+        fill(folder)
+        read_on_disk(folder)
+
+    replace_folder(path, whole)
+
+
 def write_on_disk(path: Path, data: Dataset) -> None:
     """A set in memory as such a folder. DataError for texts, missing cells and labels that are not known."""
     if data.holds_texts:
@@ -204,7 +234,7 @@ def write_on_disk(path: Path, data: Dataset) -> None:
             usual = data.feature_names == tuple(f"f{i}" for i in range(data.X.shape[1]))
             writer.finish(data.X.shape[1], data.label_names, None if usual else data.feature_names, data.first_feature)
 
-    replace_folder(path, fill)
+    put_in_place(path, fill)
 
 
 def _blocks(data: Dataset, rows: int = 4096) -> Iterator[tuple[Any, sparse.csr_matrix]]:

@@ -53,7 +53,8 @@ def read_svmlight(
 def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iterator[tuple[list[int], dict[int, float]]]]:
     """(the header or None, each row's labels and features by their numbers as they stand in the file), line after line.
 
-    Blank lines but those at the end are rows without anything. ParseError with the line at fault, as it comes up.
+    Blank lines are rows without anything, those at the end only where a header promises them. ParseError with the line at fault,
+    as it comes up.
     """
     limits = MOST_COLUMNS, MOST_COLUMNS
     numbered = enumerate(stream_lines(path), 1)
@@ -68,13 +69,15 @@ def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iter
 
     def rows() -> Iterator[tuple[list[int], dict[int, float]]]:
         blank: list[tuple[int, str]] = []
+        given = 0
         for number, line in chain(before, lines):
-            if not line:
-                blank.append((number, line))
-                continue
-            yield from (_row(path, *one, limits) for one in blank)
-            blank.clear()
-            yield _row(path, number, line, limits)
+            blank.append((number, line))
+            if line:
+                yield from (_row(path, *one, limits) for one in blank)
+                given += len(blank)
+                blank.clear()
+        missing = header[0] - given if header else 0
+        yield from (_row(path, *one, limits) for one in blank[: max(0, missing)])
 
     return header, rows()
 

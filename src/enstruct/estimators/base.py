@@ -40,7 +40,7 @@ from enstruct.training.game import Game
 from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Loop, Monitor
 from enstruct.training.predict import Networks, Problem, probabilities
-from enstruct.training.ranks import grouped
+from enstruct.training.ranks import grouped, n_ranks
 from enstruct.training.settings import Settings
 from enstruct.validation import one_of, optional, switch
 
@@ -202,6 +202,8 @@ class EnergyEstimator(SavedEstimator):
             self.history_, self.n_iter_, self.updates_ = [], 1, {"energy": 0, "predictor": 0}
             return None
         optional(COMPLETE_CALLBACKS)("callbacks", self.callbacks)
+        if method.validation_epochs and training.validation is not None and len(training.validation) < n_ranks():
+            raise ConfigError(f"{len(training.validation)} validation rows are too few for {n_ranks()} processes: start fewer.")
         with seeded(training.seed):
             if self._goes_on(method):
                 self._check_built(method, "warm_start=True")
@@ -239,7 +241,7 @@ class EnergyEstimator(SavedEstimator):
         weights = () if weight is None else (torch.as_tensor(weight, dtype=torch.float32, device=device),)
         space = self._task.space(n_outputs, method.cost, *weights)
         settings = self._settings(rows_an_epoch(training.rows.X))
-        if grouped() and method.coupling.through_predictor:
+        if n_ranks() > 1 and method.coupling.through_predictor:
             raise ConfigError(
                 f"Method {method.name!r} differentiates through the predictor's training, which one process does: train it "
                 "outside of a group."
@@ -261,6 +263,7 @@ class EnergyEstimator(SavedEstimator):
         with seeded(seed):
             loop = Loop(game, validation, None, monitor, device=self._device())
             for number in range(game.method.validation_epochs):
+                loop.progress.epoch = number
                 losses = loop.run_epoch(Stage(predictor=True, energy=False))
                 log.info("pass %d over the validation rows %s", number + 1, losses)
         self.updates_ = dict(game.updates)

@@ -46,7 +46,13 @@ def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:
             f"{type(estimator).__name__} takes all rows at once, and these stay in their file: name a method of networks, as "
             "method='seal-nce' (--model.method), or give it X.read() if that fits into memory."
         )
+    if not len(X):
+        raise DataError("X has no rows.")
     if reset:
+        for name in ("feature_names_in_", "text_"):  # of rows that it was fitted to before
+            estimator.__dict__.pop(name, None)
+        if not all(np.isfinite(block.data if X.is_sparse else block).all() for block in X.blocks()):
+            raise DataError("The file of X holds numbers that are missing or infinite: write it anew by `enstruct data convert`.")
         estimator.n_features_in_ = X.shape[1]
     elif X.shape[1] != estimator.n_features_in_:
         raise DataError(f"X has {X.shape[1]} features, but the model was fitted to {estimator.n_features_in_}.")

@@ -299,7 +299,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         return self.data_.features(validated(self, X, reset=False))
 
     def _inference_inputs(self, X: Any) -> Any:
-        return self._inputs(X).astype(np.float32)
+        inputs = self._inputs(X)
+        return inputs if isinstance(inputs, MappedRows) else inputs.astype(np.float32)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logits (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""

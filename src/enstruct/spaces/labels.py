@@ -50,6 +50,8 @@ class LabelSpace(IndependentParts):
 
     def log_prob(self, y: Labels, logits: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, samples) log-probability of binary y under independent Bernoullis."""
+        if logits.is_cuda:  # whose samples are dense: 0 times -inf is no number
+            logits = logits.clamp(min=torch.finfo(logits.dtype).min)
         if mask is None:
             return inner(y, logits) - F.softplus(logits).sum(-1, keepdim=True)
         logits = logits * mask

@@ -100,7 +100,8 @@ class SimplexSpace(IndependentParts):
         log_p = F.log_softmax(logits, dim=-1)
         if log_p.is_cuda or bool(log_p.isneginf().any()):  # classes that are ruled out: they cost nothing where y has another
             chosen = y if mask is None else y * mask.unsqueeze(1)
-            return total(torch.where(chosen > 0, log_p.unsqueeze(1), 0.0) * chosen)
+            costs_nothing = log_p.isneginf().unsqueeze(1) & (chosen == 0)
+            return total(torch.where(costs_nothing, 0.0, log_p.unsqueeze(1)) * chosen)
         if mask is not None:
             log_p = log_p * mask
         return torch.matmul(y.flatten(2), log_p.flatten(1).unsqueeze(-1)).squeeze(-1)

@@ -96,7 +96,8 @@ class Game:
             if logits is None:
                 with torch.set_grad_enabled(stage.predictor):
                     logits = self.predictor(batch.x)
-                check_logits(logits, self.predictor_updates, self.optimizer.param_groups[0]["lr"])
+                if not self.loss.across_ranks:  # which the joint loss tells all of
+                    check_logits(logits, self.predictor_updates, self.optimizer.param_groups[0]["lr"])
             if player == "energy":
                 losses[player] = number(self.loss.update(batch, logits))
             else:

@@ -94,16 +94,16 @@ class Loop:
         self.game, self.train, self.validation, self.monitor = game, train, validation, monitor
         self.callbacks, self.device = callbacks, device
         self.before_stage = before_stage
+        self.ranks = self._meet() if grouped() else None
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress(stage=first_stage)
-        self.ranks = self._meet() if grouped() else None
         self._stopping = False
         self._scheduled = False  # single passes have no end that rates could fall to
 
     def _meet(self) -> Ranks:
         """This process among those that train together, which must be at the same; rank 0's weights are those of all."""
         seed = int(torch.randint(2**31, (), generator=generator("cpu")))
-        networks = [self.game.predictor, *([] if self.game.loss.energy is None else [self.game.loss.energy])]
+        networks = self._networks()
         of_networks = sum(weights.numel() for network in networks for weights in network.parameters())
         rows, outputs = len(self.train), self.train.Y.shape[1]
         check_equal_on_ranks(
@@ -117,6 +117,11 @@ class Loop:
         )
         take_from_first_rank(tensor for network in networks for tensor in [*network.parameters(), *network.buffers()])
         return Ranks(rank(), n_ranks(), seed)
+
+    def _networks(self) -> list[torch.nn.Module]:
+        """All that learn."""
+        players = self.game.predictor, self.game.loss.energy, self.game.loss.source
+        return [player for player in players if isinstance(player, torch.nn.Module)]
 
     def stop(self) -> None:
         """End the present stage after this epoch, for callbacks that keep a budget."""
@@ -179,7 +184,7 @@ class Loop:
                 raise diverged(loss, player, "in this epoch", rate)
         self._check_weights()
         if self.ranks is not None:  # running statistics are of each rank's own rows
-            take_from_first_rank(self.game.predictor.buffers())
+            take_from_first_rank(tensor for network in self._networks() for tensor in network.buffers())
         return losses
 
     def _check_weights(self) -> None:
@@ -208,6 +213,7 @@ class Loop:
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
             scores = self._scores(stage, losses)
+            scores = scores if self.ranks is None else self.ranks.of_first(scores)  # a last digit could part them
             progress.epoch += 1
             self._remember(stage, scores)
             leading, *others = scores

@@ -12,7 +12,9 @@ Nothing is carried from one epoch to the next, and so a run goes on with another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,8 +25,9 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enstruct.errors import ConfigError, EnstructError
+from enstruct.errors import ConfigError, EnstructError, shortened
 
+_alone: ContextVar[bool] = ContextVar("_alone", default=False)
 SAME = "Give every process the same rows, settings and random_state."
 
 
@@ -42,13 +45,13 @@ class Ranks:
         return int(np.random.SeedSequence(key).generate_state(1)[0])
 
     def shares(self, order: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """This rank's rows of each batch of ``order``: one at least. Batches of fewer rows than ranks join one beside them.
+        """This rank's rows of each batch of ``order``: two at least, where there are so many, as batch normalisation takes.
 
-        ConfigError for fewer rows than ranks.
+        Batches of too few rows for that join one beside them. ConfigError for fewer rows than ranks.
         """
         joined: list[NDArray[np.int64]] = []
         for index in order:
-            if joined and min(len(index), len(joined[-1])) < self.n:
+            if joined and min(len(index), len(joined[-1])) < 2 * self.n:
                 joined[-1] = np.concatenate([joined[-1], index])
             else:
                 joined.append(index)
@@ -64,6 +67,12 @@ class Ranks:
         _together(partial(dist.all_gather_object, parts, mine))
         return np.concatenate(parts)
 
+    def of_first(self, content: Any) -> Any:
+        """What rank 0 has of it."""
+        sent = [content]
+        _together(partial(dist.broadcast_object_list, sent, src=0))
+        return sent[0]
+
     def on_any(self, flag: bool, device: torch.device | str) -> bool:
         """Whether it holds on one of them at least."""
         flags = torch.tensor([float(flag)], device=device)
@@ -72,8 +81,18 @@ class Ranks:
 
 
 def grouped() -> bool:
-    """Whether this process is one of a group, be it the only one."""
-    return dist.is_available() and dist.is_initialized()
+    """Whether this process trains within a group, be it the only one there."""
+    return dist.is_available() and dist.is_initialized() and not _alone.get()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """A block in which this process trains by itself, whatever group it is of: for what one of the ranks does alone."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def n_ranks() -> int:
@@ -127,6 +146,6 @@ def _together(exchange: Callable[[], Any]) -> None:
         exchange()
     except RuntimeError as error:
         raise EnstructError(
-            "Another process of this training has ended, or cannot be reached; what it said tells why. Nothing is saved beyond "
-            "the last checkpoint."
+            "Another process of this training has ended, or does not take part; what it said tells why. One that fits alone does "
+            f"so within `enstruct.training.ranks.alone()`. ({shortened(str(error).splitlines()[0], 80)})"
         ) from error

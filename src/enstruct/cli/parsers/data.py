@@ -29,6 +29,12 @@ def add_actions(p: Parser) -> None:
     )
     shared.add_data(converted)
     converted.add_argument("out", type=Path, help="OUT: the folder to write")
+    converted.add_argument(
+        "--first_feature",
+        type=int | None,
+        default=None,
+        help="what features of an svmlight file without header count from, 0 or 1 (1 unless index 0 occurs)",
+    )
     add_overwrite(converted)
     actions.add_subcommand("convert", converted)
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
