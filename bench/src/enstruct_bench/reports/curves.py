@@ -21,13 +21,13 @@ def curves_section(path: Path) -> str:
         for seconds in (row["train"], row["answer"]):
             power = exponent(sizes, seconds)
             line += [Quantity(seconds[-1]), Quantity(power)]
-            hours.append(Quantity(seconds[-1] * (row["paper"] / sizes[-1]) ** power / 3600, form=".1f"))
+            hours.append(Quantity(seconds[-1] * (row["paper"] / sizes[-1]) ** power / 3600, form=".3g"))
         rows.append([*line, row["paper"], *hours])
     lines = [
         f"## How seconds grow with the data (`{path.name}`)",
         "",
         "One pass of training and one prediction of the same rows, on generated data, one size changed at a time: seconds at the "
-        "largest, and the exponent b of seconds = a size^b over all measured. On paper: what that power gives further on, on one "
+        "largest, and the exponent b of seconds = a size^b between the two largest. On paper: what that power gives further on, on one "
         f"core; nothing of that size was run. {where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
