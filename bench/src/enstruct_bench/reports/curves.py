@@ -27,8 +27,9 @@ def curves_section(path: Path) -> str:
         f"## How seconds grow with the data (`{path.name}`)",
         "",
         "One pass of training and one prediction of the same rows, on generated data, one size changed at a time: seconds at the "
-        "largest, and the exponent b of seconds = a size^b between the two largest. On paper: what that power gives further on, on one "
-        f"core; nothing of that size was run. {where_it_ran(content['environment'])}",
+        "largest, and the exponent b of seconds = a size^b between the two largest. On paper: what that power gives further on, "
+        "on one core; nothing of that size was run, and where the exponent still rises it is a lower bound. "
+        f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
     ]
