@@ -276,6 +276,7 @@ class Loop:
                 self._load(progress.snapshots[epoch])
                 candidates.append(self._answers(stage, self.validation))
             chosen = self.monitor.choose(candidates, self.validation)
+            chosen = chosen if self.ranks is None else self.ranks.of_first(chosen)
         log.info("stage %d keeps epoch %d of the best ones, %s", progress.stage, epochs[chosen], progress.best_epoch)
         self._load(progress.snapshots[epochs[chosen]])
 
