@@ -35,14 +35,6 @@ def test_two_processes_save_one_model_and_speak_once(data):
     assert np.isfinite(model.predict_proba(np.zeros((2, model.n_features_in_)))).all()
 
 
-def test_an_error_is_said_and_nothing_is_left(data):
-    command = [sys.executable, *LAUNCHER, *train(data, "--model.method", "implicit-cd")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode != 0
-    assert "differentiates through the predictor's training, which one process does" in done.stderr
-    assert {path.name for path in data.parent.iterdir()} == {"mine.npz"}
-
-
 @pytest.mark.parametrize(
     ("place", "error"),
     [

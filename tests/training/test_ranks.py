@@ -1,10 +1,12 @@
 """Several processes train as one would on whole batches: the same losses, the same networks on all, and what they refuse."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,12 +26,14 @@ from enstruct.training.ranks import Ranks, alone
 SENTENCES = [["a", "dog", "barks"], ["the", "cat"], ["dogs", "bark", "at", "cats"], ["a", "a", "a", "cat", "barks"]] * 8
 TAGS = [["D", "N", "V"], ["D", "N"], ["N", "V", "P", "N"], ["D", "D", "D", "N", "V"]] * 8
 BLOCKS = block_exclusive(90)
+WEIGHTS = np.random.default_rng(0).uniform(0.1, 2.0, len(BLOCKS))
 SETTINGS = {"max_epochs": 3, "n_iter_no_change": 3, "random_state": 0, "learning_rate": 1e-2}
 FITS = {
     **{
         name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
         for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
     },
+    "weighted": (EnergyMultiLabelClassifier, "cross-entropy", {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y, WEIGHTS)),
     "tags": (EnergySequenceTagger, "seal-margin", {"hidden": 8, "embedding_dim": 8, "dropout": 0.0}, (SENTENCES, TAGS)),
     "masks": (EnergySegmenter, "seal-regression", {"width": 4, "levels": 2}, ellipses(30, 12)),
 }
@@ -53,6 +57,14 @@ class EndsEarly(Callback):
     def on_epoch_end(self, loop, record):
         if dist.get_rank() == dist.get_world_size() - 1:
             loop.stop()
+
+
+class Interrupted(Callback):
+    """Once two epochs are done, on all."""
+
+    def on_epoch_end(self, loop, record):
+        if record["epoch"] == 2:
+            raise KeyboardInterrupt
 
 
 class Killed(Callback):
@@ -93,13 +105,17 @@ def worker(rank, n, folder):
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=n, timeout=timedelta(seconds=60)
     )
-    found = {name: seen(new(name).fit(*data)) for name, (*_, data) in FITS.items()}
+    found = {"folder": Path(folder)} | {name: seen(new(name).fit(*data)) for name, (*_, data) in FITS.items()}
     X, Y = BLOCKS.X, BLOCKS.Y
     stopped = new("cross-entropy", callbacks=[EndsEarly()]).fit(X, Y)
     found["stopped"] = seen(stopped)
     path = Path(folder) / "checkpoint"
-    new("cross-entropy", max_epochs=2, n_iter_no_change=3, callbacks=[Checkpoint(path)]).fit(X, Y)
-    found["resumed"] = path
+    with suppress(KeyboardInterrupt):
+        new("seal-margin", callbacks=[Checkpoint(path), Interrupted()]).fit(X, Y)
+    dist.barrier()
+    if rank == 0:
+        shutil.copy(path, Path(folder) / "interrupted")
+    found["resumed"] = seen(new("seal-margin", callbacks=[Checkpoint(path, resume=True)]).fit(X, Y))
     found["sampled"] = seen(new("cross-entropy", dropout=0.5).fit(X, Y))
     found["normalised"] = seen(new("spen", encoder=Normalised, batch_size=24).fit(X, Y))
     found["one more"] = seen(new("cross-entropy", encoder=Normalised, batch_size=32, early_stopping=False).fit(X[:67], Y[:67]))
@@ -189,14 +205,21 @@ def test_all_stop_where_one_does(found):
     assert [of["stopped"]["epochs"] for of in found[2]] == [1, 1]
 
 
+def test_a_run_goes_on_as_if_it_had_not_been_interrupted(found):
+    for of in (*found[1], *found[2]):
+        assert all(torch.equal(a, b) for a, b in zip(of["resumed"]["weights"], of["seal-margin"]["weights"], strict=True))
+        assert of["resumed"]["losses"] == of["seal-margin"]["losses"]
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_run_goes_on_with_another_number_of_processes(n, found):
-    path = found[n][0]["resumed"]
-    model = new("cross-entropy", max_epochs=3, n_iter_no_change=3, callbacks=[Checkpoint(path, resume=True)])
-    with pytest.raises(EnstructError, match="other settings"):  # max_epochs is one
-        model.fit(BLOCKS.X, BLOCKS.Y)
-    model = new("cross-entropy", max_epochs=2, n_iter_no_change=3, callbacks=[Checkpoint(path, resume=True)])
-    assert len(model.fit(BLOCKS.X, BLOCKS.Y).history_) == 2
+    """Here with one that is of no group."""
+    callbacks = [Checkpoint(found[n][0]["folder"] / "interrupted", resume=True)]
+    model = new("seal-margin", callbacks=callbacks).fit(BLOCKS.X, BLOCKS.Y)
+    assert seen(model)["losses"][:2] == found[n][0]["seal-margin"]["losses"][:2]
+    assert len(model.history_) == 3
+    with pytest.raises(EnstructError, match="other settings"):
+        new("seal-margin", max_epochs=4, callbacks=callbacks).fit(BLOCKS.X, BLOCKS.Y)
 
 
 def test_what_ranks_cannot_agree_on_is_one_sentence_on_each(found):

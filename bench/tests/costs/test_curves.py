@@ -4,6 +4,7 @@ import pytest
 
 from enstruct.files import write_json
 from enstruct_bench.costs import curves
+from enstruct_bench.costs.curves import topics
 from enstruct_bench.reports.curves import curves_section
 
 
@@ -11,6 +12,7 @@ from enstruct_bench.reports.curves import curves_section
 @pytest.mark.parametrize("curve", curves.CURVES, ids=lambda curve: curve.what)
 def test_every_curve_has_seconds(curve, monkeypatch):
     monkeypatch.setattr(curves, "REPEATS", 1)
+    monkeypatch.setattr(curves, "topics", lambda rows=300, features=60, labels=6: topics(min(rows, 400), features, labels))
     few = {"rows": (80, 100), "features": (50, 60), "labels": (5, 6), "tokens of a sentence": (3, 4), "pixels of a side": (8, 12)}
     row = curves.measured(curve._replace(sizes=few[curve.what]))
     assert len(row["train"]) == len(row["answer"]) == 2

@@ -220,7 +220,7 @@ def put_in_place(path: Path, fill: Callable[[Path], object]) -> None:
     replace_folder(path, whole)
 
 
-def write_on_disk(path: Path, data: Dataset) -> None:
+def write_on_disk(path: Path | str, data: Dataset) -> None:
     """A set in memory as such a folder. DataError for texts, missing cells and labels that are not known."""
     if data.holds_texts:
         raise DataError(f"{data.name} holds texts, and a folder of arrays numbers: leave --text out, or train on the file.")
@@ -234,7 +234,7 @@ def write_on_disk(path: Path, data: Dataset) -> None:
             usual = data.feature_names == tuple(f"f{i}" for i in range(data.X.shape[1]))
             writer.finish(data.X.shape[1], data.label_names, None if usual else data.feature_names, data.first_feature)
 
-    put_in_place(path, fill)
+    put_in_place(Path(path), fill)
 
 
 def _blocks(data: Dataset, rows: int = 4096) -> Iterator[tuple[Any, sparse.csr_matrix]]:
