@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIBRARY := $(VENV)/.library
 READY := $(VENV)/.ready
 
 .PHONY: demo test lint types layers tests docs bench clean
 
-demo: $(READY)
+demo: $(LIBRARY)
 	$(BIN)/enstruct demo
 
 test: lint types layers docs tests
@@ -32,10 +33,15 @@ bench: $(READY)
 	$(BIN)/enstruct-bench costs --measure
 
 # torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
-$(READY): pyproject.toml bench/pyproject.toml
+$(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	touch $(LIBRARY)
+
+# what the tests and the laboratory need besides
+$(READY): $(LIBRARY) bench/pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[plots]' --editable bench --group dev
 	touch $(READY)
 
