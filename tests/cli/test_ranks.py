@@ -40,6 +40,7 @@ def test_two_processes_save_one_model_and_speak_once(data):
     [
         ({}, "not MASTER_ADDR"),
         ({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "none"}, "cannot be joined at 127.0.0.1:none"),
+        ({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "WORLD_SIZE": "many"}, "cannot be joined at 127.0.0.1:1"),
     ],
 )
 def test_a_group_that_is_not_there(place, error, data, monkeypatch, capsys):

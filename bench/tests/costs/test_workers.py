@@ -4,7 +4,7 @@ from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.files import write_json
 from enstruct_bench.costs.workers import measured
-from enstruct_bench.reports.workers import workers_section
+from enstruct_bench.reports.pairs import workers_section
 
 
 def test_a_small_set(tmp_path):

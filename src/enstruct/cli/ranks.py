@@ -17,7 +17,7 @@ def launched() -> Iterator[bool]:
 
     A process on a GPU of its own takes that of its number on the machine. ConfigError if the group cannot be joined.
     """
-    if int(os.environ.get("WORLD_SIZE") or 1) < 2 or "RANK" not in os.environ:
+    if os.environ.get("WORLD_SIZE", "1") in ("", "1") or "RANK" not in os.environ:
         yield True
         return
     if missing := [name for name in NEEDED if not os.environ.get(name)]:
@@ -28,7 +28,7 @@ def launched() -> Iterator[bool]:
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
     try:
-        dist.init_process_group()
+        dist.init_process_group()  # which reads the places and numbers of all from the environment, and objects to odd ones
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ConfigError(f"The group of processes cannot be joined at {where}: {str(error).splitlines()[0][:120]}") from error

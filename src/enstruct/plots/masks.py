@@ -29,7 +29,7 @@ def segmentation_picture(segmenter: EnergySegmenter, data: Pictures, chosen: lis
         _show(axes[i, 1], truth, "truth" + energies["truth"][i], most)
         _show(axes[i, 2], segmenter.masks_.numbers(predicted[i]), "prediction" + energies["predicted"][i], most)
         _show(axes[i, 3], 1 - p[i].max(-1), "uncertainty 1 - max p", 1 - 1 / (most + 1))
-    save(figure, path)
+    save(figure, path, photographs=True)
 
 
 def _energies(segmenter: EnergySegmenter, pictures: Pictures, predicted: list[Any]) -> dict[str, list[str]]:

@@ -24,9 +24,9 @@ from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.mapped import mapped_section
+from enstruct_bench.reports.pairs import ranks_section, workers_section
 from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.patience import patience_section
-from enstruct_bench.reports.ranks import ranks_section
 from enstruct_bench.reports.reproduced import (
     files_of,
     kept_summaries,
@@ -43,7 +43,6 @@ from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reports.texts import texts_section
 from enstruct_bench.reports.views import views_section
-from enstruct_bench.reports.workers import workers_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
