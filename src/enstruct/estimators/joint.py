@@ -25,6 +25,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import DataError, shown
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
+from enstruct.estimators.conditionals import Conditionals
 from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
@@ -36,7 +37,6 @@ from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
 from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels
 from enstruct.joint import Joint
-from enstruct.joint.asking import drop_in_entropy
 from enstruct.metrics import get_metric, log_loss
 from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
@@ -238,12 +238,20 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
         log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
-        p = self._marginals(X, known, untold=self._fitted().marginals_of_)
+        return self.conditionals(X).predict_proba(known)
+
+    def conditionals(self, X: Any) -> Conditionals:
+        """These rows, to be asked again and again as more is told of them: what the base says of them is found once."""
+        self._fitted()
+        X = validated(self, X, reset=False)
+        return Conditionals(self, logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0)))
+
+    def _probabilities(self, logits: NDArray[np.float32], told: NDArray[np.float32]) -> NDArray[np.float64]:
+        p = self._marginals(logits, told, untold=self.marginals_of_)
         return p if self.legality_ is None else raised(self.legality_.whole, p)
 
-    def _marginals(self, X: Any, known: Any, untold: str) -> NDArray[np.float64]:
+    def _marginals(self, logits: NDArray[np.float32], told: NDArray[np.float32], untold: str) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
-        logits, told = self._asked(X, known)
         p = self._legal(expit(logits).astype(np.float64))
         if self.labels_.kind == "single":
             return p / p.sum(1, keepdims=True)
@@ -295,7 +303,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
-        whole = self._marginals(X, known, untold="base")  # which rules are fitted to
+        whole = self._marginals(*self._asked(X, known), untold="base")  # which rules are fitted to
         if self.labels_.kind == "single" or top_k is not None:
             return sets_of_size(whole, 1 if top_k is None or self.labels_.kind == "single" else top_k), whole
         rule, p = self.rules_[self.decision_ if decision is None else decision], whole[:, self.varying_]
@@ -361,11 +369,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         That is the largest expected drop of the sum of the labels' entropies, the asked label's own included. DataError for rows
         of which everything is told.
         """
-        logits, told = self._asked(X, known)
-        if not np.isnan(told).any(1).all():
-            raise DataError(f"ask: all labels of row {int(np.flatnonzero(~np.isnan(told).any(1))[0])} are told.")
-        best = drop_in_entropy(self._joint(logits), torch.from_numpy(told)).argmax(1)
-        return self.classes_[self.varying_[best]]
+        asked = self.conditionals(X)
+        if not (left := np.isnan(asked.told(known)).any(1)).all():
+            raise DataError(f"ask: all labels of row {int(np.flatnonzero(~left)[0])} are told.")
+        return self.classes_[np.argmax(asked.drop_in_entropy(known), axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
@@ -378,16 +385,16 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def _asked(self, X: Any, known: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(base logits, told values with NaN), both (rows, labels that vary). DataError for what cannot be told."""
-        self._fitted()
-        X = validated(self, X, reset=False)
-        logits = logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0))
+        asked = self.conditionals(X)
+        return asked.logits, asked.told(known)
+
+    def _checked(self, known: Any, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """(rows, labels that vary), NaN where nothing is told."""
         if known is None:
-            return logits, np.full(logits.shape, np.nan, dtype=np.float32)
+            return np.full(shape, np.nan, dtype=np.float32)
         told = self._told(known)
-        if len(told) != len(logits):
-            raise DataError(
-                f"X has {len(logits)} rows and known {len(told)}: one row of known for each, NaN where nothing is told."
-            )
+        if len(told) != shape[0]:
+            raise DataError(f"X has {shape[0]} rows and known {len(told)}: one row of known for each, NaN where nothing is told.")
         against = ~np.isnan(told) & ~np.isnan(self.constants_) & (told != self.constants_)
         if against.any():
             row, label = np.argwhere(against)[0]
@@ -397,7 +404,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
                 f"known tells that row {row} {had} {shown(self.classes_.tolist()[label])}, which training rows {seen} had, so "
                 "that nothing follows from it: leave it untold, or fit rows that show it."
             )
-        return logits, told[:, self.varying_]
+        return told[:, self.varying_]
 
     def _joint(self, logits: NDArray[np.float32], seed: int | None = None, energy: ResidualEnergy | None = None) -> Joint:
         """Of rows with these logits (rows, labels that vary), under the rules."""
