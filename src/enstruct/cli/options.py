@@ -126,6 +126,18 @@ def add_base(parser: Parser, default: str | None, text: str) -> None:
     parser.add_argument("--workers", type=int | None, default=None, help="of --base: folds fitted side by side (default: 1)")
 
 
+def add_page(parser: Parser) -> None:
+    """Where a page is served."""
+    parser.add_argument("--port", type=int, default=0, help="of the page's address (default: any that is free)")
+    parser.add_argument(
+        "--host",
+        type=str,
+        default="127.0.0.1",
+        help="to listen at; another than this machine's own lets others in (default: %(default)s)",
+    )
+    add_switch(parser, "open", "open the page in the browser of this machine")
+
+
 def base_of(options: Namespace) -> str | None:
     """What gives the marginals of a joint distribution: "auto" unless it is named; None where a method or --auto learns."""
     if options.base is None and options.auto is None and options.model.method == "joint":

@@ -5,37 +5,127 @@ from __future__ import annotations
 import csv
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import read_examples
+from enstruct.cli.inputs import Examples, read_examples
 from enstruct.cli.outputs import check_free
 from enstruct.cli.progress import working_bar
 from enstruct.cli.tables import say
+from enstruct.cli.workplace import as_rows, check_page, content_of, header_of, serve
+from enstruct.data.csv_table import raw_table
+from enstruct.data.kinds import ending
 from enstruct.errors import ConfigError
 from enstruct.estimators import find_label_issues
+from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.files import replace_file
 from enstruct.validation import check_whole
+from enstruct.workbench.contents import Contents
+from enstruct.workbench.journal import Journal
+from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.review import MOST, Review
+from enstruct.workbench.row_order import RowOrder
+from enstruct.workbench.session import Session
+from enstruct.workbench.written import Written
 
 COLUMNS = ("row", "label", "value", "quality")
 Suspect = tuple[int, str, int, str]
 
 
 def run(options: Namespace) -> None:
+    if options.top is not None:
+        check_whole(1, top=options.top)
+    if options.out is None:
+        _on_page(options)
+    else:
+        _in_file(options)
+
+
+# -- a page ---------------------------------------------------------------------------------------
+
+
+def _on_page(options: Namespace) -> None:
+    check_page(options)
+    source = Path(options.data)
+    beside = source.name if source.exists() else options.data
+    log = options.log or Path(f"{beside}.review.jsonl")
+    wanted = ".jsonl" if source.is_file() and ending(source) == ".jsonl" else ".csv"
+    corrected = options.corrected or Path(f"{beside}.corrected{wanted}")
+    if corrected.suffix != wanted:
+        raise ConfigError(f"--corrected {corrected}: what is written of these data is {wanted}: name it FILE{wanted}.")
+    if len({corrected.resolve(), log.resolve(), source.resolve()}) < 3:
+        raise ConfigError("--corrected, --log and DATA must be three different files: name others.")
+    if log.suffix != ".jsonl":
+        raise ConfigError(f"--log {log}: answers are lines of JSON, so name it FILE.jsonl.")
+    check_free([corrected], options.overwrite or log.exists())  # an earlier stop of the same review wrote it
+    session = session_of(options, log)
+    try:
+        serve(session, options)
+    finally:
+        if len(session.journal):
+            session.write(corrected)
+    if len(session.journal):
+        counts = session.progress()
+        say(f"{counts['answered']} of {counts['suspects']} suspects answered, {counts['changed']} labels changed: {corrected}")
+
+
+def session_of(options: Namespace, log: Path) -> Session:
+    """Ready to be served; suspects are found, or read where they were found before."""
+    examples = _examples(options)
+    data, names = examples.data, list(examples.data.label_names)
+    content, kept = content_of(options.data), log.with_suffix(".suspects.json")
+    Y, X = data.told(), as_rows(examples.X)
+    if kept.exists():
+        review = Review.read(kept, names, Y, content)
+    else:
+        with working_bar("reviewing"), shared.side_by_side(options):
+            model = JointMultiLabelClassifier(**_settings(options)).fit(examples.X, examples.y)
+            review = Review.of(model, names, Y, options.top or MOST)
+        review.save(kept, content)
+    columns = _label_columns(options, names)
+    how = {"given": True, "labels": _as_read(options, names), "columns": columns, "drop": options.drop}
+    how["text"] = shared.text_argument(options.text)
+    if examples.left_out:
+        raise ConfigError(
+            f"{examples.left_out} rows of {options.data} have no known label, and the page shows all: take them out first."
+        )
+    header = header_of("labels", options.data, len(data), names, how)
+    labelling = LabelSets(names, X, Contents(data), Y, Written(options.data, data, tuple(columns)))
+    return Session(labelling, Journal(log, header), RowOrder(len(data), "given"), Path(options.data).name, review=review)
+
+
+def _as_read(options: Namespace, names: list[str]) -> Any:
+    labels = shared.label_argument(options.labels)
+    return names if isinstance(labels, str) and Path(labels).is_file() else labels
+
+
+def _label_columns(options: Namespace, names: list[str]) -> list[str]:
+    """What holds labels in the file: columns, or a field."""
+    labels = shared.label_argument(options.labels)
+    if ending(options.data) == ".jsonl":
+        return [labels] if isinstance(labels, str) else []
+    if Path(options.data).is_file() and ending(options.data) in (".csv", ".tsv") and isinstance(labels, str):
+        there = raw_table(options.data)
+        return [labels] if labels in there else [name.strip() for name in labels.split(",")]
+    return names
+
+
+# -- a file ---------------------------------------------------------------------------------------
+
+
+def _in_file(options: Namespace) -> None:
     if options.out.resolve() == Path(options.data).resolve():
         raise ConfigError(f"--out {options.out} is the file to be reviewed: name another.")
     if options.out.suffix != ".csv":
         raise ConfigError(f"--out {options.out}: cells are listed as CSV, so name it FILE.csv.")
+    if options.log is not None or options.corrected is not None:
+        raise ConfigError("--log and --corrected are of the page: leave --out out, or them.")
     check_free([options.out], options.overwrite)
-    if options.top is not None:
-        check_whole(1, top=options.top)
-    encoder = shared.encoder_of(options)
-    text = shared.text_argument(options.text)
-    examples = read_examples(options.data, shared.label_argument(options.labels), options.drop, options.base, text)
+    examples = _examples(options)
     with working_bar("reviewing"), shared.side_by_side(options):
-        settings = {**shared.joint_parameters(options), **encoder}
-        issues = find_label_issues(examples.X, examples.y, random_state=options.seed, **settings)
+        issues = find_label_issues(examples.X, examples.y, **_settings(options))
     names, cells = examples.data.label_names, issues.cells()
     told = examples.data.Y.toarray()
     suspects = [
@@ -46,6 +136,15 @@ def run(options: Namespace) -> None:
     row, label, value, quality = suspects[0]
     say(f"{len(cells)} given labels of {len(told)} rows, {len(suspects)} of them in {options.out}")
     say(f"least likely: row {row}, label {label}, given as {value}, quality {quality}")
+
+
+def _examples(options: Namespace) -> Examples:
+    text = shared.text_argument(options.text)
+    return read_examples(options.data, shared.label_argument(options.labels), options.drop, options.base, text)
+
+
+def _settings(options: Namespace) -> dict[str, Any]:
+    return {**shared.joint_parameters(options), **shared.encoder_of(options), "random_state": options.seed}
 
 
 def _write(path: Path, suspects: list[Suspect]) -> None:

@@ -102,6 +102,11 @@ def column_names(path: Path | str) -> list[str]:
     return [*_read(Path(path)).columns]
 
 
+def raw_table(path: Path | str) -> dict[str, tuple[str, ...]]:
+    """Column -> its cells as they stand in the file. Raises ParseError."""
+    return _read(Path(path)).columns
+
+
 def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float64]:
     """What a file tells of labels, (rows, labels) of 0, 1 and, where a cell is empty or a label has no column, NaN.
 

@@ -246,6 +246,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         X = validated(self, X, reset=False)
         return Conditionals(self, logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0)))
 
+    def base_proba(self, X: Any) -> NDArray[np.float64]:
+        """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
+        return self._marginals(*self._asked(X, None), untold="base")
+
     def _probabilities(self, logits: NDArray[np.float32], told: NDArray[np.float32]) -> NDArray[np.float64]:
         p = self._marginals(logits, told, untold=self.marginals_of_)
         return p if self.legality_ is None else raised(self.legality_.whole, p)

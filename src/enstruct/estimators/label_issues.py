@@ -97,7 +97,11 @@ def find_label_issues(
         return tag_issues(X, Y, base, folds=folds, random_state=random_state)
     settings: dict[str, Any] = {"encoder": encoder, "folds": folds, "minutes": minutes, "rules": rules}
     settings["random_state"] = random_state
-    model = JointMultiLabelClassifier(base, **settings).fit(X, Y)
+    return label_issues(JointMultiLabelClassifier(base, **settings).fit(X, Y), Y)
+
+
+def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
+    """Of the labels that ``model`` was fitted on."""
     labels = told_labels(Y, model.labels_, "Y")
     quality = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
     varying = None if model.legality_ is None else model.legality_.varying

@@ -330,7 +330,7 @@ def _answer(model: Any, decision: str | None, X: Any) -> Arrays:
 
 def _answer_of_joint(model: JointMultiLabelClassifier, decision: str | None, X: Any) -> Arrays:
     """Its probabilities are the base's, by which it decides."""
-    p = model._marginals(X, None, untold="base")
+    p = model.base_proba(X)
     p = p if model.legality_ is None else raised(model.legality_.whole, p)
     return _named(model.labels_, p, model._finished(*model._decided(X, None, decision, None), None))
 

@@ -5,8 +5,9 @@
     {"act": "k4", "by": "tab", "at": "2026-11-27T09:00:02Z", "undo": "k3"}
 
 An act tells cells of a row (a value, or null for one that is told no more) and whether the row is finished. Undone, its cells are
-what they were before it. Whoever sends an act names it (``act``), so that one that is sent twice is kept once. A last line without
-its line break was cut short by the end of a process; nobody was told that it is kept, and it goes when the file is opened again.
+what they were before it. Whoever sends an act names it (``act``), so that one that is sent twice is kept once. A last line
+without its line break was cut short by the end of a process; nobody was told that it is kept, and it goes when the file is opened
+again.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Kept:
 class Journal:
     """One file of answers, this process's alone while it is open; ``header`` is its first line, as the task describes the data.
 
-    DataError for a file of other data, ParseError for a damaged one, SaveError where it cannot be written, or another has it open.
+    DataError for a file of other data, ParseError for a damaged one, SaveError where it cannot be written, or is open elsewhere.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
@@ -223,7 +224,7 @@ class Journal:
                 if not fits(record, HEADER) or record["answers"] != VERSION:
                     raise ParseError("is no file of answers of this version: name another, or move it away", self.path, 1)
                 self.header = record
-            elif fits(record, ACT) and record["act"] not in self._acts:
+            elif fits(record, ACT) and record["act"] not in self._acts and 0 <= record["row"] < self.header["rows"]:
                 self._keep(record["act"], record["by"], record["row"], record["cells"], record["done"])
             elif fits(record, UNDO) and self._acts.get(record["undo"]) is not None:
                 self._take_back(record["act"], record["undo"])

@@ -62,7 +62,7 @@ def _answers(model: JointMultiLabelClassifier, session: Any, X: Any) -> dict[str
     for first in range(0, X.shape[0], BLOCK):
         rows = X[first : first + BLOCK].astype(np.float32)
         p, chosen = session.run(["probabilities", "label_sets"], {"features": _dense(rows)})
-        largest = max(largest, float(np.abs(p - model._marginals(rows, None, untold="base")).max()))
+        largest = max(largest, float(np.abs(p - model.base_proba(rows)).max()))
         equal += int((sparse.csr_matrix(model.predict(rows)).toarray() == chosen).all(1).sum())
     alone = [X[[i]].astype(np.float32) for i in range(min(ALONE, X.shape[0]))]
     by_file = [_seconds(lambda row=row: session.run(["label_sets"], {"features": _dense(row)})) for row in alone]

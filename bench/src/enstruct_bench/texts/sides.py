@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def joint(encoded: bool) -> Callable[[Task], Fitted]:
         encoder = task.reader("frozen") if encoded else None
         model = JointMultiLabelClassifier(encoder=encoder, metric="micro-f1", random_state=task.seed)
         model.fit(task.train.texts, task.train.Y)
-        return Fitted(partial(model._marginals, known=None, untold="base"), model)  # which its own predict decides by
+        return Fitted(model.base_proba, model)  # which its own predict decides by
 
     return fit
 

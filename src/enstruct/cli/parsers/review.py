@@ -1,8 +1,12 @@
-"""List the given labels that are probably wrong: those least likely given the features and the row's other labels.
+"""Find the given labels that are probably wrong, and go through them in a browser, or list them in a file.
 
 Every label of every row of DATA gets its quality, the probability of the value that it has, by models that have not seen the
-row. Writes a CSV file, the least likely first, with the columns row (from 0, the first below the header), label, value (1 or 0 as
-it is given) and quality. Unknown labels (empty cells, ? in ARFF, NaN) are not listed. Of label sets only.
+row. Without --out a page shows them, the least likely first, each with the reason in words: accept what the model holds for
+right, keep what is given, or correct any other label of the row. Every answer is written to --log at once, and when the page is
+closed by Ctrl-C the corrected data to --corrected. The same command goes on where it ended.
+
+With --out FILE.csv they are listed there instead, with the columns row (from 0, the first below the header), label, value (1 or 0
+as it is given) and quality. Unknown labels (empty cells, ? in ARFF, NaN) are not listed. Of label sets only.
 """
 
 from __future__ import annotations
@@ -19,9 +23,12 @@ def parser() -> Parser:
     shared.add_data(p)
     shared.add_text(p)
     shared.add_encoder(p)
-    p.add_argument("--out", type=Path, required=True, help="CSV file to write")
-    p.add_argument("--top", type=int | None, default=None, help="the N least likely alone (default: all)")
+    p.add_argument("--out", type=Path | None, default=None, help="CSV file to list them in, in place of the page")
+    p.add_argument("--top", type=int | None, default=None, help="the N least likely alone (default: all; 2000 on the page)")
     shared.add_base(p, "auto", "auto, or a method: what gives the marginals on which an energy learns how labels hang together")
+    p.add_argument("--log", type=Path | None, default=None, help="file of the answers (default: DATA.review.jsonl)")
+    p.add_argument("--corrected", type=Path | None, default=None, help="corrected data to write (default: DATA.corrected.csv)")
+    shared.add_page(p)
     p.add_argument("--seed", type=shared.Seed, default=0)
     add_overwrite(p)
     return p

@@ -1,0 +1,150 @@
+"""What ``enstruct label`` does; its options are declared in :mod:`enstruct.cli.parsers.label`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jsonargparse import Namespace
+
+from enstruct.cli import options as shared
+from enstruct.cli.answers import is_tagged
+from enstruct.cli.inputs import check_joint, columns, has_no_labels, load_model, read_rows
+from enstruct.cli.task_files import files_of
+from enstruct.cli.which_task import task_of_model
+from enstruct.cli.workplace import as_rows, check_page, header_of, pictures_of, serve
+from enstruct.data.csv_table import column_names
+from enstruct.data.dataset import Dataset
+from enstruct.data.image_folders import read_pictures
+from enstruct.data.impute import fill_missing, training_means
+from enstruct.data.kinds import ending
+from enstruct.data.label_names import check_label_name
+from enstruct.data.load import load
+from enstruct.data.mapped import MappedRows
+from enstruct.data.tagged import read_tagged
+from enstruct.errors import ConfigError, DataError
+from enstruct.rules import RuleSystem, read_rules
+from enstruct.rules.contradictions import check_possible
+from enstruct.rules.labels import mapped
+from enstruct.workbench.contents import Contents
+from enstruct.workbench.journal import Journal
+from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.labelling import Labelling
+from enstruct.workbench.learning import Learner
+from enstruct.workbench.masks import Masks
+from enstruct.workbench.row_order import ORDERS, RowOrder
+from enstruct.workbench.session import Session
+from enstruct.workbench.tag_sequences import TagSequences
+from enstruct.workbench.written import Written
+
+
+def run(options: Namespace) -> None:
+    check_page(options)
+    if options.out.suffix != ".jsonl":
+        raise ConfigError(f"--out {options.out}: answers are lines of JSON, so name it FILE.jsonl.")
+    if options.order not in ORDERS:
+        raise ConfigError(f"--order is one of {', '.join(ORDERS)}, not {options.order!r}.")
+    serve(session_of(options), options)
+
+
+def session_of(options: Namespace) -> Session:
+    """What the options say, ready to be served."""
+    if options.new is not None:
+        if options.model is not None:
+            raise ConfigError("--new DATA begins without a model: leave MODEL out, or --new.")
+        return _from_nothing(options)
+    if options.model is None or options.data is None:
+        raise ConfigError("Give a MODEL and DATA, or --new DATA --labels a,b,c to begin without a model.")
+    if options.rules is not None:
+        raise ConfigError("--rules goes with --new: a model has its own.")
+    task = task_of_model(options.model)
+    labelling, how = {"labels": _label_sets, "tags": _tags, "masks": _masks}[task](options)
+    header = header_of(task, options.data, labelling.n_rows, labelling.names, how)
+    order = RowOrder(labelling.n_rows, options.order, options.seed)
+    return Session(labelling, Journal(options.out, header), order, Path(options.data).name)
+
+
+def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
+    model = load_model(options.model, **shared.moved_encoder(options))
+    check_joint(model, "label")
+    notes, labels, text = model.notes_, shared.label_argument(options.labels), shared.text_argument(options.text)
+    names, source = notes["label_names"], options.data
+    is_lines = Path(source).is_file() and ending(source) == ".jsonl"
+    bare = labels is None and not is_lines and (hasattr(model, "text_") or has_no_labels(model, source))
+    X, data = read_rows(model, source, labels, options.drop, not bare, text)
+    given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew
+    told = data.told()[:, columns(names, data.label_names, data, "labels")] if given else None
+    read = labels if labels is not None else notes.get("labels")
+    held = list(data.label_names) if read is None or isinstance(read, int) else [read] if isinstance(read, str) else list(read)
+    held = [name.strip() for one in held for name in ([one] if one in data.label_names else one.split(","))] if not bare else []
+    how = {"given": given, "labels": read if not bare else [], "columns": held}
+    how |= {"drop": options.drop or notes.get("drop", []), "text": notes.get("text") if text is None else text}
+    contents = _contents(data, source, options.pictures)
+    return LabelSets(names, as_rows(X), contents, told, Written(source, data, tuple(held)), model), how
+
+
+def _contents(data: Dataset, source: str, pictures: str | None) -> Contents:
+    return Contents(data, pictures_of(source, pictures), Path(source).resolve().parent)
+
+
+def _tags(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
+    files = files_of("tags")
+    tagger = files.load(options)
+    if tagger.notes_["inline"]:
+        raise ConfigError("label is for columns of words and tags: references tagged inline cannot be labelled on the page.")
+    known = tagger.notes_["columns"]
+    data = read_tagged(options.data, known, labelled=is_tagged(options.data, known))
+    return TagSequences(tagger, data.sentences), {"columns": known}
+
+
+def _masks(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
+    segmenter = files_of("masks").load(options)
+    return Masks(segmenter, read_pictures(options.data, labelled=False)), {}
+
+
+def _from_nothing(options: Namespace) -> Session:
+    if options.labels is None:
+        raise ConfigError("--new needs --labels a,b,c: the names of the labels.")
+    names = [name.strip() for name in options.labels.split(",")]
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise ConfigError(f"--labels names two different labels at least, joined by commas, not {options.labels!r}.")
+    for name in names:
+        check_label_name(name, options.new, None)
+    source, text = options.new, shared.text_argument(options.text)
+    is_csv = Path(source).is_file() and ending(source) in (".csv", ".tsv")
+    there = [name for name in names if name in column_names(source)] if is_csv else []
+    drop = [*options.drop, *([options.pictures] if is_csv and options.pictures and not text else [])]
+    data = _unlabelled(source, there if is_csv else (), drop, text)
+    if isinstance(data.X, MappedRows):
+        raise ConfigError(f"{source}: rows that stay in their file cannot be labelled on the page: give the file it was made of.")
+    told = None
+    if there:
+        table = np.full((len(data), len(names)), np.nan)
+        table[:, [names.index(name) for name in there]] = data.told()
+        told = table
+    X = data.X if not data.has_missing else fill_missing(data.X, training_means(data.X))
+    rows = as_rows(X)
+    rules = [] if options.rules is None else read_rules(options.rules)
+    system = RuleSystem.of(rules, names) if rules else None
+    if system is not None:
+        check_possible(system)
+    contents, written = _contents(data, source, options.pictures), Written(source, data, tuple(there))
+    labelling = LabelSets(names, rows, contents, told, written, rules=system)
+    order = RowOrder(labelling.n_rows, options.order, options.seed)
+    number = {name: k for k, name in enumerate(names)}
+    settings = {"minutes": options.minutes, "random_state": options.seed}
+    settings["rules"] = [mapped(rule, number.__getitem__) for rule in rules] or None
+    learner = Learner(labelling.rows_of, order.at_random, settings)
+    how = {"given": bool(there), "labels": there, "columns": there, "drop": drop, "text": text}
+    header = header_of("labels", source, labelling.n_rows, names, how)
+    return Session(labelling, Journal(options.out, header), order, Path(source).name, learner)
+
+
+def _unlabelled(source: str, labels: Any, drop: list[str], text: list[str] | None) -> Dataset:
+    if Path(source).is_file() and ending(source) == ".arff":
+        raise ConfigError(f"--new {source}: ARFF files have their labels: train a model on it, or give a CSV file.")
+    data = load(source, labels=labels, drop=drop, text=text)
+    if not len(data):
+        raise DataError(f"{source} has no rows.")
+    return data

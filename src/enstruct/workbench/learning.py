@@ -1,0 +1,218 @@
+"""Starting from nothing: a first model once some rows are labelled, and again as answers come in; how good it is by now.
+
+Fits go on in a process of their own, so that the page answers meanwhile. A model is judged by rows that were drawn at random
+(:mod:`enstruct.workbench.row_order`) and by models that have not seen them: its folds'. What more rows still pay is what the last
+doubling of the rows gained: on rows answered since, the model of then, which has not seen them, against the folds of now.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.workbench.review import cross_fitted_marginals
+
+log = logging.getLogger("enstruct")
+
+FIRST, GROWTH = 20, 1.25
+"""Finished rows from which on there is a model, and how many times as many before the next one."""
+RESAMPLES, COVERED = 2000, 95
+"""Of bootstrap intervals over rows; percent."""
+FEW = 10
+"""Rows drawn at random from which on a model is judged."""
+NO_LONGER = 0.02
+"""F1 that a doubling of the rows must be able to gain: below it going on pays no longer."""
+
+
+class Interval(NamedTuple):
+    """A mean over rows with its percentile bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64], seed: int = 0) -> Interval:
+        drawn = np.random.default_rng([seed, 3]).integers(0, len(values), (RESAMPLES, len(values)))
+        low, high = np.percentile(values[drawn].mean(1), ((100 - COVERED) / 2, (100 + COVERED) / 2))
+        return cls(float(values.mean()), float(low), float(high))
+
+
+class Work(NamedTuple):
+    """A fit: ``rows`` their numbers, ``X`` and ``Y`` (rows, labels) of 0, 1 and NaN; ``judging`` (rows,): drawn at random;
+    ``before``: the folder of the model of half as many rows, and the numbers of those, None where there is none."""
+
+    rows: NDArray[np.intp]
+    X: Any
+    Y: NDArray[np.float64]
+    judging: NDArray[np.bool_]
+    folder: str
+    settings: dict[str, Any]
+    before: tuple[str, NDArray[np.intp]] | None
+
+
+class Judgement(NamedTuple):
+    """``f1``, ``wrong`` labels a row, over ``judged`` rows; ``gain``: of F1 by the last doubling, None where it is not known."""
+
+    rows: int
+    judged: int
+    f1: Interval | None
+    wrong: Interval | None
+    gain: Interval | None
+
+    @property
+    def words(self) -> str:
+        """Whole sentences."""
+        if self.f1 is None or self.wrong is None:
+            return f"A model of {self.rows} rows helps. Too few rows drawn at random are finished to say how good it is."
+        good = (
+            f"A model of {self.rows} rows helps. Judged on {self.judged} rows drawn at random that it had not seen: F1 "
+            f"{_percent(self.f1)}, {self.wrong.mean:.1f} [{self.wrong.low:.1f}, {self.wrong.high:.1f}] wrong labels a row."
+        )
+        if self.gain is None:
+            return f"{good} What more rows would gain is not known yet."
+        gained = f"The last doubling of the rows gained {_percent(self.gain)} points of F1"
+        if self.gain.high < NO_LONGER:
+            return f"{good} {gained}: going on hardly pays any longer."
+        return f"{good} {gained}: " + ("going on pays." if self.gain.low > 0 else "whether going on pays is not certain.")
+
+
+def fit(work: Work) -> Judgement:
+    """Fit a joint, save it to ``work.folder``, judge it. DataError for rows that nothing can be learnt from."""
+    model = JointMultiLabelClassifier(**work.settings).fit(work.X, work.Y)
+    model.save(Path(work.folder))
+    p = cross_fitted_marginals(model, len(work.rows))
+    chosen = np.flatnonzero(work.judging)
+    if len(chosen) < FEW:
+        return Judgement(len(work.rows), len(chosen), None, None, None)
+    f1 = rowwise_f1(work.Y, p >= 0.5)
+    wrong = ((p >= 0.5) != work.Y).sum(1)
+    return Judgement(len(work.rows), len(chosen), Interval.of(f1[chosen]), Interval.of(wrong[chosen]), _gain(work, f1))
+
+
+def _gain(work: Work, f1: NDArray[np.float64]) -> Interval | None:
+    """Of the folds of now over the model of half as many rows, on rows drawn at random that it has not seen."""
+    if work.before is None:
+        return None
+    folder, seen = work.before
+    later = np.flatnonzero(work.judging & ~np.isin(work.rows, seen))
+    if len(later) < FEW:
+        return None
+    former = JointMultiLabelClassifier.load(Path(folder))
+    X = [work.X[k] for k in later] if isinstance(work.X, list) else work.X[later]
+    then = rowwise_f1(work.Y[later], np.asarray(former.predict_proba(X)) >= 0.5)
+    return Interval.of(f1[later] - then)
+
+
+def rowwise_f1(truth: NDArray[Any], sets: NDArray[Any]) -> NDArray[np.float64]:
+    """(rows,) 1 where both are empty."""
+    both, total = ((truth == 1) & sets).sum(1), (truth == 1).sum(1) + sets.sum(1)
+    return np.where(total == 0, 1.0, 2 * both / np.maximum(total, 1))
+
+
+def _percent(value: Interval) -> str:
+    return f"{100 * value.mean:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
+
+
+@dataclass
+class Learner:
+    """Fits whenever enough rows have been finished since the last fit. ``rows``: numbers -> what a model takes of them;
+    ``ready(model, judgement)`` is called in the thread of the fit."""
+
+    rows: Callable[[NDArray[np.intp]], Any]
+    at_random: NDArray[np.bool_]
+    settings: dict[str, Any]
+    ready: Callable[[JointMultiLabelClassifier, Judgement], None] = lambda model, judgement: None
+    judgement: Judgement | None = None
+    problem: str = ""
+    fitting: int = 0
+    """Rows of the fit that goes on, 0 while none does."""
+    _fits: list[tuple[str, NDArray[np.intp]]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _tried: int = 0
+
+    def __post_init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="enstruct-workbench-")
+        self._process: Any = None
+
+    def consider(self, finished: Mapping[int, NDArray[np.float64]]) -> bool:
+        """Begin a fit on these rows, number -> (labels,), if it is time for one."""
+        with self._lock:
+            wanted = FIRST if self._tried == 0 else int(np.ceil(GROWTH * self._tried))
+            if self.fitting or len(finished) < wanted:
+                return False
+            self.fitting = self._tried = len(finished)
+        numbers = np.array(sorted(finished), dtype=np.intp)
+        Y = np.stack([finished[int(row)] for row in numbers])
+        thread = threading.Thread(target=self._fit, args=(numbers, Y), name="fitting", daemon=True)
+        thread.start()
+        return True
+
+    @property
+    def words(self) -> str:
+        """How it stands, in whole sentences."""
+        parts = [] if self.judgement is None else [self.judgement.words]
+        if self.fitting:
+            parts.append(f"A model of {self.fitting} rows is being fitted.")
+        elif self.problem:
+            parts.append(self.problem)
+        elif not parts:
+            parts.append(f"A first model is fitted once {FIRST} rows are finished.")
+        return " ".join(parts)
+
+    def close(self) -> None:
+        """End a fit that goes on, and forget all models."""
+        process = self._process
+        if process is not None and process.is_alive():
+            process.kill()
+            process.join()
+        self._folder.cleanup()
+
+    def _fit(self, numbers: NDArray[np.intp], Y: NDArray[np.float64]) -> None:
+        folder = str(Path(self._folder.name) / str(len(numbers)))
+        half = [one for one in self._fits if len(one[1]) <= len(numbers) / 2]
+        work = Work(numbers, self.rows(numbers), Y, self.at_random[numbers], folder, self.settings, half[-1] if half else None)
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(target=_in_process, args=(work, theirs), daemon=True)
+        try:
+            self._process.start()
+            theirs.close()
+            try:
+                outcome = ours.recv()
+            except EOFError:
+                outcome = "its process was ended"
+            self._process.join()
+            if isinstance(outcome, Judgement):
+                model = JointMultiLabelClassifier.load(Path(folder))
+                self._fits.append((folder, numbers))
+                self.judgement, self.problem = outcome, ""
+                self.ready(model, outcome)
+            else:
+                self.problem = f"No model of {len(numbers)} rows could be fitted: {outcome}"
+                log.warning("%s", self.problem)
+        finally:
+            ours.close()
+            self.fitting = 0
+
+
+def _in_process(work: Work, pipe: Any) -> None:
+    import torch
+
+    torch.set_num_threads(1)  # the page answers beside it
+    try:
+        outcome: Any = fit(work)
+    except Exception as error:
+        outcome = str(error) or type(error).__name__
+    pipe.send(outcome)
+    pipe.close()

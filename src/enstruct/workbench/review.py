@@ -1,0 +1,162 @@
+"""Given labels gone through, the least likely first, each with the reason in words.
+
+A cell's quality is p(its value | x, the row's other labels), cross-fitted (:mod:`enstruct.estimators.label_issues`). The reason
+names what speaks most against it: of the rows like this one, those whose features make the label about as likely, how many of
+those with the same value of another label have the opposite value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from enstruct.errors import DataError
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.label_issues import label_issues
+from enstruct.files import write_json
+from enstruct.records import Shape, read_record
+from enstruct.workbench.journal import Journal
+
+MOST = 2000
+"""Suspects that are listed."""
+ALIKE = 300
+"""Rows like this one, at most, and at most a quarter of all."""
+LEAST = 10
+"""Of those with the same value of another label, so that its share counts."""
+Z = 1.96
+"""Of the lower end of a share (Wilson), by which reasons are compared."""
+SUSPECTS: Shape = {
+    "content": str,
+    "suspects": [{"row": int, "label": str, "given": bool, "quality": float, "alone": float, "reason": str}],
+}
+
+
+class Suspect(NamedTuple):
+    """``given``: its value; ``quality``: how likely that is beside the other labels, ``alone``: by the features alone."""
+
+    row: int
+    label: str
+    given: bool
+    quality: float
+    alone: float
+    reason: str
+
+
+class Review:
+    """``Y`` (rows, labels) of 0, 1 and NaN as given; ``suspects``: the least likely first."""
+
+    def __init__(self, names: Sequence[str], Y: NDArray[np.float64], suspects: Sequence[Suspect]) -> None:
+        self.names, self.Y, self.suspects = names, Y, list(suspects)
+
+    @classmethod
+    def of(cls, model: JointMultiLabelClassifier, names: Sequence[str], Y: NDArray[np.float64], most: int = MOST) -> Self:
+        """By a model that was fitted on just these rows."""
+        quality = label_issues(model, Y).quality
+        flat = quality.ravel()
+        order = np.argsort(flat, kind="stable")[: min(most, int((~np.isnan(flat)).sum()))]
+        p = cross_fitted_marginals(model, len(Y))
+        suspects = []
+        for row, label in zip(*np.divmod(order, len(names)), strict=True):
+            given = bool(Y[row, label])
+            alone = float(p[row, label] if given else 1 - p[row, label])
+            reason = _reason(names, Y, p, int(row), int(label), alone)
+            suspects.append(Suspect(int(row), names[label], given, float(f"{quality[row, label]:.6g}"), round(alone, 6), reason))
+        return cls(names, Y, suspects)
+
+    @classmethod
+    def read(cls, path: Path, names: Sequence[str], Y: NDArray[np.float64], content: str) -> Self:
+        """What :meth:`save` wrote. DataError for a damaged file, and for one about other data."""
+        record = read_record(path, SUSPECTS, "no list of suspects")
+        if record["content"] != content:
+            raise DataError(f"{path} lists suspects of other data: move it away, or name another --log.")
+        return cls(names, Y, [Suspect(**{name: one[name] for name in Suspect._fields}) for one in record["suspects"]])
+
+    def save(self, path: Path, content: str) -> None:
+        """SaveError."""
+        write_json(path, {"content": content, "suspects": [one._asdict() for one in self.suspects]})
+
+    def given(self, row: int) -> dict[str, bool]:
+        """The labels that are given of a row."""
+        return {name: bool(value) for name, value in zip(self.names, self.Y[row], strict=True) if not np.isnan(value)}
+
+    def listed(self, journal: Journal) -> list[dict[str, Any]]:
+        """With the answer to each, None while there is none."""
+        rows = journal.snapshot()
+        return [
+            {**one._asdict(), "answer": rows[one.row].cells.get(one.label) if one.row in rows else None} for one in self.suspects
+        ]
+
+    def counts(self, journal: Journal) -> dict[str, int]:
+        """How many are answered, and how many given values were changed, these among them or not."""
+        answered = sum(one["answer"] is not None for one in self.listed(journal))
+        number = {name: k for k, name in enumerate(self.names)}
+        changed = sum(
+            value is not None and float(value) != self.Y[row, number[name]]
+            for row, answers in journal.snapshot().items()
+            for name, value in answers.cells.items()
+        )
+        return {"suspects": len(self.suspects), "answered": answered, "changed": changed}
+
+
+def cross_fitted_marginals(model: JointMultiLabelClassifier, n: int) -> NDArray[np.float64]:
+    """(rows, labels) p(y_i = 1 | x) of the rows of the fit, by bases that have not seen them."""
+    p = np.empty((n, len(model.constants_)))
+    p[:] = model.constants_
+    p[:, model.varying_] = expit(model.fitted_on_.logits[model.fitted_on_.group])
+    return p
+
+
+def _reason(names: Sequence[str], Y: NDArray[np.float64], p: NDArray[np.float64], row: int, label: int, alone: float) -> str:
+    """A sentence or two."""
+    given = Y[row, label]
+    here = "there" if given else "not there"
+    sentences = []
+    if (found := _fellow(Y, p, row, label)) is not None:
+        fellow, opposite, of = found
+        share = f"{100 * opposite / of:.0f}% of rows like this ({opposite} of {of})"
+        name, other = names[label], names[fellow]
+        if Y[row, fellow] and not given:
+            sentences.append(f"Goes with {other} in {share}; {other} is there, {name} is not.")
+        elif Y[row, fellow]:
+            sentences.append(f"Is missing beside {other} in {share}; {other} is there, and so is {name}.")
+        elif given:
+            sentences.append(f"Is missing without {other} in {share}; {other} is not there, {name} is.")
+        else:
+            sentences.append(f"Is there without {other} in {share}; neither {other} nor {name} is there.")
+    if alone < 0.5:
+        sentences.append(f"By the features alone it would be {'not there' if given else 'there'} with {100 * (1 - alone):.0f}%.")
+    return " ".join(sentences) or f"Few rows like this have it {here} beside these other labels."
+
+
+def _fellow(Y: NDArray[np.float64], p: NDArray[np.float64], row: int, label: int) -> tuple[int, int, int] | None:
+    """(other label, rows with the opposite value, rows), of the one that speaks most against the value that is given; None where
+    none does."""
+    known = np.flatnonzero(~np.isnan(Y[:, label]) & (np.arange(len(Y)) != row))
+    alike = known[np.argsort(np.abs(p[known, label] - p[row, label]), kind="stable")[: max(LEAST, min(ALIKE, len(known) // 4))]]
+    if not len(alike):
+        return None
+    opposite = Y[alike, label] != Y[row, label]
+    same = (Y[alike] == Y[row]) & ~np.isnan(Y[row])  # (alike, labels)
+    same[:, label] = False
+    of, against = same.sum(0), (same & opposite[:, None]).sum(0)
+    lower = _lower(against, of)
+    best = int(lower.argmax())
+    if of[best] < LEAST or against[best] / of[best] <= max(0.5, opposite.mean()):
+        return None
+    return best, int(against[best]), int(of[best])
+
+
+def _lower(k: NDArray[np.intp], n: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Wilson's lower end of the share k / n; -1 of fewer than LEAST."""
+    n = np.asarray(n, dtype=np.float64)
+    few = n < LEAST
+    m = np.where(few, 1.0, n)
+    share = np.where(few, 0.0, k / m)
+    centre = share + Z**2 / (2 * m)
+    spread = Z * np.sqrt(share * (1 - share) / m + Z**2 / (4 * m**2))
+    return np.where(few, -1.0, (centre - spread) / (1 + Z**2 / m))

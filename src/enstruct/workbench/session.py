@@ -1,0 +1,141 @@
+"""What goes on at the workbench, without the web: rows are given out, answers kept, the model asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from enstruct.errors import DataError
+from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.workbench.journal import Journal
+from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.labelling import Cells, Labelling
+from enstruct.workbench.learning import Judgement, Learner
+from enstruct.workbench.review import Review
+from enstruct.workbench.row_order import RowOrder
+
+
+class Session:
+    """``learner``: of label sets that begin from nothing; ``review``: where given labels are gone through."""
+
+    def __init__(
+        self,
+        labelling: Labelling,
+        journal: Journal,
+        order: RowOrder,
+        title: str,
+        learner: Learner | None = None,
+        review: Review | None = None,
+    ) -> None:
+        self.labelling, self.journal, self.order, self.title = labelling, journal, order, title
+        self.learner, self.review = learner, review
+        self.finished = {row for row, answers in journal.rows.items() if answers.done}
+        self.model_number = 0
+        """Rises as models are put in place, so that pages ask again."""
+        if learner is not None:
+            learner.ready = self._use
+        self._consider()
+
+    def describe(self) -> dict[str, Any]:
+        """What a page is drawn from once."""
+        return {
+            **self.labelling.describe(),
+            "task": self.labelling.task,
+            "mode": "label" if self.review is None else "review",
+            "title": self.title,
+            "rows": self.labelling.n_rows,
+            "answers": str(self.journal.path),
+            "order": self.order.order,
+        }
+
+    def progress(self, row: int | None = None) -> dict[str, Any]:
+        """How far all is, and the version of ``row`` for a page that shows it."""
+        words = "" if self.learner is None else self.learner.words
+        out = {"finished": len(self.finished), "rows": self.labelling.n_rows, "told": self.journal.n_told, "learning": words}
+        if self.review is not None:
+            out |= self.review.counts(self.journal)
+        if row is not None:
+            out["version"] = self.journal.row(self._checked(row)).version
+        return {**out, "model": self.model_number}
+
+    def next(self, by: str, after: int = -1) -> int | None:
+        return self.order.next(by, self.finished, after)
+
+    def row(self, number: int, by: str = "") -> dict[str, Any]:
+        """What it holds, and how it stands."""
+        self._checked(number)
+        if by:
+            self.order.claim(by, number)
+        out = {"content": self.labelling.content(number), **self._state(number)}
+        return out if self.review is None else {**out, "given_labels": self.review.given(number)}
+
+    def answers(self, number: int, read: Cells) -> dict[str, Any]:
+        self._checked(number)
+        return {**self.labelling.answers(number, self.journal.row(number).cells, read), "model": self.model_number}
+
+    def question(self, number: int, read: Cells) -> str | None:
+        self._checked(number)
+        return self.labelling.question(number, self.journal.row(number).cells, read)
+
+    def tell(self, act: str, by: str, row: int, cells: Cells, done: bool, seen: int | None) -> dict[str, Any]:
+        """DataError for what cannot be told, ConflictError, SaveError."""
+        self._checked(row)
+        told = {**self.labelling.given(row), **self.journal.row(row).cells}
+        self.labelling.check(row, cells, told, done and self.review is None)
+        self.journal.tell(act, by, row, cells, done, seen)
+        self._settle(row)
+        return self._state(row)
+
+    def undo(self, act: str, by: str) -> dict[str, Any] | None:
+        """The row of what was undone, as it is now; None where there was nothing."""
+        row = self.journal.undo(act, by)
+        if row is None:
+            return None
+        self._settle(row)
+        return self._state(row)
+
+    def write(self, path: Path) -> None:
+        """The data with all that was told. DataError where there is nothing to write yet."""
+        self.labelling.write(path, {row: answers.cells for row, answers in self.journal.snapshot().items()})
+
+    def close(self) -> None:
+        self.journal.close()
+        if self.learner is not None:
+            self.learner.close()
+
+    def begin_ranking(self) -> None:
+        """Of rows by what they can teach."""
+        if self.order.order == "teaching":
+            self.order.rank(self.labelling.uncertainty)
+
+    def _settle(self, row: int) -> None:
+        if self.journal.row(row).done:
+            self.finished.add(row)
+        else:
+            self.finished.discard(row)
+        self._consider()
+
+    def _use(self, model: JointMultiLabelClassifier, judgement: Judgement) -> None:
+        """A model that was just fitted."""
+        assert isinstance(self.labelling, LabelSets)
+        self.labelling.use(model)
+        self.model_number += 1
+        self.begin_ranking()
+
+    def _consider(self) -> None:
+        """Whether it is time for another model."""
+        labelling = self.labelling
+        if self.learner is None or not isinstance(labelling, LabelSets):
+            return
+        whole = {row: labelling.vector(row, self.journal.row(row).cells) for row in self.finished}
+        self.learner.consider(whole)
+
+    def _state(self, row: int) -> dict[str, Any]:
+        answers = self.journal.row(row)
+        cells = {**self.labelling.given(row), **answers.cells}
+        return {"row": row, "cells": cells, "done": answers.done, "version": answers.version}
+
+    def _checked(self, row: int) -> int:
+        if not 0 <= row < self.labelling.n_rows:
+            raise DataError(f"There are {self.labelling.n_rows} rows, numbered from 0; {row} is none of them.")
+        return row

@@ -1,0 +1,74 @@
+// The server's side: requests, and answers that are sent until they are kept. An answer has its own name, so that one that is
+// sent twice is kept once; those not kept yet survive a reload in this tab's own store.
+
+const store = window.sessionStorage;
+const WAITING = "enstruct-waiting";
+export const by = store.getItem("enstruct-by") ?? newName();
+store.setItem("enstruct-by", by);
+
+export function newName() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (one) => one.toString(16).padStart(2, "0")).join("");
+}
+
+export class Refused extends Error {
+  constructor(status, message) { super(message); this.status = status; }
+}
+
+async function request(path, body) {
+  const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(path, options);
+  let content = null;
+  try { content = await response.json(); } catch { /* told below */ }
+  if (!response.ok) throw new Refused(response.status, content?.error ?? `The server answered ${response.status}.`);
+  return content;
+}
+
+export const session = () => request("api/session");
+export const nextRow = (after) => request(`api/next?by=${by}&after=${after}`).then((answer) => answer.row);
+export const rowOf = (row) => request(`api/rows/${row}?by=${by}`);
+export const answersOf = (row, read) => request(`api/rows/${row}/answers`, { read });
+export const questionOf = (row, read) => request(`api/rows/${row}/question`, { read }).then((answer) => answer.ask);
+export const progressOf = (row) => request(row === null ? "api/progress" : `api/progress?row=${row}`);
+export const suspects = () => request("api/suspects").then((answer) => answer.suspects);
+
+let waiting = JSON.parse(store.getItem(WAITING) ?? "[]");
+let tail = Promise.resolve();
+
+function remember() { store.setItem(WAITING, JSON.stringify(waiting)); }
+
+// Sends acts one after another. A server that is not there is asked again until it is.
+async function deliver(act, path, onWait) {
+  for (let pause = 250; ; pause = Math.min(2 * pause, 4000)) {
+    try {
+      return await request(path, act);
+    } catch (error) {
+      if (error instanceof Refused && error.status !== 502 && error.status !== 503) throw error;
+      onWait("The server does not answer: your answers are kept here, and sent once it is back.");
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+function inTurn(act, path, onWait) {
+  waiting.push({ act, path });
+  remember();
+  const sent = tail.then(() => deliver(act, path, onWait)).finally(() => {
+    waiting = waiting.filter((one) => one.act.act !== act.act);
+    remember();
+  });
+  tail = sent.catch(() => undefined);
+  return sent;
+}
+
+export const tell = (row, cells, done, seen, onWait) =>
+  inTurn({ act: newName(), by, row, cells, done, seen }, "api/acts", onWait);
+export const undo = (onWait) => inTurn({ act: newName(), by }, "api/undo", onWait).then((answer) => answer.undone);
+
+// What a page before a reload could not get through.
+export async function resend(onWait) {
+  const left = waiting;
+  waiting = [];
+  for (const { act, path } of left) {
+    try { await inTurn(act, path, onWait); } catch (error) { if (!(error instanceof Refused)) throw error; }
+  }
+}

@@ -1,0 +1,147 @@
+// The page: which rows are shown, what is told of them, and what everybody's keys do. How a kind of output looks is its view's.
+import * as backend from "./backend.js";
+import { el } from "./dom.js";
+import { LabelView } from "./labels.js";
+import { MaskView } from "./masks.js";
+import { ReviewView } from "./review.js";
+import { TagView } from "./tags.js";
+
+const EVERY = 2500; // milliseconds between looks at what others did
+const $ = (id) => document.getElementById(id);
+
+class App {
+  async begin() {
+    this.session = await backend.session();
+    this.past = [];
+    this.row = null;
+    this.model = 0;
+    $("title").textContent = this.session.title;
+    document.title = `${this.session.title} – enstruct workbench`;
+    $("kept").textContent = `Answers are kept in ${this.session.answers}`;
+    const reviewing = this.session.mode === "review";
+    this.view = reviewing ? new ReviewView(this) : new { labels: LabelView, tags: TagView, masks: MaskView }[this.session.task](this);
+    for (const id of ["previous", "next"]) $(id).hidden = reviewing;
+    $("previous").addEventListener("click", () => this.back());
+    $("next").addEventListener("click", () => this.forward());
+    $("undo").addEventListener("click", () => this.undo());
+    $("help").addEventListener("click", () => $("keys").showModal());
+    document.addEventListener("keydown", (event) => this.key(event));
+    const keys = [...this.view.keys(), ["z", "undo your last answer"], ...(reviewing ? [] : [["→ ←", "skip the row, go back"]]), ["?", "these keys"]];
+    $("key-list").replaceChildren(...keys.flatMap(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)]));
+    await backend.resend((text) => this.say(text));
+    if (reviewing) await this.view.begin();
+    else await this.forward();
+    await this.look();
+    setInterval(() => this.look().catch(() => undefined), EVERY);
+  }
+
+  fill(...parts) {
+    $("work").classList.toggle("wide", parts.length === 1);
+    $("work").replaceChildren(...parts);
+  }
+
+  say(text) { $("message").textContent = text; }
+
+  async open(row) {
+    const state = await backend.rowOf(row);
+    this.row = row;
+    this.state = state;
+    this.say("");
+    await this.view.show(state, state.content);
+  }
+
+  async forward() {
+    try {
+      const row = await backend.nextRow(this.row ?? -1);
+      if (row === null) {
+        this.row = null;
+        this.fill(el("section", { class: "panel" }, el("h2", {}, "All rows are finished"), el("p", {}, "Download the data, or end the workbench by Ctrl-C where it was started.")));
+        return;
+      }
+      if (this.row !== null) this.past.push(this.row);
+      await this.open(row);
+    } catch (error) { this.say(error.message); }
+  }
+
+  async back() {
+    const row = this.past.pop();
+    if (row !== undefined) await this.open(row).catch((error) => this.say(error.message));
+  }
+
+  // Whether it is kept. The row is shown again as it is where it is not.
+  async tell(row, cells, done, seen) {
+    try {
+      const state = await backend.tell(row, cells, done, seen, (text) => this.say(text));
+      this.say("");
+      if (row === this.row) { this.state = state; await this.view.update(state); }
+      this.look();
+      return true;
+    } catch (error) {
+      if (row === this.row) await this.open(row).catch(() => undefined);
+      this.say(error.message);
+      return false;
+    }
+  }
+
+  async finish(row, cells, seen) {
+    if (await this.tell(row, cells, true, seen)) await this.forward();
+  }
+
+  async undo() {
+    try {
+      const state = await backend.undo((text) => this.say(text));
+      if (state === null) { this.say("There is nothing of yours to undo."); return; }
+      this.say("");
+      if (this.session.mode === "review") await this.view.update();
+      else {
+        if (state.row !== this.row && this.row !== null) this.past.push(this.row);
+        await this.open(state.row);
+      }
+      await this.look();
+    } catch (error) { this.say(error.message); }
+  }
+
+  // How far all is; what somebody else did to this row, and whether there is a new model.
+  async look() {
+    const progress = await backend.progressOf(this.row);
+    const { finished, rows } = progress;
+    if (this.session.mode === "review") {
+      $("progress").textContent = `${progress.answered} of ${progress.suspects} suspects answered, ${progress.changed} labels changed`;
+      $("progress-bar").style.width = `${(100 * progress.answered) / Math.max(1, progress.suspects)}%`;
+    } else {
+      $("progress").textContent = `${finished} of ${rows} rows finished`;
+      $("progress-bar").style.width = `${(100 * finished) / Math.max(1, rows)}%`;
+    }
+    if ($("learning").textContent !== progress.learning) $("learning").textContent = progress.learning;
+    const newModel = progress.model !== this.model;
+    this.model = progress.model;
+    if (this.row !== null && this.state && (newModel || progress.version > this.state.version) && this.session.mode !== "review") {
+      const state = await backend.rowOf(this.row);
+      if (state.version > this.state.version || newModel) { this.state = state; await this.view.update(state); }
+    }
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
+    const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "checkbox";
+    if (typing) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    const own = ["BUTTON", "A"].includes(event.target.tagName) && event.target.dataset.part === undefined;
+    if (event.key === "Enter" && own) return; // its own click; on a label Enter finishes the row, and the space bar presses
+    let taken = this.view.key(event);
+    if (!taken) {
+      taken = true;
+      if (event.key === "z") this.undo();
+      else if (event.key === "?") $("keys").showModal();
+      else if (event.key === "ArrowRight" && this.session.mode !== "review") this.forward();
+      else if (event.key === "ArrowLeft" && this.session.mode !== "review") this.back();
+      else taken = false;
+    }
+    if (taken) event.preventDefault();
+  }
+}
+
+const app = new App();
+app.begin().catch((error) => app.say(error.message));
