@@ -25,7 +25,7 @@ from enstruct.validation import check_whole
 from enstruct.workbench.contents import Contents
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
-from enstruct.workbench.review import MOST, Review
+from enstruct.workbench.review import Review
 from enstruct.workbench.row_order import RowOrder
 from enstruct.workbench.session import Session
 from enstruct.workbench.written import Written
@@ -82,7 +82,7 @@ def session_of(options: Namespace, log: Path) -> Session:
     else:
         with working_bar("reviewing"), shared.side_by_side(options):
             model = JointMultiLabelClassifier(**_settings(options)).fit(examples.X, examples.y)
-            review = Review.of(model, names, Y, options.top or MOST)
+            review = Review.of(model, names, Y, options.top)
         review.save(kept, content)
     columns = _label_columns(options, names)
     how = {"given": True, "labels": _as_read(options, names), "columns": columns, "drop": options.drop}

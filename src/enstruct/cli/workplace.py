@@ -3,52 +3,90 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import socket
 import threading
 import webbrowser
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from jsonargparse import Namespace
 
-from enstruct.cli.main import Terminated
 from enstruct.cli.tables import say
 from enstruct.data.csv_table import raw_table
 from enstruct.data.kinds import ending
-from enstruct.errors import ConfigError, MissingExtraError, ParseError, shown
+from enstruct.errors import ConfigError, ParseError, shown
+from enstruct.records import parsed
 from enstruct.workbench.session import Session
+
+SHORTEST = 32
+"""Characters of a token."""
 
 
 def check_page(options: Namespace) -> None:
     """Before anything is read: MissingExtraError without what serves pages, ConfigError for a port that is none."""
-    try:
-        import enstruct.workbench.server  # noqa: F401
-    except MissingExtraError:
-        raise
+    import_module("enstruct.workbench.server")
     if not 0 <= options.port < 2**16:
         raise ConfigError(f"--port is a number from 0 (any) to 65535, not {options.port}.")
 
 
 def serve(session: Session, options: Namespace) -> None:
-    """Until Ctrl-C or SIGTERM, which is how it is meant to end."""
-    from enstruct.workbench.safety import new_token
+    """Until Ctrl-C or SIGTERM, which is how it is meant to end. After a killed one the address is as it was, so that pages that
+    wait for it go on."""
     from enstruct.workbench.server import serving
 
-    with closing(session), serving(session, new_token(), options.host, options.port) as address:
+    place = _Address(session.journal.path)
+    port, token = place.read()
+    with closing(session), serving(session, token, options.host, options.port or port) as address:
+        place.write(address, token)
         session.begin_ranking()
         say(f"open {address}")
         say(f"answers are kept in {session.journal.path}; Ctrl-C ends")
         if options.open:
             webbrowser.open(address)
-        try:
+        with suppress(KeyboardInterrupt):
             threading.Event().wait()
-        except Terminated:
-            pass
-        except KeyboardInterrupt:
-            pass
-    say(f"{len(session.finished)} of {session.labelling.n_rows} rows finished, {session.journal.n_told} labels told")
+        place.forget()
+    if session.review is None:
+        say(f"{len(session.finished)} of {session.labelling.n_rows} rows finished, {session.journal.n_told} answers kept")
+
+
+class _Address:
+    """Port and token of a page, in a hidden file beside its answers that nobody else may read, while it is served."""
+
+    def __init__(self, answers: Path) -> None:
+        self.path = answers.with_name(f".{answers.name}.page")
+
+    def read(self) -> tuple[int, str]:
+        """As they were where a server was killed, and its port is free; else any port (0), and a new token."""
+        from enstruct.workbench.safety import new_token
+
+        try:
+            kept = parsed(self.path.read_text(encoding="utf-8"), {"port": int, "token": str})
+        except (OSError, ValueError):
+            return 0, new_token()
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", kept["port"]))
+            except (OSError, OverflowError):
+                return 0, new_token()
+        return kept["port"], kept["token"] if len(kept["token"]) >= SHORTEST else new_token()
+
+    def write(self, address: str, token: str) -> None:
+        record = json.dumps({"port": urlsplit(address).port, "token": token})
+        self.forget()
+        with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(record)
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
 
 
 def header_of(task: str, source: str, n_rows: int, names: list[str], how: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from enstruct.errors import DataError, EnstructError, ParseError, SaveError, shown
 from enstruct.records import Shape, fits, parsed
@@ -41,6 +41,14 @@ class ConflictError(EnstructError):
     """Somebody else has answered the same cell since it was looked at."""
 
 
+class Last(NamedTuple):
+    """The act that stands for a cell, the row's version when the cell last changed, and who changed it then."""
+
+    act: str
+    version: int
+    by: str
+
+
 @dataclass
 class RowAnswers:
     """``cells``: what is told; ``done``: whether the row is finished; ``version``: how many acts it has seen."""
@@ -48,8 +56,8 @@ class RowAnswers:
     cells: dict[str, Any] = field(default_factory=dict)
     done: bool = False
     version: int = 0
-    last: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Cell, and "" for ``done`` -> the act that told it last, and the row's version then."""
+    last: dict[str, Last] = field(default_factory=dict)
+    """By cell, and by "" for ``done``."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class _Kept:
     by: str
     cells: Mapping[str, Any]
     before: Mapping[str, Any]
-    lasts: Mapping[str, tuple[str, int] | None]
+    lasts: Mapping[str, Last | None]
 
 
 class Journal:
@@ -97,7 +105,7 @@ class Journal:
     def tell(self, act: str, by: str, row: int, cells: Mapping[str, Any], done: bool, seen: int | None = None) -> RowAnswers:
         """Keep an act; the row as it is then. ``seen``: the version that whoever tells it has looked at, None for any.
 
-        ConflictError where another act has told one of these cells since, or, for a row to be finished, any.
+        ConflictError where somebody else has told one of these cells since, or, for a row to be finished, any.
         """
         with self._lock:
             answers = self.rows.setdefault(row, RowAnswers())
@@ -106,7 +114,8 @@ class Journal:
             if seen is not None:
                 asked = [*answers.last] if done else [*cells]
                 for name in asked:
-                    if answers.last.get(name, ("", 0))[1] > seen:
+                    last = answers.last.get(name)
+                    if last is not None and last.version > seen and last.by != by:
                         what = "this row" if name == "" else shown(name)
                         raise ConflictError(f"Somebody has answered {what} since you looked at it: look again.")
             self._write({"act": act, "by": by, "at": _now(), "row": row, "cells": dict(cells), "done": done})
@@ -127,7 +136,7 @@ class Journal:
             kept = self._acts[mine[-1]]
             assert kept is not None
             last = self.rows[kept.row].last
-            if any(last[name][0] != mine[-1] for name in kept.before):
+            if any(last[name].act != mine[-1] for name in kept.before):
                 raise ConflictError("What you would undo has been answered by somebody else since: nothing was changed.")
             self._write({"act": act, "by": by, "at": _now(), "undo": mine[-1]})
             self._take_back(act, mine[-1])
@@ -243,7 +252,7 @@ class Journal:
         for name, value in cells.items():
             _put(answers.cells, name, value)
         answers.done = done
-        answers.last |= dict.fromkeys(before, (act, answers.version))
+        answers.last |= dict.fromkeys(before, Last(act, answers.version, by))
         self._acts[act] = _Kept(row, by, dict(cells), before, lasts)
         self._of.setdefault(by, []).append(act)
 
@@ -258,7 +267,7 @@ class Journal:
             else:
                 _put(answers.cells, name, value)
             earlier = kept.lasts[name]
-            answers.last[name] = ("" if earlier is None else earlier[0], answers.version)
+            answers.last[name] = Last("" if earlier is None else earlier.act, answers.version, kept.by)
         self._acts[act] = None
         self._of[kept.by].remove(undone)
 

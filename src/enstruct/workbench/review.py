@@ -22,8 +22,8 @@ from enstruct.files import write_json
 from enstruct.records import Shape, read_record
 from enstruct.workbench.journal import Journal
 
-MOST = 2000
-"""Suspects that are listed."""
+MOST, SUSPECT = 2000, 0.5
+"""Suspects that are listed at most, and the quality that they are below, where nobody has said how many there are to be."""
 ALIKE = 300
 """Rows like this one, at most, and at most a quarter of all."""
 LEAST = 10
@@ -54,11 +54,12 @@ class Review:
         self.names, self.Y, self.suspects = names, Y, list(suspects)
 
     @classmethod
-    def of(cls, model: JointMultiLabelClassifier, names: Sequence[str], Y: NDArray[np.float64], most: int = MOST) -> Self:
-        """By a model that was fitted on just these rows."""
+    def of(cls, model: JointMultiLabelClassifier, names: Sequence[str], Y: NDArray[np.float64], top: int | None = None) -> Self:
+        """By a model that was fitted on just these rows. ``top``: how many, None for those that the model holds for wrong."""
         quality = label_issues(model, Y).quality
         flat = quality.ravel()
-        order = np.argsort(flat, kind="stable")[: min(most, int((~np.isnan(flat)).sum()))]
+        most = min(MOST, int((flat < SUSPECT).sum())) if top is None else min(top, int((~np.isnan(flat)).sum()))
+        order = np.argsort(flat, kind="stable")[:most]
         p = cross_fitted_marginals(model, len(Y))
         suspects = []
         for row, label in zip(*np.divmod(order, len(names)), strict=True):
@@ -96,7 +97,7 @@ class Review:
         answered = sum(one["answer"] is not None for one in self.listed(journal))
         number = {name: k for k, name in enumerate(self.names)}
         changed = sum(
-            value is not None and float(value) != self.Y[row, number[name]]
+            int(value is not None and float(value) != self.Y[row, number[name]])
             for row, answers in journal.snapshot().items()
             for name, value in answers.cells.items()
         )
@@ -146,7 +147,7 @@ def _fellow(Y: NDArray[np.float64], p: NDArray[np.float64], row: int, label: int
     of, against = same.sum(0), (same & opposite[:, None]).sum(0)
     lower = _lower(against, of)
     best = int(lower.argmax())
-    if of[best] < LEAST or against[best] / of[best] <= max(0.5, opposite.mean()):
+    if lower[best] <= max(0.5, opposite.mean()):
         return None
     return best, int(against[best]), int(of[best])
 

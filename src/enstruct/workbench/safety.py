@@ -67,7 +67,7 @@ class Guard:
             message = await receive()
             received += len(message.get("body", b""))
             if received > LARGEST_BODY:
-                raise _TooLargeError
+                return {"type": "http.disconnect"}  # of one that has not said how large it is
             return message
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
@@ -76,10 +76,7 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *(pair for pair in HEADERS if pair[0] not in own)]}
             await send(message)
 
-        try:
-            await self.app(inner, bounded, guarded)
-        except _TooLargeError:
-            await _answer(send, 413, "The request is too large.")
+        await self.app(inner, bounded, guarded)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers: dict[bytes, bytes] = {}
@@ -97,11 +94,10 @@ class Guard:
         given = scope["path"].split("/")[1] if "/" in scope["path"] else ""
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return 403, "The address lacks its token: open the one that enstruct printed."
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            return 413, "The request is too large."
         return None
-
-
-class _TooLargeError(Exception):
-    """A request's body."""
 
 
 async def _answer(send: Send, status: int, text: str) -> None:

@@ -24,7 +24,12 @@ def parser() -> Parser:
     shared.add_text(p)
     shared.add_encoder(p)
     p.add_argument("--out", type=Path | None, default=None, help="CSV file to list them in, in place of the page")
-    p.add_argument("--top", type=int | None, default=None, help="the N least likely alone (default: all; 2000 on the page)")
+    p.add_argument(
+        "--top",
+        type=int | None,
+        default=None,
+        help="the N least likely alone (default: all; on the page those below a half, 2000 at most)",
+    )
     shared.add_base(p, "auto", "auto, or a method: what gives the marginals on which an energy learns how labels hang together")
     p.add_argument("--log", type=Path | None, default=None, help="file of the answers (default: DATA.review.jsonl)")
     p.add_argument("--corrected", type=Path | None, default=None, help="corrected data to write (default: DATA.corrected.csv)")

@@ -97,8 +97,8 @@ export class LabelView {
     const share = p === undefined ? "" : percent(p);
     const ask = this.question === name ? el("span", { class: "ask" }, "asked ") : null;
     const main = el("button", { type: "button", class: "name", "data-part": "name", onclick: () => this.cycle(k), onfocus: () => { this.focus = k; },
-      "aria-label": `${name}, ${said}${share ? `, ${share}` : ""}${ask ? ", teaches most" : ""}` },
-    fill, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("span", { class: "what" }, ask, name), el("span", { class: "share" }, share));
+      title: said },
+    fill, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("span", { class: "what" }, ask, name), el("span", { class: "unseen" }, `, ${said}, `), el("span", { class: "share" }, share));
     const say = (value, sign, word) => el("button", { type: "button", class: "say", "data-part": word, "aria-label": `${word}: ${name}`, title: word,
       "aria-pressed": String(cell === value), onfocus: () => { this.focus = k; }, onclick: () => this.tell(k, cell === value ? null : value) }, sign);
     const why = this.answers.follows[name];
@@ -132,7 +132,7 @@ export class LabelView {
 
   async done() {
     if (!this.answers) return;
-    const cells = Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]]));
+    const cells = { ...Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]])), ...this.state.cells };
     await this.app.finish(this.state.row, cells, this.state.version);
   }
 

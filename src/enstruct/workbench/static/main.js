@@ -15,6 +15,7 @@ class App {
     this.past = [];
     this.row = null;
     this.model = 0;
+    this.sent = []; // acts under way
     $("title").textContent = this.session.title;
     document.title = `${this.session.title} – enstruct workbench`;
     $("kept").textContent = `Answers are kept in ${this.session.answers}`;
@@ -70,17 +71,31 @@ class App {
 
   // Whether it is kept. The row is shown again as it is where it is not.
   async tell(row, cells, done, seen) {
+    const sent = { row, cells };
+    this.sent.push(sent);
     try {
       const state = await backend.tell(row, cells, done, seen, (text) => this.say(text));
+      this.sent.splice(this.sent.indexOf(sent), 1);
       this.say("");
-      if (row === this.row) { this.state = state; await this.view.update(state); }
-      this.look();
+      if (row === this.row) await this.take(state);
+      this.look().catch(() => undefined);
       return true;
     } catch (error) {
+      this.sent.splice(this.sent.indexOf(sent), 1);
       if (row === this.row) await this.open(row).catch(() => undefined);
       this.say(error.message);
       return false;
     }
+  }
+
+  // How the server says that the row shown stands, with what it has not heard yet.
+  async take(state) {
+    const cells = { ...state.cells };
+    for (const one of this.sent.filter((each) => each.row === state.row)) {
+      for (const [name, value] of Object.entries(one.cells)) { if (value === null) delete cells[name]; else cells[name] = value; }
+    }
+    this.state = { ...state, cells };
+    await this.view.update(this.state).catch((error) => this.say(error.message));
   }
 
   async finish(row, cells, seen) {
@@ -117,7 +132,7 @@ class App {
     this.model = progress.model;
     if (this.row !== null && this.state && (newModel || progress.version > this.state.version) && this.session.mode !== "review") {
       const state = await backend.rowOf(this.row);
-      if (state.version > this.state.version || newModel) { this.state = state; await this.view.update(state); }
+      if (state.version > this.state.version || newModel) await this.take(state);
     }
   }
 
@@ -128,8 +143,8 @@ class App {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const own = ["BUTTON", "A"].includes(event.target.tagName) && event.target.dataset.part === undefined;
-    if (event.key === "Enter" && own) return; // its own click; on a label Enter finishes the row, and the space bar presses
+    const own = ["BUTTON", "A"].includes(event.target.tagName) && event.target.dataset.part === undefined && event.target.dataset.word === undefined;
+    if (event.key === "Enter" && own) return; // its own click; on a label or a word Enter finishes the row, and the space bar presses
     let taken = this.view.key(event);
     if (!taken) {
       taken = true;

@@ -23,7 +23,7 @@ export class MaskView {
     this.state = state;
     this.size = [content.height, content.width];
     this.answers = null;
-    const [height, width] = this.size, scale = Math.max(1, Math.min(8, Math.floor(640 / Math.max(height, width))));
+    const [height, width] = this.size, scale = Math.max(1, Math.min(16, Math.floor(560 / Math.max(height, width))));
     const picture = el("canvas", { width, height, role: "img", "aria-label": `Picture ${content.name}` });
     this.over = el("canvas", { width, height, class: "over", "aria-label": "Paint here: the mask as it is", role: "img", tabindex: "0" });
     picture.style.width = `${width * scale}px`;

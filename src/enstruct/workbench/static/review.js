@@ -60,10 +60,12 @@ export class ReviewView {
 
   async answer(at, value) {
     const one = this.suspects[at];
-    if (!(await this.app.tell(one.row, { [one.label]: value }, false, null))) return;
-    await this.refresh();
+    one.answer = value; // shown at once; the server's word replaces it
     const open = this.suspects.findIndex((each, k) => k > at && each.answer === null);
-    await this.select(open < 0 ? at : open);
+    this.at = open < 0 ? at : open;
+    await this.app.tell(one.row, { [one.label]: value }, false, null);
+    await this.refresh();
+    await this.select(this.at);
   }
 
   async change(row, name, value) {

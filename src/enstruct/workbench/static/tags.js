@@ -64,10 +64,10 @@ export class TagView {
       const span = of.get(k), told = String(k) in this.state.cells;
       const kinds = ["word", span ? "in" : "", span?.first ? "first" : "", span?.last ? "last" : "", told ? "told" : "", !told && p[k] < UNSURE ? "unsure" : "", this.isChosen(k) ? "chosen" : ""];
       const made = el("button", { type: "button", class: kinds.filter(Boolean).join(" "), "data-word": String(k), title: `${tags[k]}, ${told ? "told" : percent(p[k])}`,
-        "aria-label": `${word}: ${tags[k]}, ${told ? "told" : percent(p[k])}`, "aria-pressed": String(this.isChosen(k)),
+        "aria-pressed": String(this.isChosen(k)),
         onclick: (event) => this.choose(k, event.shiftKey), onpointerdown: (event) => { if (!event.shiftKey) this.drag = k; },
         onpointerenter: (event) => { if (this.drag !== undefined && event.buttons === 1 && k !== this.drag) { this.chosen = [this.drag, k]; this.dragged = true; this.draw(); } } },
-      span?.first ? el("span", { class: "type" }, span.type) : null, word);
+      span?.first ? el("span", { class: "type", "aria-hidden": "true" }, span.type) : null, word, el("span", { class: "unseen" }, `: ${tags[k]}, ${told ? "told" : percent(p[k])}`));
       return span ? this.hue(made, span.type) : made;
     }));
     if (focused !== undefined) this.line.querySelector(`[data-word="${focused}"]`)?.focus();
@@ -106,21 +106,28 @@ export class TagView {
     if (this.chosen === null || !this.answers) return;
     const tags = this.tags(type), cells = {};
     this.range().forEach((k, at) => { cells[String(k)] = tags[at]; });
-    this.chosen = null;
+    this.leave();
     await this.app.tell(this.state.row, cells, false, this.state.version);
+  }
+
+  // Back to the sentence, where keys go on.
+  leave() {
+    const [first] = this.range();
+    this.chosen = null;
+    this.line.querySelector(`[data-word="${first}"]`)?.focus();
   }
 
   async take() {
     if (this.chosen === null) return;
     const cells = Object.fromEntries(this.range().filter((k) => String(k) in this.state.cells).map((k) => [String(k), null]));
-    this.chosen = null;
+    this.leave();
     if (Object.keys(cells).length) await this.app.tell(this.state.row, cells, false, this.state.version);
     else this.draw();
   }
 
   async done() {
     if (!this.answers) return;
-    await this.app.finish(this.state.row, Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), this.state.version);
+    await this.app.finish(this.state.row, { ...Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), ...this.state.cells }, this.state.version);
   }
 
   key(event) {
@@ -134,7 +141,7 @@ export class TagView {
       this.draw();
       this.line.querySelector(`[data-word="${next}"]`)?.focus();
     } else if (event.key === "x" || event.key === "Backspace") this.take();
-    else if (event.key === "Enter" && document.activeElement?.dataset?.word === undefined) this.done();
+    else if (event.key === "Enter") this.done();
     else return false;
     return true;
   }

@@ -1,0 +1,79 @@
+"""Masks at the workbench: painted pixels come back as painted, and the mask follows."""
+
+import numpy as np
+import pytest
+
+from enstruct.data.image_folders import read_pictures
+from enstruct.errors import DataError
+from enstruct.workbench.masks import Masks, mask_of, runs_of
+
+
+@pytest.fixture(scope="module")
+def masks(segmenter_and_pictures):
+    return Masks(*segmenter_and_pictures)
+
+
+def stroke(*points, value=1, radius=1.5):
+    return {"class": value, "radius": radius, "points": [list(point) for point in points]}
+
+
+def test_painted_pixels_are_told(masks):
+    told = masks.told(0, {"s0": stroke((3, 2), (3, 12)), "s1": stroke((3, 7), value=0)})
+    assert told[3, 2] == told[3, 12] == 1
+    assert told[3, 7] == 0  # later strokes lie above
+    assert np.isnan(told[12]).all()
+    assert masks.told(0, {"s1": stroke((3, 7), value=0), "s0": stroke((3, 2), (3, 12))})[3, 7] == 0
+
+
+def test_the_mask_has_what_was_painted(masks, segmenter_and_pictures):
+    cells = {"s0": stroke((2, 2), (2, 13)), "s1": stroke((12, 4), value=0)}
+    mask = mask_of(masks.answers(1, cells, {})["runs"], (16, 16))
+    told = masks.told(1, cells)
+    np.testing.assert_array_equal(mask[~np.isnan(told)], told[~np.isnan(told)])
+    model, pictures = segmenter_and_pictures
+    np.testing.assert_array_equal(mask, model.predict([pictures.images[1]], known=[told])[0])
+
+
+def test_runs_come_back():
+    grid = np.random.default_rng(0).integers(0, 3, (5, 7))
+    np.testing.assert_array_equal(mask_of(runs_of(grid), grid.shape), grid)
+    assert runs_of(np.zeros((2, 3), dtype=int)) == [[0, 6]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "done", "message"),
+    [
+        ({"s0": stroke((1, 1), value=7)}, False, "no class 7"),
+        ({"s0": stroke((1, 1), radius=0)}, False, "a radius"),
+        ({"s0": stroke()}, False, "points"),
+        ({"s0": stroke((1, 1, 1))}, False, "pairs"),
+        ({"s0": {"class": 1}}, False, "no stroke"),
+        ({"t0": stroke((1, 1))}, False, "no stroke"),
+        ({"mask": [[0, 5]]}, False, "16 x 16"),
+        ({"mask": [[9, 256]]}, False, "classes that training has seen"),
+        ({"mask": "all"}, False, "runs"),
+        ({"s0": stroke((1, 1))}, True, "with its mask"),
+    ],
+)
+def test_what_cannot_be_told(masks, cells, done, message):
+    with pytest.raises(DataError, match=message):
+        masks.check(0, cells, {}, done)
+
+
+def test_finished_pictures_are_written_for_training(masks, tmp_path):
+    grid = np.zeros((16, 16), dtype=int)
+    grid[4:9, 5:12] = 1
+    with pytest.raises(DataError, match="No picture is finished"):
+        masks.write(tmp_path / "out", {0: {"s0": stroke((1, 1))}})
+    masks.write(tmp_path / "out", {2: {"mask": runs_of(grid)}, 0: {"s0": stroke((1, 1))}})
+    back = read_pictures(tmp_path / "out")
+    assert back.names == ["p2"]
+    np.testing.assert_array_equal(back.masks[0], grid)
+    np.testing.assert_array_equal(back.images[0], masks.data.images[2])
+
+
+def test_uncertainty_and_contents(masks):
+    assert masks.uncertainty(np.array([0, 3])).shape == (2,)
+    shown = masks.content(1)
+    assert (shown["height"], shown["width"], shown["name"]) == (16, 16, "p1")
+    assert shown["picture"].startswith("data:image/png;base64,")

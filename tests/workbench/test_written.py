@@ -1,0 +1,50 @@
+"""Answers as data that `enstruct train` reads."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from enstruct.data.csv_table import read_csv
+from enstruct.data.dataset import Dataset
+from enstruct.data.text_files import read_jsonl
+from enstruct.workbench.written import Written, filled
+
+TOLD = np.array([[1, 0], [np.nan, 1], [np.nan, np.nan]])
+
+
+def test_a_csv_file_keeps_its_columns(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text('id,genre,body\n1,a;b,"x, ""y"""\n2,,z\n3,b,\n')
+    Written(str(source), None, ("genre",)).write(tmp_path / "out.csv", ["a", "b"], TOLD)
+    assert (tmp_path / "out.csv").read_text() == 'id,body,a,b\n1,"x, ""y""",1,0\n2,z,,1\n3,,,\n'
+    data = read_csv(tmp_path / "out.csv", ["a", "b"], text=["body"])
+    np.testing.assert_array_equal(data.told(), TOLD)
+
+
+def test_json_lines_keep_their_fields(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "ä", "n": 1, "labels": ["a"]}\n\n{"text": "b"}\n{"text": "c", "labels": null}\n')
+    Written(str(source), None).write(tmp_path / "out.jsonl", ["a", "b"], TOLD)
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert lines[0] == {"text": "ä", "n": 1, "labels": {"a": True, "b": False}}
+    assert lines[2]["labels"] is None
+    np.testing.assert_array_equal(read_jsonl(tmp_path / "out.jsonl").told(), TOLD)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_other_formats_become_csv(tmp_path, form):
+    X = np.array([[0.1, 0], [2, 1e-7], [0, 3]])
+    data = Dataset(form(X), sparse.csr_matrix((3, 2), dtype=np.uint8), ("f", "g"), ("a", "b"))
+    Written("named", data).write(tmp_path / "out.csv", ["a", "b"], TOLD)
+    back = read_csv(tmp_path / "out.csv", ["a", "b"])
+    np.testing.assert_array_equal(back.X, X)
+    np.testing.assert_array_equal(back.told(), TOLD)
+
+
+def test_what_is_answered_lies_over_what_was_given():
+    given = np.array([[1.0, 0.0], [np.nan, 1.0]])
+    table = filled(["a", "b"], 2, given, {0: {"a": False, "other": True}, 1: {"a": True}})
+    np.testing.assert_array_equal(table, [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(given[0], [1, 0])
