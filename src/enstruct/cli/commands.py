@@ -18,7 +18,9 @@ from enstruct.cli.tables import refused
 from enstruct.cli.which_task import PLACES, task_of
 from enstruct.errors import EnstructError
 
-COMMANDS = {name: f"enstruct.cli.{name}" for name in ("demo", "train", "predict", "evaluate", "report", "review", "export", "data")}
+COMMANDS = {
+    name: f"enstruct.cli.{name}" for name in ("demo", "train", "predict", "evaluate", "report", "review", "export", "data")
+}
 """Name -> the module whose ``run(options)`` does the work; see :func:`parser_of` for its options."""
 LABORATORY = {"analyse": "figure", "reproduce": "run"} | {
     name: name for name in ("compare", "tune", "tags compare", "tags light", "masks compare")

@@ -37,9 +37,13 @@ from enstruct.metrics.labels import mean_counts, rowwise_hamming
 from enstruct.plots.labels import measurement_matrix
 from enstruct.report.labels import labels_page
 from enstruct.report.subject import Subject
+from enstruct.report.ties import sampled
 from enstruct.rules import read_rules
 from enstruct.tasks import LABELS
 from enstruct.training.batches import row_blocks
+
+MOST_CELLS, FEWEST_ROWS = 2**21, 500
+"""Cells of labels that a report looks at: of more rows some are drawn, no fewer than so many."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +211,17 @@ class LabelFiles(TaskFiles):
             "log-loss": log_loss(truth, p),
         }
 
-    def report(self, subject: Subject, data: Rows, truth: Any) -> str:
+    def reportable(self, model: Any, data: Rows, seed: int) -> tuple[Rows, NDArray[np.intp] | None]:
+        most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(model.classes_)))
+        if len(data.data) <= most:
+            return data, None
+        numbers = sampled(len(data.data), most, seed)
+        return Rows(data.X[numbers], data.data.take(numbers)), numbers
+
+    def report(self, subject: Subject, data: Rows, truth: Any, whole: Rows) -> str:
         notes = subject.model.notes_
-        return labels_page(subject, data.X, truth, notes["label_names"], notes["feature_names"])
+        every = truth if subject.numbers is None else self.truth(subject.model, whole)
+        return labels_page(subject, data.X, truth, notes["label_names"], notes["feature_names"], every)
 
     def draw(self, model: Any, data: Rows, options: Namespace) -> dict[str, Draw]:
         """Nothing for an automatic classifier, whose members have an energy each, or none."""

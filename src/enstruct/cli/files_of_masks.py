@@ -108,7 +108,7 @@ class MaskFiles(TaskFiles):
         by_class = class_iou(flat[0], flat[1], len(model.classes_))
         return {"pooled IoU by class": [None if np.isnan(v) else float(v) for v in by_class]}
 
-    def report(self, subject: Subject, data: Pictures, truth: Any) -> str:
+    def report(self, subject: Subject, data: Pictures, truth: Any, whole: Pictures) -> str:
         return masks_page(subject, data.images, truth, data.names)
 
     def draw(self, model: Any, data: Pictures, options: Namespace) -> dict[str, Draw]:

@@ -136,7 +136,7 @@ class TagFiles(TaskFiles):
         unseen = {tag for row in truth for tag in row} - model.tags_.user_tags
         return f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}" if unseen else ""
 
-    def report(self, subject: Subject, data: Tagged, truth: Any) -> str:
+    def report(self, subject: Subject, data: Tagged, truth: Any, whole: Tagged) -> str:
         return tags_page(subject, data.sentences, truth)
 
     def draw(self, model: Any, data: Tagged, options: Namespace) -> dict[str, Draw]:

@@ -28,9 +28,11 @@ def run(options: Namespace) -> None:
         model = files.load(options)
         optional(one_of("decision rule", model.rules_))("decision", options.decision)
         rule = model.decision_ if options.decision is None else options.decision
-        data = files.read(model, options)
-        if not files.counts(data)[files.task.parts]:
+        every = files.read(model, options)
+        total = files.counts(every)[files.task.parts]
+        if not total:
             raise DataError(f"{options.data} holds no {files.task.parts}: there is nothing to report on.")
+        data, numbers = files.reportable(model, every, options.seed)
         truth, metrics = files.truth(model, data), files.metrics(model, data)
         counts, predicted = {}, None
         for name, answers in files.by_fitted_rule(model, data):
@@ -39,10 +41,9 @@ def run(options: Namespace) -> None:
         empties = {name: metric.empty for name, metric in metrics.items()}
         seen = files.was_trained_on(model, options)
         folder = options.model.resolve()
-        subject = Subject(
-            model, folder, options.data, seen, rule, counts, empties, predicted, options.seed, files.remark(model, truth)
-        )
-        page = files.report(subject, data, truth)
+        told = {"seed": options.seed, "remark": files.remark(model, truth), "total": total, "numbers": numbers}
+        subject = Subject(model, folder, options.data, seen, rule, counts, empties, predicted, **told)
+        page = files.report(subject, data, truth, every)
     write_text(options.out, page)
     say(f"report: {options.out}, {options.out.stat().st_size / 1000:.0f} kB; {rule} in force")
     if seen:

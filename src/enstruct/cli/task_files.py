@@ -10,7 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from jsonargparse import Namespace
+from numpy.typing import NDArray
 
 from enstruct import estimators
 from enstruct.cli.inputs import same_source
@@ -131,9 +133,13 @@ class TaskFiles(ABC):
         """What else is to be said of the truth."""
         return ""
 
+    def reportable(self, model: Any, data: Any, seed: int) -> tuple[Any, NDArray[np.intp] | None]:
+        """(data whose report takes reasonable time and memory, the numbers of their parts in the whole where some were drawn)."""
+        return data, None
+
     @abstractmethod
-    def report(self, subject: Subject, data: Any, truth: Any) -> str:
-        """The report's page on a model and its answers to ``data``."""
+    def report(self, subject: Subject, data: Any, truth: Any, whole: Any) -> str:
+        """The report's page on a model and its answers to ``data``, which may be some of the ``whole``."""
 
     @abstractmethod
     def draw(self, model: Any, data: Any, options: Namespace) -> dict[str, Draw]:

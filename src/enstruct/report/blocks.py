@@ -73,6 +73,11 @@ def ranged(value: Any, low: Any, high: Any) -> Markup:
     return joined(value, " ", element("span", f"{low} – {high}", class_="range"))
 
 
+def figure_cell(said: Any, drawing: Markup) -> Markup:
+    """A figure with a small drawing below it, for a table."""
+    return joined(said, element("span", drawing, class_="under"))
+
+
 def share(value: float | None, digits: int = 1) -> str:
     """In percent, "–" for what is none."""
     return "–" if value is None or value != value else f"{100 * value:.{digits}f}"

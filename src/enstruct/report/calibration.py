@@ -21,8 +21,8 @@ def calibration_section(of: Bins, what: str, said: str) -> Section:
     ]
     blocks = [
         paragraph(
-            f"{said} Over all {whole(n)} of them probabilities are {abs(100 * too_sure):.2f} points {leaning} on average; the mean "
-            f"gap over the bins, weighed by their numbers, is {100 * error:.2f} points."
+            f"{said} Over all {whole(n)} of them probabilities are {abs(100 * too_sure):.2f} points {leaning} on average; the "
+            f"mean gap over the bins, weighed by their numbers, is {100 * error:.2f} points."
         ),
         figure(
             reliability_diagram("reliability", of, what),

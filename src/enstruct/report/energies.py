@@ -1,7 +1,7 @@
 """The energy of a model of label sets, as reports look at it: over the labels that vary, at any y of some rows.
 
-    E(x, y)     of a joint on a base's logits, exp(-E)/Z being its distribution over label sets in nats; of a method of networks what
-                its inference minimises, which adds -log p of the predictor where the energy is relative to that
+E(x, y)     of a joint on a base's logits, exp(-E)/Z being its distribution over label sets in nats; of a method of networks what
+            its inference minimises, which adds -log p of the predictor where the energy is relative to that
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from enstruct.report.markup import Markup, cut
 from enstruct.report.svg import box, drawing, hint, words
 
-CELL, NAMES = 30, 110
+CELL, NAMES, SHOWN = 30, 110, 14
+"""Sides of a cell, room for names, characters of a name."""
 
 
 def heat_table(
@@ -27,17 +28,18 @@ def heat_table(
     are read when pointed at; ``axes``: what rows and columns are."""
     largest = float(np.abs(values).max(initial=0)) or 1.0
     cell = CELL if len(columns) <= 16 else 20
-    width, height = NAMES + cell * len(columns) + 90, NAMES + cell * len(rows) + 20
+    head = 30 + 4.6 * max((len(cut(column, SHOWN)) for column in columns), default=0)  # names stand askew
+    width, height = NAMES + cell * len(columns) + 90, head + cell * len(rows) + 20
     shapes = [
-        words((NAMES - 10, NAMES - 12), f"{axes[0]} ↓", "end", "quiet"),
+        words((NAMES - 10, head - 12), f"{axes[0]} ↓", "end", "quiet"),
         words((NAMES, height - 4), f"{axes[1]} →", "start", "quiet"),
     ]
     for j, column in enumerate(columns):
         x = NAMES + cell * (j + 0.5)
-        shapes.append(words((0, 0), cut(column, 14), "start", transform=f"translate({x + 3:g} {NAMES - 10}) rotate(-50)"))
+        shapes.append(words((0, 0), cut(column, SHOWN), "start", transform=f"translate({x + 3:g} {head - 10:g}) rotate(-50)"))
     for i, row in enumerate(rows):
-        y = NAMES + cell * i
-        shapes.append(words((NAMES - 10, y + cell / 2 + 4), cut(row, 14), "end"))
+        y = head + cell * i
+        shapes.append(words((NAMES - 10, y + cell / 2 + 4), cut(row, SHOWN), "end"))
         for j in range(len(columns)):
             x = NAMES + cell * j
             side = (cell - 5) * float(np.sqrt(abs(values[i, j]) / largest))

@@ -27,7 +27,7 @@ from enstruct.report.scores import dense_block, label_intervals, row_blocks, row
 from enstruct.report.subject import Subject
 from enstruct.report.suspects import suspects_section
 from enstruct.report.ties import sampled, ties_section
-from enstruct.report.worst import worst_section
+from enstruct.report.worst import holds_texts, worst_section
 
 log = logging.getLogger("enstruct")
 
@@ -35,44 +35,53 @@ ANNEALED = 200
 """Rows whose whole label sets are given a probability where labels are too many to enumerate them."""
 
 
-def labels_page(subject: Subject, X: Any, truth: Any, names: list[str], feature_names: Any) -> Markup:
-    """``X`` rows as the model takes them; ``truth`` (rows, labels of the model) CSR, or an array with NaN where a label is unknown;
-    ``names`` of labels; ``feature_names`` of columns, or of the fields that texts come from."""
+def labels_page(subject: Subject, X: Any, truth: Any, names: list[str], feature_names: Any, every: Any = None) -> Markup:
+    """``X`` rows as the model takes them; ``truth`` (rows, labels of the model) CSR, or an array with NaN where a label is
+    unknown; ``names`` of labels; ``feature_names`` of columns, or of the fields that texts come from; ``every`` (all rows,
+    labels): the truth, of rows that were not drawn too."""
     model, seed = subject.model, subject.seed
     log.info("probabilities")
     p = np.asarray(model.predict_proba(X), dtype=np.float64)
     energy = energy_of(model)
-    texts = getattr(X, "dtype", None) == object
-    counts = {"data": subject.source, "texts" if texts else "rows": whole(truth.shape[0])}
+    texts = holds_texts(X)
+    counts = {"data": subject.source, "texts" if texts else "rows": whole(max(subject.total, truth.shape[0]))}
+    every = truth if every is None else every
     if not texts:
         counts["features"] = whole(X.shape[1])
     log.info("scores")
     whatever = label_intervals(truth, p, seed)
     whatever |= whole_sets(model, X, truth, p, seed)
     sections = [
-        about_section({**counts, **label_facts(truth)}, [label_tables(truth, names)], model, subject.rule),
+        about_section({**counts, **label_facts(every)}, [label_tables(every, names)], model, subject.rule),
         scores_section(subject, "rows", whatever, drawn=_drawn(model)),
     ]
     log.info("calibration")
     sections.append(
-        calibration_section(label_bins(truth, p), "label cells", "Each label of each row has a probability, by the model's marginals.")
+        calibration_section(
+            label_bins(truth, p), "label cells", "Each label of each row has a probability, by the model's marginals."
+        )
     )
     log.info("ties of labels")
     sections.append(ties_section(truth, names, energy, X, seed))
     log.info("energies")
-    sections.append(landscape_section(energy, X, truth, subject.predicted, subject.rule, seed))
+    sections.append(landscape_section(energy, X, truth, subject.predicted, subject.rule, seed, subject.number))
     log.info("rows and labels")
-    sections.append(worst_section(X, feature_names, names, truth, subject.predicted, p))
-    sections.append(suspects_section(model, energy, X, truth, p, names, seed))
+    sections.append(worst_section(X, feature_names, names, truth, subject.predicted, p, subject.number))
+    sections.append(suspects_section(model, energy, X, truth, p, names, seed, subject.number))
     log.info("cost")
     sections.append(cost_section(subject, lambda n: model.predict(X[:n]), truth.shape[0], "rows"))
-    return put_together(subject, "rows", sections, f"{whole(truth.shape[0])} rows, {whole(len(names))} labels")
+    return put_together(subject, "rows", sections, f"{whole(every.shape[0])} rows, {whole(len(names))} labels")
 
 
 def put_together(subject: Subject, things: str, sections: list[Section], how_much: str) -> Markup:
     """The page of these sections."""
-    warning = f"These are the {things} it was trained on, those held out among them: this is no test." if subject.trained_on else None
+    warning = (
+        f"These are the {things} it was trained on, those held out among them: this is no test." if subject.trained_on else None
+    )
     lede = f"How this model answers {Path(subject.source).name}: {how_much}. {subject.remark}".rstrip()
+    if subject.numbers is not None:
+        n = len(subject.numbers)
+        lede += f" Scores and all below them are of {whole(n)} {things} drawn from these, as all would take long."
     foot = [f"Made by enstruct report, with seed {subject.seed}. This file holds all that it shows, and asks for nothing."]
     return document(subject.folder.name, "enstruct report", lede, sections, warning=warning, foot=foot)
 
@@ -117,4 +126,3 @@ def _drawn(model: Any) -> str:
     """The metric that the model was fitted for, by the name that it has in tables."""
     of = {"example-f1": "example F1", "micro-f1": "micro F1", "macro-f1": "macro F1", "hamming": "Hamming loss"}
     return of.get(getattr(model, "metric", ""), "subset accuracy")
-

@@ -1,7 +1,7 @@
 """The section on the energy between what is predicted and what is true: whose fault errors are.
 
-    E(truth) < E(prediction)    search error: the energy knows better, what answers did not find it, or decides by something else
-    E(prediction) < E(truth)    error of the model: the lowest energy would be as wrong
+E(truth) < E(prediction)    search error: the energy knows better, what answers did not find it, or decides by something else
+E(prediction) < E(truth)    error of the model: the lowest energy would be as wrong
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ from enstruct.report.markup import Markup, element
 from enstruct.report.page import Section
 from enstruct.report.ties import sampled
 from enstruct.report.walks import walk
+from enstruct.report.worst import Number
 
 COMPARED, SHOWN, LONGEST = 2000, 12, 40
 """Rows whose energies are compared and that are walked, at most, and labels of a walk."""
 TITLE = "The energy between prediction and truth"
 
 
-def landscape_section(energy: LabelEnergy | None, X: Any, truth: Any, predicted: sparse.csr_matrix, rule: str, seed: int) -> Section:
-    """``predicted`` (rows, labels) by the rule in force."""
+def landscape_section(
+    energy: LabelEnergy | None, X: Any, truth: Any, predicted: sparse.csr_matrix, rule: str, seed: int, number: Number = int
+) -> Section:
+    """``predicted`` (rows, labels) by the rule in force; ``number(row)``: of a row in its file."""
     if energy is None:
-        return Section("energy", TITLE, [paragraph("This model has no energy of its own, so that there is no landscape to show.")])
+        return Section(
+            "energy", TITLE, [paragraph("This model has no energy of its own, so that there is no landscape to show.")]
+        )
     whole_rows = np.arange(truth.shape[0]) if sparse.issparse(truth) else np.flatnonzero(~np.isnan(truth).any(1))
     if not len(whole_rows):
         said = "No row has all of its labels known, so that there is no energy of a true set to compare with."
@@ -42,8 +47,8 @@ def landscape_section(energy: LabelEnergy | None, X: Any, truth: Any, predicted:
     blocks = [
         error_counts("row", values[:, 0], values[:, 1], (true != guess).any(1), len(whole_rows)),
         paragraph(
-            f"Predictions are those of the rule {rule}, which looks for what scores best and not for the lowest energy: a true set "
-            "of lower energy may so be passed over on purpose."
+            f"Predictions are those of the rule {rule}, which looks for what scores best and not for the lowest energy: a true "
+            "set of lower energy may so be passed over on purpose."
             if energy.in_nats
             else f"Predictions are those of the rule {rule} on the model's probabilities."
         ),
@@ -53,11 +58,11 @@ def landscape_section(energy: LabelEnergy | None, X: Any, truth: Any, predicted:
         blocks += [
             paragraph(
                 f"Below, {counted(len(shown), 'row')} drawn by chance among the wrong ones: the energy ({unit}) relative to the "
-                "prediction, changing one label that differs at each step, the one that costs least. Each has a scale of its own; "
-                "the dotted line is the prediction's energy. The number is the truth's: green where it is higher, an error of the "
-                "model; orange where it is lower, an error of the search or the rule."
+                "prediction, changing one label that differs at each step, the one that costs least. Each has a scale of its "
+                "own; the dotted line is the prediction's energy. The number is the truth's: green where it is higher, an error "
+                "of the model; orange where it is lower, an error of the search or the rule."
             ),
-            _walks(energy, X, rows, true, guess, shown),
+            _walks(energy, X, rows, true, guess, shown, number),
         ]
     return Section("energy", TITLE, blocks, leaf=True)
 
@@ -87,19 +92,29 @@ def error_counts(
     of = f"{counted(n, thing)} drawn of {whole(n_whole)}" if n < n_whole else counted(n, thing)
     rows = [
         ["answered as they are", whole(n - wrong), share((n - wrong) / n) + "%"],
-        ["the prediction has the lower energy (or as low): error of the model", whole(wrong - lower), share((wrong - lower) / n) + "%"],
+        [
+            "the prediction has the lower energy (or as low): error of the model",
+            whole(wrong - lower),
+            share((wrong - lower) / n) + "%",
+        ],
         ["the truth has the lower energy: error of the search, or the rule's choice", whole(lower), share(lower / n) + "%"],
     ]
     return table(f"Energies of prediction and truth, {of}.", ["", thing + "s", "share"], rows)
 
 
 def _walks(
-    energy: LabelEnergy, X: Any, rows: NDArray[np.intp], true: NDArray[np.float32], guess: NDArray[np.float32], shown: NDArray[np.intp]
+    energy: LabelEnergy,
+    X: Any,
+    rows: NDArray[np.intp],
+    true: NDArray[np.float32],
+    guess: NDArray[np.float32],
+    shown: NDArray[np.intp],
+    number: Number,
 ) -> Markup:
     drawn = []
     for i in shown:
-        number = int(rows[i])
+        row = number(int(rows[i]))
         energies = greedy_path(energy.at(X[rows[[i]]]).energies, guess[i], true[i])
-        caption = element("figcaption", f"row {number}, {counted(len(energies) - 1, 'label')} apart")
-        drawn.append(element("figure", walk(f"walk-{number}", f"Energy from prediction to truth, row {number}", energies), caption))
+        caption = element("figcaption", f"row {row}, {counted(len(energies) - 1, 'label')} apart")
+        drawn.append(element("figure", walk(f"walk-{row}", f"Energy from prediction to truth, row {row}", energies), caption))
     return element("div", *drawn, class_="multiples")

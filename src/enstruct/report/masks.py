@@ -44,7 +44,9 @@ def masks_page(subject: Subject, images: Sequence[NDArray[Any]], truth: Sequence
         about_section(_counts(subject, images, truth), [_classes(model, truth, subject.predicted)], model, subject.rule),
         scores_section(subject, "images", intervals({"log-loss (nats a pixel)": _loss(p, truth)}, seed), drawn="iou"),
         calibration_section(
-            _bins(p, truth), "pixels", "The probability of each pixel's likeliest class, held against how often it is the true one."
+            _bins(p, truth),
+            "pixels",
+            "The probability of each pixel's likeliest class, held against how often it is the true one.",
         ),
         _left_out(),
     ]
@@ -53,7 +55,9 @@ def masks_page(subject: Subject, images: Sequence[NDArray[Any]], truth: Sequence
     sections.append(_worst(model, images, truth, subject.predicted, p, names))
     log.info("cost")
     sections.append(cost_section(subject, lambda n: model.predict(images[:n]), len(images), "images"))
-    return put_together(subject, "images", sections, f"{counted(len(images), 'image')}, {counted(len(model.classes_), 'class', 'classes')}")
+    return put_together(
+        subject, "images", sections, f"{counted(len(images), 'image')}, {counted(len(model.classes_), 'class', 'classes')}"
+    )
 
 
 def _counts(subject: Subject, images: Sequence[NDArray[Any]], truth: Sequence[NDArray[Any]]) -> dict[str, Any]:
@@ -79,7 +83,9 @@ def _classes(model: EnergySegmenter, truth: Sequence[NDArray[Any]], predicted: S
         iou = None if n == 2 and k == 0 else float(ious[k - (n == 2)])
         own, given = (int(((side == k) & (flat[0] >= 0)).sum()) / known for side in flat)
         rows.append([f"{model.classes_[k]}", share(own) + "%", share(given) + "%", share(iou)])
-    return table("Classes: of the known pixels, and the pooled IoU in percent.", ["class", "true", "predicted", "pooled IoU"], rows)
+    return table(
+        "Classes: of the known pixels, and the pooled IoU in percent.", ["class", "true", "predicted", "pooled IoU"], rows
+    )
 
 
 def _loss(p: Sequence[NDArray[Any]], truth: Sequence[NDArray[Any]]) -> Counted:
@@ -108,8 +114,9 @@ def _bins(p: Sequence[NDArray[Any]], truth: Sequence[NDArray[Any]]) -> Bins:
 
 def _left_out() -> Section:
     said = (
-        "Ties between classes and given pixels that may be wrong are not shown: energies over masks tie each pixel to its surroundings, "
-        "which no graph of a few labels holds, and the images below, answered worst, are those whose masks to look at."
+        "Ties between classes and given pixels that may be wrong are not shown: energies over masks tie each pixel to its "
+        "surroundings, which no graph of a few labels holds, and the images below, answered worst, are those whose masks to look "
+        "at."
     )
     return Section("ties", "Ties and suspects", [paragraph(said)])
 
@@ -127,11 +134,13 @@ def _energies(
     usable = [i for i, mask in enumerate(truth) if (mask >= 0).all()]
     rows = [usable[k] for k in sampled(len(usable), COMPARED, seed)]
     if not rows:
-        return Section("energy", TITLE, [paragraph("No image has a mask without unknown pixels, so that there is nothing to compare.")])
+        return Section(
+            "energy", TITLE, [paragraph("No image has a mask without unknown pixels, so that there is nothing to compare.")]
+        )
     few = [images[i] for i in rows]
     true, guess = (model.energy(few, [model.masks_.decode(side[i][0]) for i in rows]) for side in (truth, predicted))
     wrong = np.array([bool((truth[i] != predicted[i]).any()) for i in rows])
-    said = f"Predictions are those of the rule {rule}. The energies are the learned network's own, without what the segmenter itself says."
+    said = f"Predictions are those of the rule {rule}. The energies are those of the learned energy alone."
     return Section("energy", TITLE, [error_counts("image", true, guess, wrong, len(usable)), paragraph(said)])
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from enstruct.report.markup import Markup, element, joined
 from enstruct.report.style import style_sheet
 
+MANY = 12
+"""Sections from which on their list stands in columns."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -51,7 +53,7 @@ def document(
             *([] if warning is None else [element("p", warning, class_="warning", role="note")]),
         ),
         "\n",
-        element("nav", element("ol", *listed), aria_label="Sections"),
+        element("nav", element("ol", *listed, class_="many" if len(sections) > MANY else None), aria_label="Sections"),
         "\n",
         element("main", *(_laid_out(section) for section in sections)),
         "\n",

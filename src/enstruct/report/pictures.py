@@ -14,7 +14,16 @@ from enstruct.report.markup import Markup, element
 
 LONGEST = 256
 """Pixels of a picture's longer side; larger ones are made smaller."""
-CLASSES = ((247, 247, 244), (29, 95, 158), (176, 68, 28), (47, 112, 80), (140, 110, 30), (110, 70, 140), (60, 130, 150), (90, 90, 90))
+CLASSES = (
+    (247, 247, 244),
+    (29, 95, 158),
+    (176, 68, 28),
+    (47, 112, 80),
+    (140, 110, 30),
+    (110, 70, 140),
+    (60, 130, 150),
+    (90, 90, 90),
+)
 """Colours of the classes of a mask, over again where there are more; the first is the ground's."""
 UNKNOWN = (190, 190, 190)
 

@@ -70,5 +70,10 @@ def reliability_diagram(name: str, of: Bins, what: str) -> Markup:
     shapes.append(words((LEFT + SIDE, floor - COUNTS - 6), f"number of {what}", "end"))
     away = [f"p {of.means[b]:.2f}: {of.shares[b]:.2f} of {whole(int(of.counts[b]))}" for b in seen]
     return drawing(
-        name, width, height, f"Reliability of {what}", "Mean probability of each bin, share there, number: " + "; ".join(away), *shapes
+        name,
+        width,
+        height,
+        f"Reliability of {what}",
+        "Mean probability of each bin, share there, number: " + "; ".join(away),
+        *shapes,
     )

@@ -39,16 +39,17 @@ def scores_section(
     chosen = [i for i, rule in enumerate(rules) if rule == subject.rule]
     blocks = [
         paragraph(
-            f"In percent, with intervals of 95% by {DRAWS:,} draws of the {parts} with replacement. All rules answer the same draws."
+            f"In percent, with intervals of 95% by {DRAWS:,} draws of the {parts} with replacement. All rules answer the same "
+            "draws."
         ),
         table("Scores under each decision rule.", ["rule", *metrics], rows, chosen=chosen),
     ]
     if len(rules) > 1 and metrics:
         drawn = metrics[0] if drawn is None or drawn not in metrics else drawn
-        of_rules = [
-            Whisker(rule, *(100 * end for end in found[rule, drawn]), chosen=rule == subject.rule)  # type: ignore[misc]
-            for rule in rules
-        ]
+        of_rules = []
+        for rule in rules:
+            value, low, high = (100 * end for end in found[rule, drawn])
+            of_rules.append(Whisker(rule, value, low, high, chosen=rule == subject.rule))
         blocks.append(figure(whiskers("rules", f"{drawn} by rule", of_rules, "%"), f"{drawn} by rule, with intervals of 95%."))
     if whatever:
         told = [[name, _number(name, one.value), _range(name, one)] for name, one in whatever.items()]
@@ -69,8 +70,8 @@ def _range(name: str, one: Interval) -> str:
 
 
 def label_intervals(truth: Any, p: NDArray[np.float64], seed: int) -> dict[str, Interval]:
-    """Average precision, calibration error and log-loss of marginals (rows, labels); the first without an interval where there are
-    more than ``MOST_CELLS`` cells."""
+    """Average precision, calibration error and log-loss of marginals (rows, labels); the first without an interval where there
+    are more than ``MOST_CELLS`` cells."""
     counted = {"calibration error": calibration_counts(truth, p), "log-loss (nats a cell)": log_loss_counts(truth, p)}
     return {"average precision": precision_interval(truth, p, seed), **intervals(counted, seed)}
 
@@ -151,5 +152,3 @@ def _areas(p: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.fl
     total = right[:, -1] if right.shape[1] else np.zeros(len(weight))
     gained = np.diff(right, axis=1, prepend=0.0)
     return np.divide((gained * precision).sum(1), total, out=np.full(len(weight), np.nan), where=total > 0)
-
-

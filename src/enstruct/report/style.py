@@ -1,7 +1,8 @@
 """How pages look: two palettes and one style sheet, by the reader's choice of light or dark, and light on paper.
 
-Colours of text have the contrast that WCAG 2 asks for at level AA (4.5 : 1) on every ground that they stand on, those of marks in
-drawings 3 : 1; a test computes them. No colour says alone what it says: ties that repel are dashed as well, errors are struck out.
+Colours of text have the contrast that WCAG 2 asks for at level AA (4.5 : 1) on every ground that they stand on, those of marks
+in drawings 3 : 1; a test computes them. No colour says alone what it says: ties that repel are dashed as well, errors are struck
+out.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ DARK = {
     "third": "#7fc6a0",
     "faint": "#7a828c",
 }
-"""Names of colours -> their values. ``ground`` and ``raised`` lie under text; ``ink``, ``quiet``, ``first`` (what is, attraction),
-``second`` (what is wrong, repulsion) and ``third`` (right) are of text and marks, ``faint`` of marks alone, ``line`` of rules."""
+"""Names of colours -> their values. ``ground`` and ``raised`` lie under text; ``ink``, ``quiet``, ``first`` (what is,
+attraction), ``second`` (what is wrong, repulsion) and ``third`` (right) are of text and marks, ``faint`` of marks alone, ``line``
+of rules."""
 
 RULES = """
 *, *::before, *::after { box-sizing: border-box; }
@@ -40,10 +42,12 @@ header { padding-top: 4rem; }
 .kind { margin: 0 0 .4rem; color: var(--quiet); font-size: .8rem; letter-spacing: .08em; text-transform: uppercase; }
 h1 { margin: 0; font-size: 2.1rem; line-height: 1.2; font-weight: 600; letter-spacing: -.015em; overflow-wrap: anywhere; }
 .lede { max-width: 44rem; margin: 1rem 0 0; color: var(--quiet); font-size: 1.08rem; overflow-wrap: anywhere; }
-.warning { max-width: 44rem; margin: 1.5rem 0 0; padding: .7rem 1rem; border-left: 3px solid var(--second); background: var(--raised); }
+.warning { max-width: 44rem; margin: 1.5rem 0 0; padding: .7rem 1rem; border-left: 3px solid var(--second);
+  background: var(--raised); }
 nav { margin-top: 2rem; }
 nav ol { display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; margin: 0; padding: .8rem 0; list-style: none; font-size: .9rem;
   border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); }
+nav ol.many { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); line-height: 1.35; }
 a { color: var(--first); text-underline-offset: .2em; text-decoration-thickness: 1px; }
 nav a { text-decoration: none; }
 a:hover { text-decoration: underline; }
@@ -63,14 +67,19 @@ caption { padding-bottom: .5rem; color: var(--quiet); font-size: .87rem; text-al
 th, td { padding: .42rem 1.5rem .42rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 500; font-size: .82rem; vertical-align: bottom; border-bottom-color: var(--faint); }
-tbody th { font-weight: 400; }
+tbody th { min-width: 7rem; font-weight: 400; }
 td, tbody th { max-width: 34rem; overflow-wrap: break-word; }
 .number { text-align: right; white-space: nowrap; }
 .chosen th, .chosen td { background: var(--raised); font-weight: 600; }
 .chosen .range { font-weight: 400; }
 .chosen th:first-child { box-shadow: inset 3px 0 0 var(--first); padding-left: .8rem; }
 .range { display: block; color: var(--quiet); font-size: .8rem; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem 2.5rem; align-items: start; }
+.under { display: block; height: 16px; }
+code { font: .9em/1 ui-monospace, "SF Mono", "Liberation Mono", monospace; overflow-wrap: anywhere; }
+ul { max-width: 44rem; padding-left: 1.2rem; }
+li { margin: .25rem 0; overflow-wrap: anywhere; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem 2.5rem;
+  align-items: start; }
 figure { margin: 1.4rem 0; }
 figure svg, figure img { display: block; max-width: 100%; height: auto; }
 figcaption { max-width: 44rem; margin-top: .6rem; color: var(--quiet); font-size: .87rem; }

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from enstruct.metrics import Counts
 
 
@@ -17,6 +20,7 @@ class Subject:
 
     counts : rule -> metric -> what each row counts under the rule; empties : metric -> the score of nothing.
     rule : the one in force, whose answers are looked at; predicted : these answers, as the task has them.
+    total, numbers : how many parts the data have; which of them these are, where they were too many and some were drawn.
     clock : seconds, for what is measured; a test may have its own.
     """
 
@@ -30,4 +34,10 @@ class Subject:
     predicted: Any
     seed: int = 0
     remark: str = ""
+    total: int = 0
+    numbers: NDArray[np.intp] | None = None
     clock: Callable[[], float] = field(default=time.perf_counter)
+
+    def number(self, part: int) -> int:
+        """Of a part, among all of the data."""
+        return part if self.numbers is None else int(self.numbers[part])

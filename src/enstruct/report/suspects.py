@@ -1,7 +1,7 @@
 """The section on given labels that fit worst: perhaps the label is wrong, and not the model.
 
-    of a joint    p(y_i | x, the row's other labels)      (:func:`enstruct.joint.holes.given_others`)
-    of others     p(y_i | x)
+of a joint    p(y_i | x, the row's other labels)      (:func:`enstruct.joint.holes.given_others`)
+of others     p(y_i | x)
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from enstruct.report.markup import cut
 from enstruct.report.page import Section
 from enstruct.report.scores import dense_block
 from enstruct.report.ties import sampled
+from enstruct.report.worst import Number
 from enstruct.rules.follow import are_possible
 
 SHOWN = 20
@@ -40,9 +41,16 @@ class Suspect(NamedTuple):
 
 
 def suspects_section(
-    model: Any, energy: LabelEnergy | None, X: Any, truth: Any, p: NDArray[np.float64], names: list[str], seed: int
+    model: Any,
+    energy: LabelEnergy | None,
+    X: Any,
+    truth: Any,
+    p: NDArray[np.float64],
+    names: list[str],
+    seed: int,
+    number: Number = int,
 ) -> Section:
-    """``p`` (rows, labels): the model's marginals."""
+    """``p`` (rows, labels): the model's marginals; ``number(row)``: of a row in its file."""
     joint = getattr(model, "joint_", model)
     if energy is not None and energy.own is not None:
         rows = sampled(X.shape[0], _affordable(energy.own.energy, truth), seed)
@@ -55,14 +63,14 @@ def suspects_section(
     else:
         suspects = _by_marginals(truth, p)
         said = (
-            "The given labels that are least likely by x alone, as this model does not say what a row's other labels tell: some are "
-            "wrong in the data, others are errors of the model."
+            "The given labels that are least likely by x alone, as this model does not say what a row's other labels tell: some "
+            "are wrong in the data, others are errors of the model."
         )
     conditional = energy is not None and energy.in_nats
     last = ["p given the others", "p by x alone"] if conditional else ["p"]
     rows_of = [
         [
-            f"row {one.row}",
+            f"row {number(one.row)}",
             cut(names[one.label], 40),
             "there" if one.value else "absent",
             *([f"{one.quality:.4f}", f"{one.alone:.4f}"] if conditional else [f"{one.quality:.4f}"]),
@@ -113,7 +121,11 @@ def _by_joint(
 
 
 def _lowest(
-    quality: NDArray[np.float64], there: NDArray[np.bool_], p: NDArray[np.float64], rows: NDArray[np.intp], labels: NDArray[np.intp]
+    quality: NDArray[np.float64],
+    there: NDArray[np.bool_],
+    p: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    labels: NDArray[np.intp],
 ) -> list[Suspect]:
     flat = quality.ravel()
     few = np.argsort(flat, kind="stable")[:SHOWN]

@@ -139,9 +139,7 @@ def _calibration(tagger: EnergySequenceTagger, p: Sequence[NDArray[np.float64]],
 
 def confusion(truth: Tags, predicted: Tags) -> tuple[list[str], NDArray[np.int64]]:
     """Types, the most frequent first, O the last; (types, types) tokens that have the one and were given the other."""
-    pairs = Counter(
-        (type_of(a), type_of(b)) for t, g in zip(truth, predicted, strict=True) for a, b in zip(t, g, strict=True)
-    )
+    pairs = Counter((type_of(a), type_of(b)) for t, g in zip(truth, predicted, strict=True) for a, b in zip(t, g, strict=True))
     often = Counter[str]()
     for (a, b), n in pairs.items():
         often[a] += n
@@ -158,14 +156,21 @@ def confusion(truth: Tags, predicted: Tags) -> tuple[list[str], NDArray[np.int64
 def _confusion(truth: Tags, predicted: Tags) -> Section:
     names, n = confusion(truth, predicted)
     wrong = n * (1 - np.eye(len(names), dtype=np.int64))
-    said = [[f"{names[i]} answered as {names[j]}: {counted(int(n[i, j]), 'token')}" for j in range(len(names))] for i in range(len(names))]
+    said = [
+        [f"{names[i]} answered as {names[j]}: {counted(int(n[i, j]), 'token')}" for j in range(len(names))]
+        for i in range(len(names))
+    ]
     rows = [
         [cut(names[i], 30), *(whole(int(n[i, j])) for j in range(len(names))), share(n[i, i] / max(1, n[i].sum())) + "%"]
         for i in range(len(names))
     ]
     blocks = [
         paragraph("Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right."),
-        figure(heat_table("confusion", "Tokens of one type that were given another", names, names, wrong, said, ("true", "predicted"))),
+        figure(
+            heat_table(
+                "confusion", "Tokens of one type that were given another", names, names, wrong, said, ("true", "predicted")
+            )
+        ),
         table("Tokens: true types down, predicted ones across.", ["true", *(cut(name, 12) for name in names), "right"], rows),
     ]
     return Section("confusion", "What is taken for what", blocks, leaf=True)
@@ -198,13 +203,13 @@ def _energies(
     usable = [i for i, row in enumerate(truth) if row and set(row) <= seen]
     rows = [usable[k] for k in sampled(len(usable), COMPARED, seed)]
     if not rows:
-        return Section("energy", TITLE, [paragraph("No sentence has tags that training has seen, so that there is nothing to compare.")])
+        return Section(
+            "energy", TITLE, [paragraph("No sentence has tags that training has seen, so that there is nothing to compare.")]
+        )
     inputs = [sentences[i] for i in rows]
     true, guess = (tagger.energy(inputs, [side[i] for i in rows]) for side in (truth, predicted))
     wrong = np.array([list(truth[i]) != list(predicted[i]) for i in rows])
-    said = (
-        f"Predictions are those of the rule {rule}. The energies are the learned network's own, without what the tagger itself says."
-    )
+    said = f"Predictions are those of the rule {rule}. The energies are those of the learned energy alone."
     return Section("energy", TITLE, [error_counts("sentence", true, guess, wrong, len(usable)), paragraph(said)])
 
 
@@ -236,7 +241,7 @@ def _worst(words: Sequence[Sequence[str]], truth: Tags, predicted: Tags, told: S
 def marked(words: Sequence[str], tags: Sequence[str]) -> Markup:
     """A sentence with its spans marked, or, of plain tags, each word with its tag."""
     shown, parts, at = min(len(words), TOKENS), [], 0
-    others = {tag for tag in tags} - {OUTSIDE}
+    others = set(tags) - {OUTSIDE}
     if not all(map(spells_span, others)):
         parts = [_span(word, tag) for word, tag in zip(words[:shown], tags, strict=False)]
     else:
@@ -246,7 +251,9 @@ def marked(words: Sequence[str], tags: Sequence[str]) -> Markup:
             parts += [*words[at : span.start], _span(" ".join(words[span.start : min(span.end, shown)]), span.type)]
             at = span.end
         parts += words[at:shown]
-    return joined(*(cut(part, 60) if not isinstance(part, Markup) else part for part in parts), *["…"] * (shown < len(words)), between=" ")
+    return joined(
+        *(cut(part, 60) if not isinstance(part, Markup) else part for part in parts), *["…"] * (shown < len(words)), between=" "
+    )
 
 
 def _span(text: str, kind: str) -> Markup:
@@ -268,8 +275,8 @@ def _suspects(
         listed.append([f"sentence {i}, token {t}", where, truth[i][t], f"{q:.4f}"])
     drawn = f" Of {len(sentences):,} sentences {len(rows):,} were drawn for this." if len(rows) < len(sentences) else ""
     said = (
-        "The given tags that are least likely once the sentence and all tags outside of their own span are known: some are wrong in "
-        "the data, others are errors of the model." + drawn
+        "The given tags that are least likely once the sentence and all tags outside of their own span are known: some are wrong "
+        "in the data, others are errors of the model." + drawn
     )
     columns = ["where", "words", "given as", "p given the others"]
     listing = table(f"The {counted(len(listed), 'least likely given tag')}.", columns, listed, words=(0, 1, 2))

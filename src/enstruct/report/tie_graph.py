@@ -1,7 +1,7 @@
 """Ties between labels as a graph: labels on a circle, a line for each tie, as wide as it is strong.
 
-Ties that attract are drawn whole, those that repel dashed, in other colours. Labels that are tied lie near one another on the circle
-(:func:`circle_order`), the same ones in every graph of the same labels. Nothing is drawn by chance.
+Ties that attract are drawn whole, those that repel dashed, in other colours. Labels that are tied lie near one another on the
+circle (:func:`circle_order`), at the same places in every graph of the same labels. Nothing is drawn by chance.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from enstruct.report.page import Section
 from enstruct.report.tie_graph import Tie, circle_order, strongest, tie_graph
 
 ROWS, OF_RESIDUAL, OF_OTHERS = 64, 256, 48
-"""Rows that interactions are averaged over; labels that they are asked of, the most frequent, of a joint and of other energies."""
+"""Rows that interactions are averaged over; labels that they are asked of, the most frequent, of a joint and of others."""
 MOST_LABELS, MOST_TIES, WRITTEN = 30, 60, 10
 SURE = 2.0
 """Standard errors that a tie in the data must have to be drawn."""
@@ -67,21 +67,25 @@ def ties_section(truth: Any, names: list[str], energy: LabelEnergy | None, X: An
     main = sure if learnt is None else learnt
     shown = _most_tied(main, MOST_LABELS)
     if len(shown) < 2:
-        return Section("ties", "How labels hang together", [paragraph("No two labels are tied to each other, in the data or by the energy.")])
+        return Section(
+            "ties", "How labels hang together", [paragraph("No two labels are tied to each other, in the data or by the energy.")]
+        )
     order = [shown[k] for k in circle_order(main[np.ix_(shown, shown)])]
     graphs: list[Markup] = []
     unit = "nats" if energy is not None and energy.in_nats else "units of the energy"
     if learnt is not None:
         ties = _among(learnt, shown)
-        graphs.append(figure(tie_graph("learnt", "Ties that the energy has learnt", own, order, ties, unit), "Learnt by the energy."))
+        graphs.append(
+            figure(tie_graph("learnt", "Ties that the energy has learnt", own, order, ties, unit), "Learnt by the energy.")
+        )
     ties = _among(sure, shown)
     said = f"In the data: ties of more than {SURE:g} standard errors."
     graphs.append(figure(tie_graph("found", "Ties in the data", own, order, ties, "in log-odds"), said))
     most = f"The {len(shown)} most strongly tied labels and up to {MOST_TIES} ties" if len(shown) < len(names) else "All labels"
     blocks = [
         paragraph(
-            "Blue, whole lines: labels that attract each other, so that one makes the other likelier. Orange, dashed: labels that "
-            f"repel each other. The wider, the stronger. {most} are drawn, at the same places in every graph."
+            "Blue, whole lines: labels that attract each other, so that one makes the other likelier. Orange, dashed: labels "
+            f"that repel each other. The wider, the stronger. {most} are drawn, at the same places in every graph."
         ),
         *notes,
         beside(*graphs),
@@ -154,7 +158,9 @@ def _strongest_table(
         own = [] if learnt is None else [signed(tie.strength)]
         both = whole(round(data.both[tie.first, tie.second]))
         in_nats = learnt is None or unit == "nats"
-        rows.append([f"{first} – {second}", *own, signed(odds), both, _in_words(first, second, tie.strength, in_nats, learnt is None)])
+        rows.append(
+            [f"{first} – {second}", *own, signed(odds), both, _in_words(first, second, tie.strength, in_nats, learnt is None)]
+        )
     own = [] if learnt is None else [f"learnt ({unit})"]
     columns = ["labels", *own, "in the data (log-odds)", "rows with both", "in words"]
     return table("The strongest ties.", columns, rows, words=(0, len(columns) - 1))

@@ -25,7 +25,9 @@ class Whisker(NamedTuple):
 def whiskers(name: str, title: Any, rows: Sequence[Whisker], unit: str = "") -> Markup:
     """One row a figure, over an axis of round numbers."""
     known = [x for row in rows for x in (row.value, row.low, row.high) if not math.isnan(x)]
-    ticks = round_numbers(min(known, default=0.0), max(known, default=1.0))
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    spare = max(0.0, 1 - (high - low)) / 2  # an axis of a percent at least, as of figures that are all the same
+    ticks = round_numbers(low - spare, high + spare)
     scale, height = Scale(ticks[0], ticks[-1], NAMES, WIDTH - 70), ROW * len(rows) + 34
     shapes = []
     for tick in ticks:
@@ -39,7 +41,8 @@ def whiskers(name: str, title: Any, rows: Sequence[Whisker], unit: str = "") -> 
         shapes.append(dot((scale(row.value), y), 4.5 if row.chosen else 3.5, "of-first" if row.chosen else "of-faint"))
         shapes.append(words((WIDTH - 56, y + 4), f"{row.value:.1f}{unit}", "start", None if row.chosen else "quiet"))
     told = "; ".join(
-        f"{row.name} {row.value:.1f}{unit}" + ("" if math.isnan(row.low) else f", {row.low:.1f} to {row.high:.1f}") for row in rows
+        f"{row.name} {row.value:.1f}{unit}" + ("" if math.isnan(row.low) else f", {row.low:.1f} to {row.high:.1f}")
+        for row in rows
     )
     return drawing(name, WIDTH, height, title, told, *shapes)
 
@@ -52,7 +55,9 @@ def interval_bar(name: str, title: Any, value: float, low: float, high: float, l
         shapes.append(line((scale(0), 1), (scale(0), 15), "axis"))
     kind = "first" if low > 0 or not least < 0 < most else "second" if high < 0 else "axis"
     shapes.append(line((scale(low), 8), (scale(high), 8), kind, stroke_width="2.5"))
-    shapes.append(dot((scale(value), 8), 3.5, {"first": "of-first", "second": "of-second", "axis": "of-faint"}[kind], hint(title)))
+    shapes.append(
+        dot((scale(value), 8), 3.5, {"first": "of-first", "second": "of-second", "axis": "of-faint"}[kind], hint(title))
+    )
     return drawing(name, 120, 16, title, f"{value:g}, from {low:g} to {high:g}", *shapes)
 
 

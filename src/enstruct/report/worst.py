@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from enstruct.report.markup import Markup, cut, element, joined
 from enstruct.report.page import Section
 from enstruct.report.scores import row_nats
 
+Number = Callable[[int], int]
 SHOWN, LABELS, FEATURES, CHARACTERS = 12, 25, 6, 420
 """Rows, and labels, features and characters of a row that are shown."""
 
@@ -26,16 +28,17 @@ def worst_rows(truth: Any, predicted: sparse.csr_matrix, p: NDArray[np.float64])
     return order[: int((cells > 0).sum())], f1, nats
 
 
-def worst_section(X: Any, feature_names: Any, names: list[str], truth: Any, predicted: sparse.csr_matrix, p: Any) -> Section:
-    """``X`` (rows, features), or texts (rows,)."""
+def worst_section(
+    X: Any, feature_names: Any, names: list[str], truth: Any, predicted: sparse.csr_matrix, p: Any, number: Number = int
+) -> Section:
+    """``X`` (rows, features), or texts (rows,); ``number(row)``: of a row in its file."""
     order, f1, nats = worst_rows(truth, predicted, p)
     shown = order[:SHOWN]
-    holds_texts = getattr(X, "dtype", None) == object
-    told = [_texts, _features][not holds_texts](X, feature_names, shown)
+    told = _texts(X, shown) if holds_texts(X) else _features(X, feature_names, shown)
     cases = [
         element(
             "li",
-            element("h3", f"Row {int(row)}"),
+            element("h3", f"Row {number(int(row))}"),
             element("p", f"F1 {100 * f1[row]:.1f}, −log p of its labels {plain(nats[row], 1)} nats", class_="quiet small"),
             element("p", what, class_="excerpt"),
             _labels(names, truth, predicted, p, int(row)),
@@ -57,7 +60,12 @@ def worst_section(X: Any, feature_names: Any, names: list[str], truth: Any, pred
     return Section("worst", "The rows answered worst", blocks, leaf=True)
 
 
-def _texts(X: Any, names: Any, rows: NDArray[np.intp]) -> list[str]:
+def holds_texts(X: Any) -> bool:
+    """Whether rows are texts, as readers give them."""
+    return isinstance(X, np.ndarray) and X.dtype.kind == "O"
+
+
+def _texts(X: Any, rows: NDArray[np.intp]) -> list[str]:
     return [cut(X[row], CHARACTERS) for row in rows]
 
 
