@@ -168,7 +168,7 @@ def _confusion(truth: Tags, predicted: Tags) -> Section:
         paragraph("Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right."),
         figure(
             heat_table(
-                "confusion", "Tokens of one type that were given another", names, names, wrong, said, ("true", "predicted")
+                "confusion-table", "Tokens of one type that were given another", names, names, wrong.astype(np.float64), said, ("true", "predicted")
             )
         ),
         table("Tokens: true types down, predicted ones across.", ["true", *(cut(name, 12) for name in names), "right"], rows),
@@ -240,7 +240,8 @@ def _worst(words: Sequence[Sequence[str]], truth: Tags, predicted: Tags, told: S
 
 def marked(words: Sequence[str], tags: Sequence[str]) -> Markup:
     """A sentence with its spans marked, or, of plain tags, each word with its tag."""
-    shown, parts, at = min(len(words), TOKENS), [], 0
+    parts: list[Any] = []
+    shown, at = min(len(words), TOKENS), 0
     others = set(tags) - {OUTSIDE}
     if not all(map(spells_span, others)):
         parts = [_span(word, tag) for word, tag in zip(words[:shown], tags, strict=False)]

@@ -36,7 +36,8 @@ def results_page(results: Path) -> Markup:
 
 def _section(number: int, path: Path) -> Section:
     """The title is the first heading of the summary, else its name."""
-    title, blocks, tables = "", [], 0
+    blocks: list[Markup] = []
+    title, tables = "", 0
     for block in read_blocks(path):
         if isinstance(block, str):
             found = re.match(r"\s*#{2,3} (.+)", block)
