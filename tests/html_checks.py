@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 VOID = {"meta", "img", "br", "hr"}
 ADDRESSES = {"src", "href", "action", "data", "poster", "srcset", "background", "xlink:href", "formaction"}
@@ -65,7 +66,7 @@ def check_page(text):
     levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels.count(1) == 1
     assert levels[0] == 1
-    assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False)), levels
+    assert all(b <= a + 1 for a, b in pairwise(levels)), levels
     assert len(page.of("title")) >= 1
     assert all(attributes.get("scope") in ("row", "col") for attributes in page.of("th"))
     assert len(page.of("caption")) == len(page.of("table"))

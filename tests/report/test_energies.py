@@ -19,7 +19,11 @@ def planted():
     half = torch.tensor(rng.standard_normal((L, L)), dtype=torch.float32)
     energy = ResidualEnergy(L)
     energy.table.data.copy_(half)
-    return (half + half.T).fill_diagonal_(0).numpy(), torch.tensor(rng.standard_normal((7, L)), dtype=torch.float32), energy.eval()
+    return (
+        (half + half.T).fill_diagonal_(0).numpy(),
+        torch.tensor(rng.standard_normal((7, L)), dtype=torch.float32),
+        energy.eval(),
+    )
 
 
 def as_found(energy, logits, own=True):

@@ -17,7 +17,9 @@ def test_whatever_the_words_the_page_is_well_formed():
         facts({BAD: BAD, "none": None}),
         beside(table(BAD, [BAD, "n"], [[BAD, ranged(1, 2, 3)]], chosen=[0]), behind(BAD, figure(drawing, BAD))),
     ]
-    page = check_page(document(BAD, BAD, BAD, [Section("one", BAD, blocks, leaf=True), Section("two", "b")], warning=BAD, foot=[BAD]))
+    page = check_page(
+        document(BAD, BAD, BAD, [Section("one", BAD, blocks, leaf=True), Section("two", "b")], warning=BAD, foot=[BAD])
+    )
     assert page.words().count(BAD) >= 12
     assert page.of("img") == []
     assert page.of("h1") == [{}]

@@ -37,7 +37,10 @@ def test_text_tables_and_intervals(tmp_path):
             [BAD, "–", {"mean": 3.0, "low": 1.0, "high": 5.0, "note": " ¹"}, 2],
         ],
     }
-    text = f"## yeast (`compare-y.json`)\n\nSome words of {BAD},\nand **more** of [a page](papers/spen.md).\n\n- one\n- two\n### Less\n"
+    text = (
+        f"## yeast (`compare-y.json`)\n\nSome words of {BAD},\nand **more** of [a page](papers/spen.md).\n\n"
+        "- one\n- two\n### Less\n"
+    )
     summary(tmp_path, "compare-y", text, table, "\n¹ A note.\n")
     page = check_page(results_page(tmp_path))
     words = page.words()

@@ -93,6 +93,11 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
+def signed_shortly(value: float) -> str:
+    """With its sign and two digits behind the point, or two that say something where it is small."""
+    return signed(value) if abs(value) >= 0.1 or value == 0 else f"{value:+.2g}".replace("-", "−")
+
+
 def plain(value: float, digits: int = 2) -> str:
     """With a true minus; "–" for what is none."""
     return "–" if value != value else f"{value:.{digits}f}".replace("-", "−")

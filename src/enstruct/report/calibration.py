@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enstruct.report.blocks import behind, figure, paragraph, plain, table, whole
+from enstruct.report.blocks import beside, figure, paragraph, plain, table, whole
 from enstruct.report.page import Section
 from enstruct.report.reliability import BINS, Bins, reliability_diagram
 
@@ -24,11 +24,13 @@ def calibration_section(of: Bins, what: str, said: str) -> Section:
             f"{said} Over all {whole(n)} of them probabilities are {abs(100 * too_sure):.2f} points {leaning} on average; the "
             f"mean gap over the bins, weighed by their numbers, is {100 * error:.2f} points."
         ),
-        figure(
-            reliability_diagram("reliability", of, what),
-            "Points on the dotted diagonal are calibrated; the short lines show how far the others are from it. Points below it: "
-            f"the model is too sure. Below: how many {what} each bin has, in powers of ten.",
+        beside(
+            figure(
+                reliability_diagram("reliability", of, what),
+                "Points on the dotted diagonal are calibrated; the short lines show how far the others are from it. Points below "
+                f"it: the model is too sure. Below: how many {what} each bin has, in powers of ten.",
+            ),
+            table("The figures.", ["probability", "number", "mean p", "share there"], rows),
         ),
-        behind("The figures", table("Bins of the diagram.", ["probability", "number", "mean p", "share there"], rows)),
     ]
     return Section("calibration", "Calibration", blocks)

@@ -31,8 +31,8 @@ from enstruct.report.worst import holds_texts, worst_section
 
 log = logging.getLogger("enstruct")
 
-ANNEALED = 200
-"""Rows whose whole label sets are given a probability where labels are too many to enumerate them."""
+ENUMERATED, ANNEALED = 2000, 100
+"""Rows whose whole label sets are given a probability, at most, where label sets are enumerated and where they are too many."""
 
 
 def labels_page(subject: Subject, X: Any, truth: Any, names: list[str], feature_names: Any, every: Any = None) -> Markup:
@@ -106,14 +106,15 @@ def whole_sets(model: Any, X: Any, truth: Any, p: NDArray[np.float64], seed: int
     if not isinstance(joint, JointMultiLabelClassifier) or joint.labels_.kind == "single":
         return {}
     few = len(joint.varying_) <= MOST_COUNTED
-    rows = sampled(truth.shape[0], truth.shape[0] if few else ANNEALED, seed)
+    rows = sampled(truth.shape[0], ENUMERATED if few else ANNEALED, seed)
+    drawn = f", {len(rows):,} rows" if len(rows) < truth.shape[0] else ""
     block = truth[rows]
     given = block.toarray().astype(np.float64) if sparse.issparse(block) else block
     nats = -joint.log_prob(X[rows], given)
     alone = row_nats(truth[rows], p[rows])[0]
     sure = np.isfinite(nats)
     counted = {
-        f"{name}{'' if few else f', {len(rows)} rows'}": Counted(Counts.of(np.where(sure, values, 0.0), sure.astype(np.float64)))
+        f"{name}{drawn}": Counted(Counts.of(np.where(sure, values, 0.0), sure.astype(np.float64)))
         for name, values in (
             ("−log p of whole label sets, by the energy (nats a row)", nats),
             ("−log p of whole label sets, labels by themselves (nats a row)", alone),

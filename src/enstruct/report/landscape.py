@@ -42,8 +42,8 @@ def landscape_section(
     true, guess = (_dense(side, rows)[:, energy.varying] for side in (truth, predicted))
     values = set_energies(energy, X, rows, true, guess)
     wrong = np.flatnonzero((true != guess).any(1))
-    shown = wrong[sampled(len(wrong), SHOWN, seed)]
-    shown = shown[(true[shown] != guess[shown]).sum(1) <= LONGEST]
+    near = wrong[(true[wrong] != guess[wrong]).sum(1) <= LONGEST]
+    shown = near[sampled(len(near), SHOWN, seed)]
     blocks = [
         error_counts("row", values[:, 0], values[:, 1], (true != guess).any(1), len(whole_rows)),
         paragraph(
@@ -64,6 +64,10 @@ def landscape_section(
             ),
             _walks(energy, X, rows, true, guess, shown, number),
         ]
+    elif len(wrong):
+        blocks.append(
+            paragraph(f"No wrong prediction is within {LONGEST} labels of the truth, so that no walk between them is drawn.")
+        )
     return Section("energy", TITLE, blocks, leaf=True)
 
 

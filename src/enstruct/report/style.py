@@ -136,6 +136,7 @@ svg .on-first { fill: var(--ground); }
   h2, h3, caption, summary { break-after: avoid; }
   figure, tr, .cases > li, dl > div { break-inside: avoid; }
   .wide { overflow: visible; }
+  .pair { grid-template-columns: 1fr 1fr; }
   thead { display: table-header-group; }
   .chosen th, .chosen td, .warning, .span { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }

@@ -168,7 +168,13 @@ def _confusion(truth: Tags, predicted: Tags) -> Section:
         paragraph("Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right."),
         figure(
             heat_table(
-                "confusion-table", "Tokens of one type that were given another", names, names, wrong.astype(np.float64), said, ("true", "predicted")
+                "confusion-table",
+                "Tokens of one type that were given another",
+                names,
+                names,
+                wrong.astype(np.float64),
+                said,
+                ("true", "predicted"),
             )
         ),
         table("Tokens: true types down, predicted ones across.", ["true", *(cut(name, 12) for name in names), "right"], rows),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.report.blocks import signed
+from enstruct.report.blocks import signed_shortly
 from enstruct.report.markup import Markup, cut, element
 from enstruct.report.svg import dot, drawing, hint, number, path, words
 
@@ -69,19 +69,19 @@ def tie_graph(name: str, title: Any, names: Sequence[str], order: Sequence[int],
     shapes, told = [], []
     for tie in sorted(ties, key=lambda tie: abs(tie.strength)):  # the strongest on top
         (x1, y1), (x2, y2) = at[tie.first], at[tie.second]
-        share = abs(tie.strength) / largest
+        share = math.sqrt(abs(tie.strength) / largest)  # so that one strong tie leaves the others to be seen
         bend = 0.35  # towards the middle, so that lines between neighbours are seen
         cx, cy = middle + bend * ((x1 + x2) / 2 - middle), middle + bend * ((y1 + y2) / 2 - middle)
-        said = f"{names[tie.first]} and {names[tie.second]}: {signed(tie.strength)} {unit}"
+        said = f"{names[tie.first]} and {names[tie.second]}: {signed_shortly(tie.strength)} {unit}"
         attracts = tie.strength > 0
         shapes.append(
             path(
                 f"M{number(x1)} {number(y1)}Q{number(cx)} {number(cy)} {number(x2)} {number(y2)}",
                 "first" if attracts else "second",
                 hint(said),
-                stroke_width=number(0.8 + 4.2 * share),
+                stroke_width=number(0.4 + 4.6 * share),
                 stroke_dasharray=None if attracts else "5 4",
-                stroke_opacity=f"{0.3 + 0.65 * share:.2f}",
+                stroke_opacity=f"{0.4 + 0.55 * share:.2f}",
             )
         )
     for label in order:
@@ -97,6 +97,6 @@ def tie_graph(name: str, title: Any, names: Sequence[str], order: Sequence[int],
             )
         )
     for tie in sorted(ties, key=lambda tie: -abs(tie.strength))[:10]:
-        told.append(f"{names[tie.first]} and {names[tie.second]} {signed(tie.strength)}")
+        told.append(f"{names[tie.first]} and {names[tie.second]} {signed_shortly(tie.strength)}")
     what = f"{len(order)} labels, {len(ties)} ties; the strongest, in {unit}: " + "; ".join(told)
     return drawing(name, side, side, title, what if ties else f"{len(order)} labels, no ties", *shapes)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.report.blocks import beside, counted, figure, paragraph, signed, table, whole
+from enstruct.report.blocks import beside, counted, figure, paragraph, signed, signed_shortly, table, whole
 from enstruct.report.energies import LabelEnergy, interactions
 from enstruct.report.markup import Markup, cut
 from enstruct.report.page import Section
@@ -155,7 +155,7 @@ def _strongest_table(
     for tie in strongest(sure if learnt is None else learnt, WRITTEN):
         first, second = (cut(names[label], 40) for label in (tie.first, tie.second))
         odds = data.log_odds[tie.first, tie.second]
-        own = [] if learnt is None else [signed(tie.strength)]
+        own = [] if learnt is None else [signed_shortly(tie.strength)]
         both = whole(round(data.both[tie.first, tie.second]))
         in_nats = learnt is None or unit == "nats"
         rows.append(

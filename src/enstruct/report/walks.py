@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from enstruct.report.blocks import signed
+from enstruct.report.blocks import signed, signed_shortly
 from enstruct.report.markup import Markup
 from enstruct.report.svg import Scale, dot, drawing, hint, line, polyline, words
 
 WIDTH, HEIGHT = 208, 132
+
+
+def end_of(value: float) -> str:
+    """As it stands in a drawing."""
+    return signed(value, 1) if abs(value) >= 1 else signed_shortly(value)
 
 
 def walk(name: str, title: Any, energies: Sequence[float]) -> Markup:
@@ -20,7 +25,7 @@ def walk(name: str, title: Any, energies: Sequence[float]) -> Markup:
     points = [(x(i), y(value)) for i, value in enumerate(values)]
     end = "of-third" if values[-1] > 0 else "of-second"
     falls = len(values) > 1 and values[-1] < values[-2]  # the number stands where the line does not come from
-    last = words((points[-1][0] + 8, points[-1][1] + (17 if falls else -10)), signed(values[-1], 1), "end")
+    last = words((points[-1][0] + 8, points[-1][1] + (17 if falls else -10)), end_of(values[-1]), "end")
     shapes = [
         line((8, y(0)), (WIDTH - 8, y(0)), "even"),
         polyline(points, "first", stroke_width="1.8"),
