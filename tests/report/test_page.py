@@ -2,7 +2,7 @@
 
 from tests.html_checks import check_page
 
-from enstruct.report.blocks import behind, beside, facts, figure, paragraph, ranged, signed, table
+from enstruct.report.blocks import beside, facts, figure, paragraph, ranged, signed, table
 from enstruct.report.markup import element
 from enstruct.report.page import MANY, Section, document
 from enstruct.report.whiskers import Whisker, whiskers
@@ -15,7 +15,7 @@ def test_whatever_the_words_the_page_is_well_formed():
     blocks = [
         paragraph(BAD, element("strong", BAD), quiet=True),
         facts({BAD: BAD, "none": None}),
-        beside(table(BAD, [BAD, "n"], [[BAD, ranged(1, 2, 3)]], chosen=[0]), behind(BAD, figure(drawing, BAD))),
+        beside(table(BAD, [BAD, "n"], [[BAD, ranged(1, 2, 3)]], chosen=[0]), figure(drawing, BAD)),
     ]
     page = check_page(
         document(BAD, BAD, BAD, [Section("one", BAD, blocks, leaf=True), Section("two", "b")], warning=BAD, foot=[BAD])

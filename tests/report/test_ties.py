@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 from tests.html_checks import Page
 
+from enstruct.energies.residual import ResidualEnergy
 from enstruct.report.about import label_counts, label_facts
+from enstruct.report.energies import LabelEnergy, OnLogits
 from enstruct.report.markup import joined
 from enstruct.report.ties import co_occurrence, sampled, ties_section
 
@@ -44,6 +47,22 @@ def test_data_without_ties_say_so():
     Y = sparse.csr_matrix(np.eye(4, dtype=np.uint8)[[0] * 10])
     section = ties_section(Y, list("abcd"), None, np.zeros((10, 1)), 0)
     assert "No two labels are tied" in Page(joined(*section.blocks)).words()
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_an_energy_without_ties_leaves_those_of_the_data(pairs):
+    rng = np.random.default_rng(0)
+    a = rng.random(80) < 0.5
+    Y = sparse.csr_matrix(np.stack([a, a ^ (rng.random(80) < 0.1), ~a], axis=1).astype(np.uint8))
+    network = ResidualEnergy(3, pairs=pairs).eval().requires_grad_(False)
+    if pairs:
+        network.table[0, 1] = 1.5
+    logits = torch.tensor(rng.standard_normal((80, 3)), dtype=torch.float32)
+    energy = LabelEnergy(np.arange(3), lambda X: None, OnLogits(network, lambda X: X))
+    page = Page(joined(*ties_section(Y, ["a", "b", "c"], energy, logits, 0).blocks))
+    assert ("ties no labels to one another" in page.words()) is not pairs
+    assert len(page.of("svg")) == 1 + pairs
+    assert ("a multiplies the odds of b by 4.5, x being known" in page.words()) is pairs
 
 
 def test_rows_are_drawn_by_the_seed():

@@ -63,11 +63,6 @@ def beside(*blocks: Markup) -> Markup:
     return element("div", *(element("div", block) for block in blocks), class_="pair")
 
 
-def behind(summary: Any, *blocks: Markup) -> Markup:
-    """Blocks that are shown when they are asked for, which needs no script."""
-    return element("details", element("summary", summary), *blocks)
-
-
 def ranged(value: Any, low: Any, high: Any) -> Markup:
     """A figure with its interval below it."""
     return joined(value, " ", element("span", f"{low} – {high}", class_="range"))

@@ -14,7 +14,7 @@ from enstruct.metrics.labels import SURE, observed_cells
 from enstruct.report.blocks import figure, paragraph, plain, ranged, share, table
 from enstruct.report.markup import Markup
 from enstruct.report.page import Section
-from enstruct.report.resampling import DRAWS, Counted, Interval, intervals, weights
+from enstruct.report.resampling import DRAWS, SHARES, Counted, Interval, intervals, weights
 from enstruct.report.subject import Subject
 from enstruct.report.whiskers import Whisker, whiskers
 
@@ -138,7 +138,7 @@ def precision_interval(truth: Any, p: NDArray[np.float64], seed: int, draws: int
         with np.errstate(invalid="ignore"):
             occurring = ~np.isnan(areas)
             scores.append(np.where(occurring, areas, 0).sum(1) / occurring.sum(1))
-    low, high = np.nanquantile(np.concatenate(scores), (0.025, 0.975))
+    low, high = np.nanquantile(np.concatenate(scores), SHARES)
     return Interval(value, float(low), float(high))
 
 

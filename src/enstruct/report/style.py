@@ -51,7 +51,7 @@ nav ol.many { display: grid; grid-template-columns: repeat(auto-fill, minmax(15r
 a { color: var(--first); text-underline-offset: .2em; text-decoration-thickness: 1px; }
 nav a { text-decoration: none; }
 a:hover { text-decoration: underline; }
-a:focus-visible, .wide:focus-visible, summary:focus-visible { outline: 2px solid var(--first); outline-offset: 3px; }
+a:focus-visible, .wide:focus-visible { outline: 2px solid var(--first); outline-offset: 3px; }
 section { padding-top: 3.2rem; }
 h2 { margin: 0 0 .8rem; font-size: 1.4rem; line-height: 1.3; font-weight: 600; letter-spacing: -.01em; overflow-wrap: anywhere; }
 h3 { margin: 2.2rem 0 .5rem; font-size: 1.02rem; font-weight: 600; overflow-wrap: anywhere; }
@@ -101,8 +101,6 @@ figcaption { max-width: 44rem; margin-top: .6rem; color: var(--quiet); font-size
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); gap: .8rem; max-width: 44rem; }
 .pictures figure { margin: 0; }
 .pictures img { width: 100%; image-rendering: pixelated; border: 1px solid var(--line); }
-details { margin: .8rem 0; }
-summary { cursor: pointer; color: var(--quiet); font-size: .87rem; }
 footer { margin-top: 4rem; padding-top: 1.2rem; padding-bottom: 4rem; color: var(--quiet); font-size: .85rem; }
 footer p { margin: .2rem 0; }
 svg text { fill: var(--ink); font: 11px/1 system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif;
@@ -117,9 +115,7 @@ svg .of-first { fill: var(--first); }
 svg .of-second { fill: var(--second); }
 svg .of-third { fill: var(--third); }
 svg .of-faint { fill: var(--faint); }
-svg .of-line { fill: var(--line); }
 svg .node { fill: var(--ground); stroke: var(--ink); stroke-width: 1.2; }
-svg .on-first { fill: var(--ground); }
 @media (max-width: 40rem) {
   header, nav, main, footer { padding-left: 1rem; padding-right: 1rem; }
   header { padding-top: 2rem; }
@@ -133,7 +129,7 @@ svg .on-first { fill: var(--ground); }
   nav { display: none; }
   section { padding-top: 1.6rem; }
   section.leaf { break-before: page; padding-top: 0; }
-  h2, h3, caption, summary { break-after: avoid; }
+  h2, h3, caption { break-after: avoid; }
   figure, tr, .cases > li, dl > div { break-inside: avoid; }
   .wide { overflow: visible; }
   .pair { grid-template-columns: 1fr 1fr; }

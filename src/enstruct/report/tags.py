@@ -19,10 +19,12 @@ from enstruct.plots.tags import tag_pairs
 from enstruct.report.about import about_section
 from enstruct.report.blocks import counted, figure, paragraph, plain, share, signed, table, whole
 from enstruct.report.calibration import calibration_section
+from enstruct.report.confusion import OUTSIDE, TYPES, Tags, confusion_section
 from enstruct.report.cost import cost_section
 from enstruct.report.heat import heat_table
 from enstruct.report.labels import put_together
 from enstruct.report.landscape import TITLE, error_counts
+from enstruct.report.marked_sentences import marked
 from enstruct.report.markup import Markup, cut, element, joined
 from enstruct.report.page import Section
 from enstruct.report.reliability import binned
@@ -33,10 +35,8 @@ from enstruct.report.ties import sampled
 
 log = logging.getLogger("enstruct")
 
-Tags = Sequence[Sequence[str]]
-OUTSIDE = "O"
-WORST, SUSPECTS, TOKENS, COMPARED, TYPES = 10, 20, 60, 2000, 16
-"""Sentences and tags that are shown, tokens of a sentence; sentences that energies and conditionals are asked of; types."""
+WORST, SUSPECTS, COMPARED = 10, 20, 2000
+"""Sentences and tags that are shown; sentences that energies and conditionals are asked of."""
 
 
 def tags_page(subject: Subject, sentences: Sequence[Any], truth: Tags) -> Markup:
@@ -51,7 +51,7 @@ def tags_page(subject: Subject, sentences: Sequence[Any], truth: Tags) -> Markup
         about_section(_counts(subject, words, truth), [_types(truth)], tagger, subject.rule),
         scores_section(subject, "sentences", {"log-loss (nats a token)": token_loss(told, seed)}, drawn="span-f1"),
         _calibration(tagger, p, truth),
-        _confusion(truth, subject.predicted),
+        confusion_section(truth, subject.predicted),
         _pairs(tagger),
     ]
     log.info("energies")
@@ -84,11 +84,6 @@ def spelt_out(truth: Tags) -> bool:
     """Whether tags spell out spans."""
     others = {tag for row in truth for tag in row} - {OUTSIDE}
     return bool(others) and all(map(spells_span, others))
-
-
-def type_of(tag: str) -> str:
-    """PER of B-PER; a tag that spells out no span as it is."""
-    return tag[2:] if spells_span(tag) else tag
 
 
 def _types(truth: Tags) -> Markup:
@@ -135,51 +130,6 @@ def _calibration(tagger: EnergySequenceTagger, p: Sequence[NDArray[np.float64]],
     right = np.concatenate([row.argmax(1) == tags for row, tags in encoded])
     said = "The probability of each token's likeliest tag, held against how often it is the true one."
     return calibration_section(binned(top.astype(np.float64), right), "tokens", said)
-
-
-def confusion(truth: Tags, predicted: Tags) -> tuple[list[str], NDArray[np.int64]]:
-    """Types, the most frequent first, O the last; (types, types) tokens that have the one and were given the other."""
-    pairs = Counter((type_of(a), type_of(b)) for t, g in zip(truth, predicted, strict=True) for a, b in zip(t, g, strict=True))
-    often = Counter[str]()
-    for (a, b), n in pairs.items():
-        often[a] += n
-        often[b] += 0
-    names = [name for name, _ in often.most_common() if name != OUTSIDE][: TYPES - 1] + ([OUTSIDE] if OUTSIDE in often else [])
-    place = {name: i for i, name in enumerate(names)}
-    out = np.zeros((len(names), len(names)), dtype=np.int64)
-    for (a, b), n in pairs.items():
-        if a in place and b in place:
-            out[place[a], place[b]] += n
-    return names, out
-
-
-def _confusion(truth: Tags, predicted: Tags) -> Section:
-    names, n = confusion(truth, predicted)
-    wrong = n * (1 - np.eye(len(names), dtype=np.int64))
-    said = [
-        [f"{names[i]} answered as {names[j]}: {counted(int(n[i, j]), 'token')}" for j in range(len(names))]
-        for i in range(len(names))
-    ]
-    rows = [
-        [cut(names[i], 30), *(whole(int(n[i, j])) for j in range(len(names))), share(n[i, i] / max(1, n[i].sum())) + "%"]
-        for i in range(len(names))
-    ]
-    blocks = [
-        paragraph("Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right."),
-        figure(
-            heat_table(
-                "confusion-table",
-                "Tokens of one type that were given another",
-                names,
-                names,
-                wrong.astype(np.float64),
-                said,
-                ("true", "predicted"),
-            )
-        ),
-        table("Tokens: true types down, predicted ones across.", ["true", *(cut(name, 12) for name in names), "right"], rows),
-    ]
-    return Section("confusion", "What is taken for what", blocks, leaf=True)
 
 
 def _pairs(tagger: EnergySequenceTagger) -> Section:
@@ -242,29 +192,6 @@ def _worst(words: Sequence[Sequence[str]], truth: Tags, predicted: Tags, told: S
         return Section("worst", title, [paragraph("Every sentence is tagged right.")])
     said = "Those with the largest share of wrong tags, and among them those whose tags the model held to be the least likely."
     return Section("worst", title, [paragraph(said), element("ol", *cases, class_="cases")], leaf=True)
-
-
-def marked(words: Sequence[str], tags: Sequence[str]) -> Markup:
-    """A sentence with its spans marked, or, of plain tags, each word with its tag."""
-    parts: list[Any] = []
-    shown, at = min(len(words), TOKENS), 0
-    others = set(tags) - {OUTSIDE}
-    if not all(map(spells_span, others)):
-        parts = [_span(word, tag) for word, tag in zip(words[:shown], tags, strict=False)]
-    else:
-        for span in sorted(find_spans(list(tags)), key=lambda one: one.start):
-            if span.start >= shown:
-                break
-            parts += [*words[at : span.start], _span(" ".join(words[span.start : min(span.end, shown)]), span.type)]
-            at = span.end
-        parts += words[at:shown]
-    return joined(
-        *(cut(part, 60) if not isinstance(part, Markup) else part for part in parts), *["…"] * (shown < len(words)), between=" "
-    )
-
-
-def _span(text: str, kind: str) -> Markup:
-    return element("span", cut(text, 80), element("small", kind), class_="span")
 
 
 def _suspects(

@@ -25,6 +25,8 @@ from enstruct.report.tie_graph import Tie, circle_order, strongest, tie_graph
 ROWS, OF_RESIDUAL, OF_OTHERS = 64, 256, 48
 """Rows that interactions are averaged over; labels that they are asked of, the most frequent, of a joint and of others."""
 MOST_LABELS, MOST_TIES, WRITTEN = 30, 60, 10
+NOUGHT = 1e-6
+"""Learnt ties below it are what rounding leaves."""
 SURE = 2.0
 """Standard errors that a tie in the data must have to be drawn."""
 
@@ -60,6 +62,11 @@ def ties_section(truth: Any, names: list[str], energy: LabelEnergy | None, X: An
     """``X``: the rows of ``truth``."""
     frequent = np.argsort(-_there(truth), kind="stable")
     chosen, learnt, notes = _learnt(energy, frequent, X, seed)
+    if learnt is not None and not learnt.any():
+        learnt, notes = (
+            None,
+            [paragraph("The energy that was chosen ties no labels to one another: only the data's ties are drawn.")],
+        )
     few = truth[:, chosen]
     data = co_occurrence(few)
     sure = np.where(np.abs(data.log_odds) >= SURE * data.error, data.log_odds, 0.0)
@@ -72,7 +79,7 @@ def ties_section(truth: Any, names: list[str], energy: LabelEnergy | None, X: An
         )
     order = [shown[k] for k in circle_order(main[np.ix_(shown, shown)])]
     graphs: list[Markup] = []
-    unit = "nats" if energy is not None and energy.in_nats else "units of the energy"
+    unit = "nats" if learnt is None or (energy is not None and energy.in_nats) else "units of the energy"
     if learnt is not None:
         ties = _among(learnt, shown)
         graphs.append(
@@ -112,6 +119,7 @@ def _learnt(
     rows = sampled(X.shape[0], ROWS, seed)
     place = np.searchsorted(energy.varying, chosen)
     learnt = interactions(energy, X[rows], place)
+    learnt[np.abs(learnt) < NOUGHT] = 0
     what = (
         "Learnt ties say by how many nats the log-odds of one label rise when another joins it, all else being open"
         if energy.in_nats
