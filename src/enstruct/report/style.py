@@ -67,14 +67,15 @@ caption { padding-bottom: .5rem; color: var(--quiet); font-size: .87rem; text-al
 th, td { padding: .42rem 1.5rem .42rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 500; font-size: .82rem; vertical-align: bottom; border-bottom-color: var(--faint); }
-tbody th { min-width: 7rem; font-weight: 400; }
+tbody th { min-width: 9rem; font-weight: 400; }
 td, tbody th { max-width: 34rem; overflow-wrap: break-word; }
 .number { text-align: right; white-space: nowrap; }
 .chosen th, .chosen td { background: var(--raised); font-weight: 600; }
 .chosen .range { font-weight: 400; }
 .chosen th:first-child { box-shadow: inset 3px 0 0 var(--first); padding-left: .8rem; }
 .range { display: block; color: var(--quiet); font-size: .8rem; }
-.under { display: block; height: 16px; }
+.under { display: block; height: 16px; line-height: 0; }
+.under svg { display: block; margin: 2px 0 0 auto; }
 code { font: .9em/1 ui-monospace, "SF Mono", "Liberation Mono", monospace; overflow-wrap: anywhere; }
 ul { max-width: 44rem; padding-left: 1.2rem; }
 li { margin: .25rem 0; overflow-wrap: anywhere; }

@@ -59,7 +59,7 @@ def strongest(strengths: NDArray[np.float64], most: int) -> list[Tie]:
 
 def tie_graph(name: str, title: Any, names: Sequence[str], order: Sequence[int], ties: Sequence[Tie], unit: str) -> Markup:
     """``order``: which label stands where around the circle. ``unit``: of strengths, as it follows a number."""
-    n = max(1, len(order))
+    names, n = [cut(name, 60) for name in names], max(1, len(order))
     most = LONGEST if n <= 34 else max(4, LONGEST * 34 // n)
     longest = max((len(cut(names[label], most)) for label in order), default=0)
     side = max(SIDE, 2 * (RADIUS + 24 + 6.3 * longest))

@@ -63,10 +63,8 @@ def ties_section(truth: Any, names: list[str], energy: LabelEnergy | None, X: An
     frequent = np.argsort(-_there(truth), kind="stable")
     chosen, learnt, notes = _learnt(energy, frequent, X, seed)
     if learnt is not None and not learnt.any():
-        learnt, notes = (
-            None,
-            [paragraph("The energy that was chosen ties no labels to one another: only the data's ties are drawn.")],
-        )
+        said = "The energy that was chosen ties no labels to one another: only the data's ties are drawn."
+        learnt, notes = None, [paragraph(said)]
     few = truth[:, chosen]
     data = co_occurrence(few)
     sure = np.where(np.abs(data.log_odds) >= SURE * data.error, data.log_odds, 0.0)

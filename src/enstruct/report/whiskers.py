@@ -27,7 +27,8 @@ def whiskers(name: str, title: Any, rows: Sequence[Whisker], unit: str = "") -> 
     known = [x for row in rows for x in (row.value, row.low, row.high) if not math.isnan(x)]
     low, high = min(known, default=0.0), max(known, default=1.0)
     spare = max(0.0, 1 - (high - low)) / 2  # an axis of a percent at least, as of figures that are all the same
-    ticks = round_numbers(low - spare, high + spare)
+    start = low - spare if low < 0 else max(0.0, low - spare)
+    ticks = round_numbers(start, max(high, start + 1))
     scale, height = Scale(ticks[0], ticks[-1], NAMES, WIDTH - 70), ROW * len(rows) + 34
     shapes = []
     for tick in ticks:
@@ -51,7 +52,7 @@ def interval_bar(name: str, title: Any, value: float, low: float, high: float, l
     """A small one for the cell of a table, on the axis from ``least`` to ``most``, with a line at 0 where that lies between."""
     scale = Scale(least, most, 3, 117)
     shapes = [line((3, 8), (117, 8), "grid")]
-    if least < 0 < most:
+    if least <= 0 <= most:
         shapes.append(line((scale(0), 1), (scale(0), 15), "axis"))
     kind = "first" if low > 0 or not least < 0 < most else "second" if high < 0 else "axis"
     shapes.append(line((scale(low), 8), (scale(high), 8), kind, stroke_width="2.5"))
