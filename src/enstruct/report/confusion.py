@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,18 @@ def type_of(tag: str) -> str:
     return tag[2:] if spells_span(tag) else tag
 
 
-def confusion(truth: Tags, predicted: Tags) -> tuple[list[str], NDArray[np.int64]]:
-    """Types, the most frequent first, O the last; (types, types) tokens that have the one and were given the other."""
+class Confusion(NamedTuple):
+    """``types``, the most frequent first, O the last; ``tokens`` (types, types) that have the one and were given the other;
+    ``beyond`` (types,): tokens that were given a type that is not among these; ``n_types``: how many there are."""
+
+    types: list[str]
+    tokens: NDArray[np.int64]
+    beyond: NDArray[np.int64]
+    n_types: int
+
+
+def confusion(truth: Tags, predicted: Tags) -> Confusion:
+    """Of up to ``TYPES`` types."""
     pairs = Counter((type_of(a), type_of(b)) for t, g in zip(truth, predicted, strict=True) for a, b in zip(t, g, strict=True))
     often = Counter[str]()
     for (a, b), n in pairs.items():
@@ -35,25 +46,34 @@ def confusion(truth: Tags, predicted: Tags) -> tuple[list[str], NDArray[np.int64
     names = [name for name, _ in often.most_common() if name != OUTSIDE][: TYPES - 1] + ([OUTSIDE] if OUTSIDE in often else [])
     place = {name: i for i, name in enumerate(names)}
     out = np.zeros((len(names), len(names)), dtype=np.int64)
+    beyond = np.zeros(len(names), dtype=np.int64)
     for (a, b), n in pairs.items():
         if a in place and b in place:
             out[place[a], place[b]] += n
-    return names, out
+        elif a in place:
+            beyond[place[a]] += n
+    return Confusion(names, out, beyond, len(often))
 
 
 def confusion_section(truth: Tags, predicted: Tags) -> Section:
-    names, n = confusion(truth, predicted)
+    names, n, beyond, n_types = confusion(truth, predicted)
+    cut_off = n_types > len(names)
     wrong = n * (1 - np.eye(len(names), dtype=np.int64))
     said = [
         [f"{names[i]} answered as {names[j]}: {counted(int(n[i, j]), 'token')}" for j in range(len(names))]
         for i in range(len(names))
     ]
-    rows = [
-        [cut(names[i], 30), *(whole(int(n[i, j])) for j in range(len(names))), share(n[i, i] / max(1, n[i].sum())) + "%"]
-        for i in range(len(names))
-    ]
+    rows = []
+    for i, name in enumerate(names):
+        cells = [*n[i], *([beyond[i]] if cut_off else [])]
+        right = share(n[i, i] / max(1, n[i].sum() + beyond[i])) + "%"
+        rows.append([cut(name, 30), *(whole(int(cell)) for cell in cells), right])
+    columns = ["true", *(cut(name, 12) for name in names), *(["others"] if cut_off else []), "right"]
+    shown = f" The {len(names)} most frequent of {n_types} types are shown." if cut_off else ""
     blocks = [
-        paragraph("Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right."),
+        paragraph(
+            "Tokens by the type of their true and of their predicted tag; the drawing leaves out those that are right." + shown
+        ),
         figure(
             heat_table(
                 "confusion-table",
@@ -65,6 +85,6 @@ def confusion_section(truth: Tags, predicted: Tags) -> Section:
                 ("true", "predicted"),
             )
         ),
-        table("Tokens: true types down, predicted ones across.", ["true", *(cut(name, 12) for name in names), "right"], rows),
+        table("Tokens: true types down, predicted ones across.", columns, rows),
     ]
     return Section("confusion", "What is taken for what", blocks, leaf=True)
