@@ -1,4 +1,4 @@
-"""``enstruct``: demo, train, predict, evaluate, label, answers, review, export, data.
+"""``enstruct``: demo, train, predict, evaluate, report, label, answers, review, export, data.
 
 ``enstruct COMMAND --help`` describes each.
 
@@ -18,7 +18,7 @@ from enstruct.cli.tables import refused
 from enstruct.cli.which_task import PLACES, task_of
 from enstruct.errors import EnstructError
 
-NAMES = ("demo", "train", "predict", "evaluate", "label", "answers", "review", "export", "data")
+NAMES = ("demo", "train", "predict", "evaluate", "report", "label", "answers", "review", "export", "data")
 COMMANDS = {name: f"enstruct.cli.{name}" for name in NAMES}
 """Name -> the module whose ``run(options)`` does the work; see :func:`parser_of` for its options."""
 LABORATORY = {"analyse": "figure", "reproduce": "run"} | {
@@ -37,7 +37,7 @@ MOVED = {
 
 
 def build_parser(words: Sequence[str] = ()) -> Parser:
-    """For these words: the options of train, predict and evaluate are those of the kind of output that they are about.
+    """For these words: the options of train, predict, evaluate and report are those of the kind of output that they are about.
 
     ConfigError and ModelFileError where that cannot be told.
     """

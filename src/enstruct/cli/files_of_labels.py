@@ -35,9 +35,15 @@ from enstruct.estimators.members import changed
 from enstruct.metrics import METRICS, Counts, Metric, average_precision, calibration_error, log_loss
 from enstruct.metrics.labels import mean_counts, rowwise_hamming
 from enstruct.plots.labels import measurement_matrix
+from enstruct.report.labels import labels_page
+from enstruct.report.subject import Subject
+from enstruct.report.ties import sampled
 from enstruct.rules import read_rules
 from enstruct.tasks import LABELS
 from enstruct.training.batches import row_blocks
+
+MOST_CELLS, FEWEST_ROWS = 2**21, 500
+"""Cells of labels that a report looks at: of more rows some are drawn, no fewer than so many."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,8 @@ class LabelFiles(TaskFiles):
         """To be scored: with a share of the labels told."""
         text = shared.text_argument(options.text)
         rows = Rows(*read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled, text))
-        return rows if options.told == 0 else replace(rows, known=told_at_random(model, rows, options.told, options.seed))
+        share = getattr(options, "told", 0.0)
+        return rows if share == 0 else replace(rows, known=told_at_random(model, rows, share, options.seed))
 
     def read_unanswered(self, model: Any, options: Namespace) -> Rows:
         """To be answered: with what is known of it."""
@@ -188,6 +195,10 @@ class LabelFiles(TaskFiles):
         for rule, sets in model.predict_by_rule(data.X, risks=risks, **data.told()).items():
             yield rule, labels_of(model).encode(sets)
 
+    def by_fitted_rule(self, model: Any, data: Rows) -> Iterator[tuple[str, Any]]:
+        for rule, sets in model.predict_by_rule(data.X).items():
+            yield rule, labels_of(model).encode(sets)
+
     def metrics(self, model: Any, data: Rows) -> Mapping[str, Metric]:
         return NAMED_METRICS
 
@@ -199,6 +210,18 @@ class LabelFiles(TaskFiles):
             "calibration error": calibration_error(truth, p),
             "log-loss": log_loss(truth, p),
         }
+
+    def reportable(self, model: Any, data: Rows, seed: int) -> tuple[Rows, NDArray[np.intp] | None]:
+        most = max(FEWEST_ROWS, MOST_CELLS // max(1, len(model.classes_)))
+        if len(data.data) <= most:
+            return data, None
+        numbers = sampled(len(data.data), most, seed)
+        return Rows(data.X[numbers], data.data.take(numbers)), numbers
+
+    def report(self, subject: Subject, data: Rows, truth: Any, whole: Rows) -> str:
+        notes = subject.model.notes_
+        every = truth if subject.numbers is None else self.truth(subject.model, whole)
+        return labels_page(subject, data.X, truth, notes["label_names"], notes["feature_names"], every)
 
     def draw(self, model: Any, data: Rows, options: Namespace) -> dict[str, Draw]:
         """Nothing for an automatic classifier, whose members have an energy each, or none."""

@@ -20,9 +20,11 @@ from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pi
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.image_format import MaskFormat
 from enstruct.files import replace_file
-from enstruct.metrics import Counts, Metric, ratio
+from enstruct.metrics import Counts, Metric
 from enstruct.metrics.masks import class_iou
 from enstruct.plots.masks import segmentation_picture
+from enstruct.report.masks import masks_page
+from enstruct.report.subject import Subject
 from enstruct.rules.mask_text import read_mask_rules
 from enstruct.rules.masks import MaskRules
 from enstruct.tasks import MASKS
@@ -97,14 +99,17 @@ class MaskFiles(TaskFiles):
         for rule in model.rules_:
             yield rule, [model.masks_.numbers(mask)[None] for mask in model.predict(data.images, decision=rule)]
 
-    def score(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> float:
+    def row_counts(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> Counts:
         pairs, n_classes = zip(truth, predicted, strict=True), len(model.classes_)
-        return ratio(Counts.joined([metric.counts(t, p, n_classes=n_classes) for t, p in pairs]), empty=metric.empty)
+        return Counts.joined([metric.counts(t, p, n_classes=n_classes) for t, p in pairs])
 
     def details(self, model: Any, truth: Any, predicted: Any) -> dict[str, list[float | None]]:
         flat = [np.concatenate([grid.ravel() for grid in grids])[None, None] for grids in (truth, predicted)]
         by_class = class_iou(flat[0], flat[1], len(model.classes_))
         return {"pooled IoU by class": [None if np.isnan(v) else float(v) for v in by_class]}
+
+    def report(self, subject: Subject, data: Pictures, truth: Any, whole: Pictures) -> str:
+        return masks_page(subject, data.images, truth, data.names)
 
     def draw(self, model: Any, data: Pictures, options: Namespace) -> dict[str, Draw]:
         chosen = options.images or list(range(min(4, len(data))))

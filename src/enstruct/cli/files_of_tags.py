@@ -25,6 +25,8 @@ from enstruct.estimators.tag_rules import counts, plain_words
 from enstruct.metrics import Metric
 from enstruct.plots.tags import probabilities_picture, transitions_picture
 from enstruct.records import fits
+from enstruct.report.subject import Subject
+from enstruct.report.tags import tags_page
 from enstruct.rules.tag_text import read_tag_rules
 from enstruct.tasks import TAGS
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
@@ -133,6 +135,9 @@ class TagFiles(TaskFiles):
     def remark(self, model: Any, truth: Any) -> str:
         unseen = {tag for row in truth for tag in row} - model.tags_.user_tags
         return f"Tags that training has not seen, and no prediction can match: {', '.join(sorted(unseen))}" if unseen else ""
+
+    def report(self, subject: Subject, data: Tagged, truth: Any, whole: Tagged) -> str:
+        return tags_page(subject, data.sentences, truth)
 
     def draw(self, model: Any, data: Tagged, options: Namespace) -> dict[str, Draw]:
         if not 0 <= options.sentence < len(data):

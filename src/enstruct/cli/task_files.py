@@ -10,7 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from jsonargparse import Namespace
+from numpy.typing import NDArray
 
 from enstruct import estimators
 from enstruct.cli.inputs import same_source
@@ -18,7 +20,8 @@ from enstruct.cli.options import model_parameters, moved_encoder
 from enstruct.cli.outputs import check_free
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
-from enstruct.metrics import Metric, ratio
+from enstruct.metrics import Counts, Metric, ratio
+from enstruct.report.subject import Subject
 from enstruct.tasks import Task
 
 Draw = Callable[[Path], None]
@@ -107,8 +110,16 @@ class TaskFiles(ABC):
         """By the names that they have in tables and in JSON."""
         return self.task.metrics
 
+    def by_fitted_rule(self, model: Any, data: Any) -> Iterator[tuple[str, Any]]:
+        """Likewise, of the rules that were fitted alone, where others can be asked for too."""
+        return self.by_rule(model, data)
+
+    def row_counts(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> Counts:
+        """What each part, a row, counts for a metric."""
+        return metric.counts(truth, predicted)
+
     def score(self, model: Any, metric: Metric, truth: Any, predicted: Any) -> float:
-        return ratio(metric.counts(truth, predicted), empty=metric.empty)
+        return ratio(self.row_counts(model, metric, truth, predicted), empty=metric.empty)
 
     def details(self, model: Any, truth: Any, predicted: Any) -> dict[str, list[float | None]]:
         """Further figures of a rule, a list each."""
@@ -121,6 +132,14 @@ class TaskFiles(ABC):
     def remark(self, model: Any, truth: Any) -> str:
         """What else is to be said of the truth."""
         return ""
+
+    def reportable(self, model: Any, data: Any, seed: int) -> tuple[Any, NDArray[np.intp] | None]:
+        """(data whose report takes reasonable time and memory, the numbers of their parts in the whole where some were drawn)."""
+        return data, None
+
+    @abstractmethod
+    def report(self, subject: Subject, data: Any, truth: Any, whole: Any) -> str:
+        """The report's page on a model and its answers to ``data``, which may be some of the ``whole``."""
 
     @abstractmethod
     def draw(self, model: Any, data: Any, options: Namespace) -> dict[str, Draw]:

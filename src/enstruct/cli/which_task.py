@@ -14,7 +14,7 @@ from enstruct.data.kinds import SETS, kind_of
 from enstruct.errors import ConfigError, DatasetNotFoundError, ModelFileError, shown, unknown_name
 from enstruct.workplaces import recover
 
-PLACES = {"train": ("data",), "predict": ("model", "data"), "evaluate": ("model", "data")}
+PLACES = {"train": ("data",), "predict": ("model", "data"), "evaluate": ("model", "data"), "report": ("model", "data")}
 """Commands whose options depend on the kind of output -> their positional arguments."""
 USUAL = "labels"
 """What options are shown of where nothing tells."""

@@ -99,10 +99,15 @@ GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reprod
 
 def page(results: Path) -> str:
     """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
+    return "\n".join([HEAD, *map(printed, on_page(results))])
+
+
+def on_page(results: Path) -> list[Path]:
+    """The summaries of the page, in its order."""
     kept = {path.stem: path for path in (results / FOLDER).glob("*.json")}
     ordered = [name for group in GROUPS for name in sorted(kept) if re.fullmatch(group, name)]
     tables = [path for name in TABLES if paper_of(name) is None for path in kept_summaries(name, results / FOLDER)]
-    return "\n".join([HEAD, *map(printed, [*(kept[name] for name in ordered), *tables])])
+    return [*(kept[name] for name in ordered), *tables]
 
 
 def sections(results: Path) -> Iterator[Section]:

@@ -74,13 +74,18 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 def printed(path: Path) -> str:
     """A section as it stands on the page."""
-    parts: list[str] = []
+    return Text(block if isinstance(block, str) else Table(*block) for block in read_blocks(path))
+
+
+def read_blocks(path: Path) -> list[str | tuple[list[str], list[list[Value]]]]:
+    """Texts, and tables as their columns and rows. DataError for a file that is damaged."""
+    parts: list[str | tuple[list[str], list[list[Value]]]] = []
     for block in read_summary(path)["blocks"]:
         if isinstance(block, str):
             parts.append(block)
         else:
-            parts.append(Table(block["columns"], [[_read(cell) for cell in row] for row in block["rows"]]))
-    return Text(parts)
+            parts.append((block["columns"], [[_read(cell) for cell in row] for row in block["rows"]]))
+    return parts
 
 
 def _read(cell: Any) -> Value:
