@@ -1,0 +1,1 @@
+"""What the workbench is worth, measured through the page's own paths: clicks, waiting, answers kept, rows in their order."""
