@@ -78,7 +78,8 @@ def campaign(answers: int, kills: int, seed: int) -> dict[str, Any]:
         begin = time.monotonic()
         killed_at = sorted(rng.sample(range(1, answers), kills))
         for number in range(answers):
-            act = {"act": f"n{number}", "by": "me", "row": rng.randrange(ROWS), "cells": {rng.choice(LABELS): rng.random() < 0.5}}
+            cells = {rng.choice(LABELS): rng.random() < 0.5}
+            act: dict[str, Any] = {"act": f"n{number}", "by": "me", "row": rng.randrange(ROWS), "cells": cells}
             sent.append(act)
             killer = None
             if killed_at and number == killed_at[0]:
@@ -103,8 +104,8 @@ def campaign(answers: int, kills: int, seed: int) -> dict[str, Any]:
         kept = [json.loads(line)["act"] for line in (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()[1:]]
         read = Journal.read(folder / "answers.jsonl")
         replayed: dict[int, dict[str, bool]] = {}
-        for act in sent:
-            replayed.setdefault(act["row"], {}).update(act["cells"])
+        for one in sent:
+            replayed.setdefault(one["row"], {}).update(one["cells"])
         return {
             "answers": answers,
             "kills": kills,
@@ -112,7 +113,7 @@ def campaign(answers: int, kills: int, seed: int) -> dict[str, Any]:
             "sent again": again,
             "lost": len(set(said) - set(kept)),
             "twice": len(kept) - len(set(kept)),
-            "out of order": sum(a != b for a, b in zip(kept, [act["act"] for act in sent], strict=False)),
+            "out of order": sum(a != b for a, b in zip(kept, [one["act"] for one in sent], strict=False)),
             "rows that say otherwise": sum(read.row(row).cells != cells for row, cells in replayed.items()),
             "seconds": time.monotonic() - begin,
         }
