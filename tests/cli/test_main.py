@@ -81,7 +81,7 @@ ANSWERED_AT_ONCE = {
     "help": (["--help"], 0, "usage: enstruct"),
     "help of a command": (["train", "--help"], 0, "--model.max_epochs"),
     "help of a review": (["review", "--help"], 0, "--top"),
-    "a review that goes nowhere": (["review", "a.csv"], 2, "these are required: --out"),
+    "a label page that goes nowhere": (["label", "m", "a.csv"], 2, "these are required: --out"),
     "help of a task": (["train", "--task", "tags", "--help"], 0, "--model.scheme"),
     "a mistyped option": (["train", "a.npz", "--out", "m", "--model.hiden", "8"], 2, "Did you mean --model.hidden?"),
     "a value of the wrong kind": (["train", "p", "--task=masks", "--out", "m", "--model.width", "wide"], 2, "--model.width"),

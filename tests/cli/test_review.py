@@ -88,3 +88,75 @@ def test_what_cannot_be_reviewed(options, message, table, found, capsys):
     assert main(["review", "mine.csv", "--labels", "-3", *options]) == 2
     assert message in capsys.readouterr().err
     assert not found
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """The page is served and ended at once; what the session was."""
+    from enstruct.cli import workplace
+
+    served = []
+    monkeypatch.setattr(workplace, "wait", lambda: None)
+    serve = workplace.serve
+    monkeypatch.setattr(review, "serve", lambda session, options: (served.append(session), act(session), serve(session, options)))
+    acts = []
+
+    def act(session):
+        for number, (row, cells) in enumerate(acts):
+            session.tell(f"{len(session.journal)}-{number}", "me", row, cells, False, None)
+
+    served.append(acts)
+    return served
+
+
+def complete(name="whole.csv"):
+    """40 rows, none with a hole: b is as a, but in row 11."""
+    rng = np.random.default_rng(0)
+    a = rng.random(40) < 0.5
+    Y = np.stack([a, a, rng.random(40) < 0.5], axis=1).astype(int)
+    Y[11, 1] = 1 - Y[11, 1]
+    with open(name, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["x0", *NAMES])
+        writer.writerows([f"{v:.4f}", *y] for v, y in zip(rng.normal(size=40), Y, strict=True))
+    return Y
+
+
+REVIEW = ["review", "whole.csv", "--labels", "-3", "--base", "binary-relevance", "--folds", "2"]
+
+
+def test_a_page_of_suspects_and_the_corrected_data(tmp_path, monkeypatch, at_once, capsys, quick_joints):
+    monkeypatch.chdir(tmp_path)
+    Y = complete()
+    acts = at_once[0]
+    acts.append((11, {"b": bool(1 - Y[11, 1])}))
+    assert main(REVIEW) == 0
+    session = at_once[1]
+    assert (session.review.suspects[0].row, session.review.suspects[0].label) in {(11, "a"), (11, "b")}
+    assert "1 labels changed: whole.csv.corrected.csv" in capsys.readouterr().out
+    corrected = np.array([[int(row[name]) for name in NAMES] for row in read("whole.csv.corrected.csv")])
+    assert np.argwhere(corrected != Y).tolist() == [[11, 1]]
+    assert not list(tmp_path.glob(".*.page"))
+    monkeypatch.setattr(review, "JointMultiLabelClassifier", None)  # suspects are not looked for again
+    acts[:] = [(11, {"b": None})]
+    assert main(REVIEW) == 0
+    assert "0 labels changed" in capsys.readouterr().out
+    assert np.array_equal([[int(row[name]) for name in NAMES] for row in read("whole.csv.corrected.csv")], Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--log", "a.txt"], "name it FILE.jsonl"),
+        (["--corrected", "a.txt"], "name it FILE.csv"),
+        (["--corrected", "whole.csv"], "three different files"),
+        (["--port", "70000"], "from 0 (any) to 65535"),
+        (["--out", "s.csv", "--log", "a.jsonl"], "are of the page"),
+    ],
+)
+def test_pages_that_cannot_be(options, message, tmp_path, monkeypatch, capsys, at_once):
+    monkeypatch.chdir(tmp_path)
+    complete()
+    assert main([*REVIEW, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["whole.csv"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from enstruct.data.image_folders import load_picture_parts, near_duplicate_pictu
 from enstruct.data.load import load_splits
 from enstruct.data.npz import write_npz
 from enstruct.data.on_disk import is_on_disk, read_on_disk
+from enstruct.data.songs import songs
 from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.environment import environment
 from enstruct.errors import ConfigError
@@ -31,7 +34,7 @@ from enstruct.files import replace_file, write_json
 def run(options: Namespace) -> None:
     actions = {
         **{"list": _list, "describe": _describe, "convert": _convert},
-        **{"duplicates": _duplicates, "synthetic": _synthetic, "pictures": _pictures},
+        **{"duplicates": _duplicates, "synthetic": _synthetic, "songs": _songs, "pictures": _pictures},
     }
     actions[options.action](options[options.action])
 
@@ -97,6 +100,23 @@ def _synthetic(options: Namespace) -> None:
         raise ConfigError(f"{options.out} would be read by nobody: give a name that ends in .npz.")
     check_free([options.out], options.overwrite)
     replace_file(options.out, partial(write_npz, data=block_exclusive(options.rows, options.seed)))
+
+
+def _songs(options: Namespace) -> None:
+    if options.out.suffix != ".csv":
+        raise ConfigError(f"{options.out} would be read by nobody: give a name that ends in .csv.")
+    check_free([options.out], options.overwrite)
+    data = songs(options.rows, options.seed)
+    labels = () if options.unlabelled else data.label_names
+    rows = zip(data.X, data.Y.toarray().tolist(), strict=True)
+    replace_file(
+        options.out, partial(_write_csv, rows=[["text", *labels], *([text, *(y if labels else ())] for text, y in rows)])
+    )
+
+
+def _write_csv(path: Path, rows: list[list[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _pictures(options: Namespace) -> None:

@@ -23,6 +23,7 @@ from enstruct.data.label_names import check_label_name
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
 from enstruct.data.tagged import read_tagged
+from enstruct.data.text_files import LABELS
 from enstruct.errors import ConfigError, DataError
 from enstruct.rules import RuleSystem, read_rules
 from enstruct.rules.contradictions import check_possible
@@ -71,6 +72,9 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     notes, labels, text = model.notes_, shared.label_argument(options.labels), shared.text_argument(options.text)
     names, source = notes["label_names"], options.data
     is_lines = Path(source).is_file() and ending(source) == ".jsonl"
+    if is_lines and labels is None:
+        remembered = notes.get("labels")
+        labels = remembered if isinstance(remembered, str) and "," not in remembered else LABELS
     bare = labels is None and not is_lines and (hasattr(model, "text_") or has_no_labels(model, source))
     X, data = read_rows(model, source, labels, options.drop, not bare, text)
     given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew

@@ -51,10 +51,15 @@ def serve(session: Session, options: Namespace) -> None:
         if options.open:
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):
-            threading.Event().wait()
+            wait()
         place.forget()
     if session.review is None:
         say(f"{len(session.finished)} of {session.labelling.n_rows} rows finished, {session.journal.n_told} answers kept")
+
+
+def wait() -> None:
+    """Until somebody ends the process."""
+    threading.Event().wait()
 
 
 class _Address:

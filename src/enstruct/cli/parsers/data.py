@@ -48,6 +48,15 @@ def add_actions(p: Parser) -> None:
     synthetic.add_argument("--seed", type=shared.Seed, default=0)
     add_overwrite(synthetic)
     actions.add_subcommand("synthetic", synthetic)
+    songs = shared.new_parser(
+        "Generated notices of songs with labels that hang together, as CSV: a column of texts, a column a label."
+    )
+    songs.add_argument("out", type=Path)
+    songs.add_argument("--rows", type=int, default=400)
+    songs.add_argument("--seed", type=shared.Seed, default=0)
+    shared.add_switch(songs, "unlabelled", "the texts alone")
+    add_overwrite(songs)
+    actions.add_subcommand("songs", songs)
     pictures = shared.new_parser("Noisy pictures of ellipses and their masks, as folders of PNG files: OUT/images, OUT/masks.")
     pictures.add_argument("out", type=Path)
     pictures.add_argument("--images", type=int, default=100)
