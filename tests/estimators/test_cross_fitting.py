@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from enstruct import JointMultiLabelClassifier
 
 
+@pytest.mark.usefixtures("quick_joints")  # the energy is fitted by this process alone
 @pytest.mark.parametrize("base", ["cross-entropy", "extra-trees", LogisticRegression()])
 def test_two_workers_give_what_one_gives(base, blocks):
     X, Y = blocks.X[:120], blocks.Y[:120]

@@ -188,6 +188,7 @@ def test_holes_are_no_absence(rows):
     assert abs(model.predict(X[500:]).sum(1).mean() - Y.sum(1).mean()) < 0.6
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_any_classifier_is_a_base(rows):
     X, Y = rows
     for base in (LogisticRegression(), ExtraTreesClassifier(20), "extra-trees"):
