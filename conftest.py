@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from enstruct import JointMultiLabelClassifier
-from enstruct.baselines import boosting, extra_trees
+from enstruct.baselines import boosting, extra_trees, observed_network
 from enstruct.data.dataset import Dataset
 from enstruct.data.synthetic import block_exclusive
 from enstruct.training.residual import CANDIDATES
@@ -39,8 +39,10 @@ def quick_fields(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forests of ten trees, boosted ensembles of five a label: for tests of what becomes of a model, not of how good it is."""
+def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forests of ten trees, boosted ensembles of five a label, three epochs of networks of observed labels: for tests of what
+    becomes of a model, not of how good it is."""
+    monkeypatch.setattr(observed_network, "EPOCHS", 3)
     monkeypatch.setattr(extra_trees, "TREES", 10)
     monkeypatch.setattr(extra_trees, "TREES_TO_CHOOSE", 5)
     for settings, trees in (("SETTINGS", "max_iter"), ("OF_LIGHTGBM", "num_iterations"), ("OF_CATBOOST", "iterations")):
