@@ -14,7 +14,6 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.negatives import PredictorPoint
 from enstruct.tasks import TASKS
 
-
 pytestmark = pytest.mark.usefixtures("quick_fields")
 
 

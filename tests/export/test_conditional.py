@@ -52,7 +52,8 @@ def test_missing_features_get_their_means(blocks, tmp_path):
     model = configured(EnergyMultiLabelClassifier, "joint", base="binary-relevance", random_state=0)
     model.fit(blocks.X[:80], blocks.Y[:80])
     means = np.linspace(-1, 1, blocks.X.shape[1])
-    model.notes_ = {"means": means.tolist(), "feature_names": [], "label_names": []}
+    model.save(tmp_path / "model", notes={"means": means.tolist(), "feature_names": [], "label_names": []})
+    model = EnergyMultiLabelClassifier.load(tmp_path / "model")
     assert len(export_onnx(model, tmp_path / "out", rows=8)) == 2
     X = blocks.X[80:90].astype(np.float32)
     X[:, 5] = np.nan
