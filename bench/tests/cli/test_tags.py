@@ -114,7 +114,7 @@ def test_light(files, capsys):
     (files / "refs.tagged").write_text("\n".join(lines) + "\n")
     (files / "more.txt").write_text("\n".join(" ".join(s) for s in references(10, 3)[0]) + "\n")
     arguments = ["light", "refs.tagged", "--others", "[more.txt]", "--labelled", "[5]", "--draws", "1", "--epochs", "1"]
-    arguments += ["--json", "light-x.json", "--model.n_iter_no_change", "20", *FAST]
+    arguments += ["--json", "light-x.json", "--model.max_epochs", "4", *FAST]
     assert main([*arguments, "--methods", "cross-entropy,rules,ge,implicit-cd"]) == 0
     content = json.loads((files / "light-x.json").read_text())
     assert [run["row"] for run in content["runs"]] == ["cross-entropy", "rules", "ge", "implicit-cd"]
