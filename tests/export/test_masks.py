@@ -38,7 +38,7 @@ def test_networks(settings, sides, tmp_path):
 
 
 def test_both_decisions(tmp_path):
-    model = fitted()
+    model = fitted(network="fcn")
     for decision in model.rules_:
         export_onnx(model, tmp_path / decision, decision=decision, rows=4)
     with pytest.raises(ConfigError, match="does not apply"):
