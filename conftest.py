@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from enstruct import JointMultiLabelClassifier
+from enstruct.baselines import boosting, extra_trees, observed_network
 from enstruct.data.dataset import Dataset
 from enstruct.data.synthetic import block_exclusive
+from enstruct.training.residual import CANDIDATES
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
 
@@ -23,8 +26,27 @@ def _seeded() -> None:
 
 @pytest.fixture
 def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies stop at the first epoch without a better value: for tests of what runs, not of how good it is."""
+    """Residual energies are one of two, and stop at the first epoch without a better value: for tests of what runs, not of how
+    good it is."""
     monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+
+
+@pytest.fixture
+def quick_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields of pixels, which every segmenter learns after its networks, take two steps: for tests that ask them nothing."""
+    monkeypatch.setattr("enstruct.joint.pixels.STEPS", 2)
+
+
+@pytest.fixture
+def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forests of ten trees, boosted ensembles of five a label, three epochs of networks of observed labels: for tests of what
+    becomes of a model, not of how good it is."""
+    monkeypatch.setattr(observed_network, "EPOCHS", 3)
+    monkeypatch.setattr(extra_trees, "TREES", 10)
+    monkeypatch.setattr(extra_trees, "TREES_TO_CHOOSE", 5)
+    for settings, trees in (("SETTINGS", "max_iter"), ("OF_LIGHTGBM", "num_iterations"), ("OF_CATBOOST", "iterations")):
+        monkeypatch.setitem(getattr(boosting, settings), trees, 5)
 
 
 @pytest.fixture(scope="session")

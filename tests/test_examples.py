@@ -76,7 +76,7 @@ def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
-@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.usefixtures("quick_joints", "quick_fields", "quick_bases")
 def test_readme_python_blocks_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = readme_blocks("python")
@@ -86,7 +86,7 @@ def test_readme_python_blocks_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), names)
 
 
-@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [line for block in readme_blocks("bash") for line in block.splitlines() if line.startswith("enstruct ")]

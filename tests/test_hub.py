@@ -10,6 +10,8 @@ from enstruct.errors import ModelFileError
 from enstruct.hub import HubModel, load
 from tests.configured import configured
 
+pytestmark = pytest.mark.usefixtures("quick_fields", "quick_joints")
+
 
 def labels(blocks):
     model = configured(EnergyMultiLabelClassifier, "cross-entropy", max_epochs=2, hidden=8, random_state=0)

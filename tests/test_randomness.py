@@ -178,6 +178,7 @@ def fits(blocks):
         )
 
 
+@pytest.mark.usefixtures("quick_fields", "quick_bases")
 def test_no_fit_moves_or_reads_the_global_generator(blocks):
     for name, fit in fits(blocks):
         torch.manual_seed(1)

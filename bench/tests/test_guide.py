@@ -19,7 +19,7 @@ GUIDE = [
     *(DOCS / f"{name}.md" for name in re.findall(r"^guide/\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"), re.M)),
 ]
 """In the order of the table of contents, which is that in which files are made and used."""
-pytestmark = pytest.mark.usefixtures("quick_joints")
+pytestmark = pytest.mark.usefixtures("quick_joints", "quick_fields", "quick_bases")
 SHORT = ["--model.max_epochs", "2"]
 SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_epochs", "1"]
 
@@ -45,7 +45,7 @@ def run_command(line, capsys):
     if arguments[:2] == ["data", "pictures"]:
         arguments += ["--images", "20", "--size", "12"]
     if arguments[:2] == ["data", "synthetic"]:
-        arguments += ["--rows", "300"]
+        arguments += ["--rows", "200"]
     if "--seconds" in arguments:
         arguments += ["--seconds", "1"]
     trains = {"train", "compare", "tune"} & set(arguments[:2]) or arguments[:2] == ["figure", "starts"]

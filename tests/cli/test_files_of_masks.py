@@ -13,6 +13,8 @@ from enstruct.data.catalogue import PICTURES
 from enstruct.data.image_folders import has_parts, read_mask, read_pictures
 from enstruct.estimators import EnergySegmenter
 
+pytestmark = pytest.mark.usefixtures("quick_fields")
+
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):

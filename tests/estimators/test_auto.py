@@ -34,6 +34,7 @@ def fitted(rows):
     return AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3).fit(rows.X, rows.Y)
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_members_are_what_one_would_fit_alone(fitted, rows):
     alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
@@ -204,6 +205,7 @@ def test_a_budget_far_exceeded_is_said(rows, caplog):
     assert "budget" not in caplog.text
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_label_names_in_and_out(rows, tmp_path):
     names = [[f"l{j}" for j in row.indices] for row in rows.Y]
     model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=0).fit(rows.X, names)
@@ -256,6 +258,7 @@ def test_bad_settings(settings, what, rows):
         AutoMultiLabelClassifier(**settings).fit(rows.X, rows.Y)
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_bad_data(rows):
     with pytest.raises(DataError, match="X has 5, y has"):
         AutoMultiLabelClassifier().fit(rows.X[:5], rows.Y)
@@ -269,6 +272,7 @@ def test_bad_data(rows):
 
 
 @pytest.mark.parametrize("y", [np.arange(240) % 2, np.array(["a", "b", "c"])[np.arange(240) % 3]])
+@pytest.mark.usefixtures("quick_bases")
 def test_one_label_a_row(rows, y, tmp_path):
     X = rows.X + 3.0 * np.unique(y, return_inverse=True)[1][:, None]
     model = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=0).fit(X, y)
@@ -306,6 +310,7 @@ def test_one_label(rows):
     assert {label for found in model.predict(rows.X) for label in found} <= {"a"}
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_forms_of_rows(rows):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(rows.X, columns=[f"x{i}" for i in range(rows.X.shape[1])])

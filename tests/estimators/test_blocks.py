@@ -15,8 +15,8 @@ FAST = {"hidden": 16, "layers": 1, "max_epochs": 3, "learning_rate": 0.01}
 
 @pytest.fixture(scope="module")
 def rows():
-    data = block_exclusive(300, seed=1)
-    Y = sparse.hstack([data.Y, np.ones((300, 1), np.uint8), np.zeros((300, 1), np.uint8)], format="csr")  # always and never
+    data = block_exclusive(150, seed=1)
+    Y = sparse.hstack([data.Y, np.ones((150, 1), np.uint8), np.zeros((150, 1), np.uint8)], format="csr")  # always and never
     return data.X, Y
 
 
@@ -66,7 +66,7 @@ def test_rows_some_at_a_time(method, form, rows, small_blocks):
 @pytest.mark.filterwarnings("ignore::enstruct.errors.ConstantLabelWarning")
 def test_the_automatic_classifier_some_rows_at_a_time(rows, small_blocks):
     X, Y = rows
-    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=3).fit(X[:200], Y[:200])
+    model = AutoMultiLabelClassifier(members=1, settings=FAST, random_state=3).fit(X[:100], Y[:100])
     by_rule, by_candidate, p = model.predict_by_rule(X), model.predict_by_candidate(X), model.predict_proba(X)
     assert list(by_rule) == list(model.rules_)
     assert list(by_candidate) == list(model.groups_)

@@ -14,6 +14,8 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.negatives import PredictorPoint
 from enstruct.tasks import TASKS
 
+pytestmark = pytest.mark.usefixtures("quick_fields")
+
 
 class Case(NamedTuple):
     """An estimator that trains in no time, and data for it that are lists or arrays of rows."""

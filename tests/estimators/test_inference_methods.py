@@ -46,8 +46,8 @@ def fitted(method: str | Method, **changes) -> EnergyMultiLabelClassifier:
 
 @pytest.mark.parametrize("method", NEW)
 def test_every_method_learns_and_survives_saving(method, tmp_path):
-    quick = {"learning_rate": 0.05, "max_epochs": 8} if method.startswith("crf") else {"max_epochs": 40}
-    model = fitted(method, **quick)
+    rate, epochs = (0.05, 8) if method.startswith("crf") else (0.01, 10)
+    model = fitted(method, learning_rate=rate, max_epochs=epochs)
     X, Y = DATA.X[:60], DATA.Y[:60]
     assert example_f1(Y, model.predict(X)) > EVERYTHING + 0.1
     p = model.predict_proba(X)

@@ -129,6 +129,7 @@ def test_a_rule_put_in_force_decides_rows_of_which_something_is_told():
     assert (model.set_decision("fixed").predict(X, known=known) == by_name).all()
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_answers_are_closed_in_a_hierarchy_and_told_labels_tell_what_follows(tmp_path):
     X, Y = exclusive(120, 3)
     Y = np.hstack([Y, Y[:, :2].max(1, keepdims=True)])  # the last label is the parent of the first two
@@ -165,6 +166,7 @@ def test_what_is_asked_next(fitted, rows):
         fitted.ask(X, known=Y)
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_forms_of_what_is_told(rows):
     X, Y = rows
     names = ["a", "b", "c", "d", "e"]
@@ -188,11 +190,12 @@ def test_holes_are_no_absence(rows):
     assert abs(model.predict(X[500:]).sum(1).mean() - Y.sum(1).mean()) < 0.6
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_any_classifier_is_a_base(rows):
     X, Y = rows
     for base in (LogisticRegression(), ExtraTreesClassifier(20), "extra-trees"):
-        model = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:200], Y[:200])
-        again = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:200], Y[:200])
+        model = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:100], Y[:100])
+        again = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X[:100], Y[:100])
         assert np.array_equal(model.predict_proba(X[200:220]), again.predict_proba(X[200:220]))
     boosted = JointMultiLabelClassifier(minutes=1e-6, folds=2, random_state=0).fit(X[:200], Y[:200])
     assert [one.base.name for one in boosted.base_] == ["binary-relevance"]  # no time for more than the first
@@ -243,6 +246,7 @@ def test_a_base_that_chooses_shows_what_a_fold_takes_by_its_second(rows):
     assert given == [pytest.approx(1, abs=0.2), np.inf]
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_forms_of_labels(rows):
     X, Y = rows[0][:120], rows[1][:120]
     make = lambda: JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0)  # noqa: E731
@@ -257,6 +261,7 @@ def test_forms_of_labels(rows):
     assert set(single.predict(X)) <= {0, 1, 2}
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_labels_that_never_vary_are_as_they_were(rows):
     X, Y = rows[0][:120], rows[1][:120].copy()
     Y[:, 1] = 0
@@ -269,6 +274,7 @@ def test_labels_that_never_vary_are_as_they_were(rows):
 
 
 @pytest.mark.parametrize("base", ["binary-relevance", "boosting", "auto"])
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_saved_and_loaded(rows, tmp_path, base):
     X, Y = rows[0][:160], rows[1][:160]
     model = JointMultiLabelClassifier(base, folds=2, minutes=0.05, random_state=0).fit(X, Y)
@@ -284,6 +290,7 @@ def test_saved_and_loaded(rows, tmp_path, base):
         model.save(tmp_path / "m")
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_many_cells_are_sampled_where_marginals_are_compared_and_rules_fitted(rows, monkeypatch):
     monkeypatch.setattr(joint, "FILLED", 40 * N_LABELS)
     monkeypatch.setattr(joint, "JUDGED", 10 * N_LABELS)
@@ -295,6 +302,7 @@ def test_many_cells_are_sampled_where_marginals_are_compared_and_rules_fitted(ro
     assert fitted_to == [200, 40]
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     X, Y = rows[0][:200], rows[1][:200].astype(float)
     Y[::3, 1] = np.nan
@@ -330,6 +338,7 @@ def test_an_energy_of_factors_is_saved(rows, tmp_path, monkeypatch):
     assert np.array_equal(loaded.predict_proba(X[:20], known=known), model.predict_proba(X[:20], known=known))
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_of_many_labels_the_network_comes_first_and_nothing_begins_late(rows, monkeypatch):
     X, Y = rows
     table = Table(X, Y.astype(np.float32))
@@ -351,6 +360,7 @@ def test_of_many_labels_the_network_comes_first_and_nothing_begins_late(rows, mo
     assert begun == ["cross-entropy"]
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):
     X, Y = rows[0][:160], rows[1][:160]
     model = JointMultiLabelClassifier(ExtraTreesClassifier(10), folds=2, random_state=0).fit(X, Y)

@@ -1,6 +1,7 @@
 """Labels that neither x nor the row's other labels make likely."""
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from tests.estimators.test_joint import exclusive
@@ -32,6 +33,7 @@ def test_order_of_cells_and_rows():
     np.testing.assert_allclose(issues.rows()[0][1], weights @ [0.9, 0.1] / weights.sum())
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_holes_and_copies_of_rows():
     X, Y = exclusive(150, 4)
     Y = Y.astype(float)

@@ -100,6 +100,7 @@ def test_an_energy_need_not_learn_what_rules_say():
     assert with_rules.likelihoods_["independent"] < without.likelihoods_["independent"] - 0.5
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_holes_are_filled_under_the_rules():
     holes = indicator(Y)
     holes[np.random.default_rng(1).random(holes.shape) < 0.3] = np.nan

@@ -29,7 +29,7 @@ def small(*args, **changes):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
     X = np.exp(blocks.X) if METHODS[method].scaling == "tfidf" else blocks.X
-    model = small(method, max_epochs=15, hidden=32, learning_rate=3e-3, dropout=0.1).fit(X, blocks.Y)
+    model = small(method, max_epochs=6, hidden=32, learning_rate=1e-2, dropout=0.1).fit(X, blocks.Y)
     predicted = model.predict(X)
     assert sparse.issparse(predicted)
     assert example_f1(blocks.Y, predicted) > 0.5  # every label on gives 0.4

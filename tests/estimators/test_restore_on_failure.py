@@ -16,6 +16,7 @@ from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.randomness import generator, redirected, seeded
 from enstruct.training.callbacks import Callback
 
+pytestmark = pytest.mark.usefixtures("quick_fields", "quick_bases")
 WORDS = [["in", "Rome", f"w{i}"] for i in range(30)]
 TAGS = [["O", "B-LOC", "O"]] * 30
 TIMES = 6

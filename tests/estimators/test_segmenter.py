@@ -11,12 +11,15 @@ from enstruct.energies import EnergySpec
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.image_format import SHARES
 from enstruct.estimators.image_format import pictures as pictures_of
+from enstruct.joint import pixels
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.rules.masks import Connected, MaskRules, Size
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
 
+pytestmark = pytest.mark.usefixtures("quick_fields")
 of_rows = EnergySegmenter._rows
+STEPS = pixels.STEPS
 FAST = {"width": 4, "levels": 2, "batch_size": 8, "random_state": 0, "learning_rate": 0.01}
 
 
@@ -199,9 +202,9 @@ def test_a_value_network_finds_shapes_by_inference():
 
 def test_a_value_network_with_other_candidates_is_saved_and_finds_nothing_where_nothing_is(tmp_path):
     (images, masks), (others, truth) = ellipses(60, 16, noise=0.3, seed=1), ellipses(30, 16, noise=0.3, seed=2)
-    for pixels, numbers in ((images, masks), (others, truth)):
-        background = np.random.default_rng(len(pixels)).normal(0.35, 0.09, pixels[::3].shape)
-        pixels[::3], numbers[::3] = np.clip(background, 0, 1), 0
+    for shown, numbers in ((images, masks), (others, truth)):
+        background = np.random.default_rng(len(shown)).normal(0.35, 0.09, shown[::3].shape)
+        shown[::3], numbers[::3] = np.clip(background, 0, 1), 0
     method = MASK_METHODS["dvn"].with_(n_samples=24)
     model = EnergySegmenter(method, width=8, levels=2, max_epochs=30, learning_rate=5e-3, random_state=0).fit(images, masks)
     found = model.predict(others)
@@ -363,7 +366,8 @@ def test_few_images_take_fewer_updates_and_others_as_many_as_ever():
     assert model._settings(1).max_epochs == 42
 
 
-def test_told_pixels_come_back_as_told_and_speak_for_others(tmp_path):
+def test_told_pixels_come_back_as_told_and_speak_for_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(pixels, "STEPS", STEPS)  # a field that has learnt
     train, (images, masks) = ellipses(40, 16, noise=0.3, seed=1), ellipses(12, 16, noise=0.3, seed=2)
     model = EnergySegmenter("cross-entropy", max_epochs=12, **FAST).fit(*train)
     known = np.full(masks.shape, np.nan)

@@ -30,7 +30,7 @@ from enstruct import (
 from enstruct.inference import Inference
 from enstruct.negatives import InferencePoint
 
-pytestmark = pytest.mark.usefixtures("quick_joints")
+pytestmark = pytest.mark.usefixtures("quick_joints", "quick_bases")
 QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "tol": 0.05}
 FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [

@@ -50,6 +50,7 @@ def _own_cache(tmp_path, monkeypatch):
     ],
     ids=["linear", "networks", "default", "joint", "auto"],
 )
+@pytest.mark.usefixtures("quick_joints")
 def test_by_tf_idf(model, tmp_path):
     model = clone(model).set_params(random_state=0)
     model.fit(TEXTS, Y)
@@ -108,6 +109,7 @@ def test_a_tuned_encoder_learns(folder):
     assert losses[-1] < losses[0] / 2
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_a_joint_on_an_encoder(folder, tmp_path):
     for tuning in ("frozen", "lora"):
         encoder = TextEncoder(folder, tuning=tuning)
@@ -127,6 +129,7 @@ def test_holes_are_not_for_tuned_encoders(folder):
         JointMultiLabelClassifier(encoder=TextEncoder(folder, tuning="lora")).fit(TEXTS, holes)
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_a_base_that_reads_texts_gets_them(tmp_path):
     pipeline = make_pipeline(CountVectorizer(), MultiOutputClassifier(LogisticRegression()))
     model = JointMultiLabelClassifier(pipeline, folds=2, random_state=0).fit([*TEXTS, TEXTS[0]], np.vstack([Y, Y[:1]]))
@@ -191,6 +194,7 @@ def test_damaged_headers_are_refused(change, tmp_path):
 
 
 @pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.usefixtures("quick_joints")
 def test_the_default_on_an_encoder_reads_terms_and_features_side_by_side(folder, tmp_path, holes):
     labels = Y.astype(float)
     if holes:
@@ -212,6 +216,7 @@ def test_the_default_on_an_encoder_reads_terms_and_features_side_by_side(folder,
         JointMultiLabelClassifier.load(tmp_path / "model")
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_however_little_time_there_is_an_encoder_is_asked(folder):
     model = JointMultiLabelClassifier(encoder=TextEncoder(folder), minutes=1e-9, folds=2, random_state=0).fit(TEXTS, Y)
     tried = {name for names in model.base_scores_ for name in names.split("+")}
@@ -227,6 +232,7 @@ def test_features_beside_terms_have_one_variance_and_half_the_length(folder):
 
 
 @pytest.mark.parametrize(("name", "value"), [("centre", [0.0]), ("spread", [0.0] * 16), ("spread", None)])
+@pytest.mark.usefixtures("quick_joints")
 def test_features_of_another_width_or_without_a_spread_are_refused(name, value, folder, tmp_path):
     model = JointMultiLabelClassifier(encoder=TextEncoder(folder), minutes=1e-9, folds=2, random_state=0).fit(TEXTS, Y)
     model.save(tmp_path / "model")

@@ -1,6 +1,7 @@
 """Label sets: what a file answers is what its model answers, for every kind of model, rule and feature."""
 
 import json
+import shutil
 import warnings
 
 import numpy as np
@@ -38,6 +39,7 @@ def check(model, path, X):
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "binary-relevance", "extra-trees", "boosting", "low-rank"])
+@pytest.mark.usefixtures("quick_bases")
 def test_methods_that_answer_by_a_predictor(method, blocks, tmp_path):
     model = fitted(method, blocks)
     (file,) = export_onnx(model, tmp_path / "out")
@@ -59,6 +61,7 @@ def test_another_rule_and_what_the_file_says_of_itself(blocks, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance-tfidf", "extra-trees"])
+@pytest.mark.usefixtures("quick_bases")
 def test_sparse_features_with_columns_that_no_row_has(method, tmp_path):
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.3, (120, 30)).astype(float)
@@ -87,6 +90,7 @@ def test_labels_that_never_vary_and_rows_alone(blocks, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "joint"])
+@pytest.mark.usefixtures("quick_joints")
 def test_one_label_a_row(method, blocks, tmp_path):
     y = np.array(["red", "green", "blue"])[(blocks.X[:150, 0] > 0).astype(int) + (blocks.X[:150, 1] > 1)]
     base = {"base": "binary-relevance"} if method == "joint" else {"max_epochs": 3, "hidden": 8}
@@ -99,6 +103,7 @@ def test_one_label_a_row(method, blocks, tmp_path):
 
 
 @pytest.mark.parametrize("rules", [[Implies("b0.1", "b1.0"), Implies("b1.0", "b2.2")], [Excludes("b0.0", "b1.1", "b2.2")]])
+@pytest.mark.usefixtures("quick_joints")
 def test_rules(rules, blocks, tmp_path):
     import pandas as pd
 
@@ -139,6 +144,7 @@ def test_a_hierarchy(tmp_path):
     assert all((found["label_sets"][:, child] <= found["label_sets"][:, parent]).all() for child, parent in edges)
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_automatic(blocks, tmp_path):
     model = AutoMultiLabelClassifier(
         ["binary-relevance", "extra-trees", "cross-entropy"],
@@ -188,6 +194,7 @@ def test_what_is_no_fixed_graph(method, settings, message, blocks, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_bases_of_scikit_learns(blocks, tmp_path):
     model = JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(blocks.X[:60], blocks.Y[:60])
     with pytest.raises(ConfigError, match="skl2onnx"):
@@ -202,8 +209,9 @@ def test_texts(tmp_path):
         export_onnx(model, tmp_path / "out")
 
 
-def test_unknown_rules_models_and_places(blocks, tmp_path):
-    model = fitted("cross-entropy", blocks)
+def test_unknown_rules_models_and_places(network, tmp_path, monkeypatch):
+    model, traced = network
+    monkeypatch.setattr(write, "_trace", lambda graph, file, model: shutil.copy(traced, file))
     with pytest.raises(ConfigError, match="Did you mean 'threshold'"):
         export_onnx(model, tmp_path / "out", decision="treshold")
     with pytest.raises(NotFittedError):
@@ -219,12 +227,22 @@ def test_unknown_rules_models_and_places(blocks, tmp_path):
     export_onnx(model, tmp_path / "out")
     with pytest.raises(ModelFileError, match="--overwrite"):
         export_onnx(model, tmp_path / "out")
-    export_onnx(model, tmp_path / "out", decision="fixed", overwrite=True)
+    (file,) = export_onnx(model, tmp_path / "out", decision=model.decision_, rows=3, overwrite=True)
+    assert file.rows == 3
+
+
+@pytest.fixture(scope="module")
+def network(blocks, tmp_path_factory):
+    """Fitted, and its file."""
+    model, folder = fitted("cross-entropy", blocks), tmp_path_factory.mktemp("traced") / "out"
+    export_onnx(model, folder)
+    return model, folder / "model.onnx"
 
 
 @pytest.mark.parametrize(("tampered", "by"), [("probabilities", 1e-4), ("probabilities", np.nan), ("label_sets", 1)])
-def test_a_file_that_answers_otherwise_is_not_left(tampered, by, blocks, tmp_path, monkeypatch):
-    model = fitted("cross-entropy", blocks)
+def test_a_file_that_answers_otherwise_is_not_left(tampered, by, network, tmp_path, monkeypatch):
+    model, traced = network
+    monkeypatch.setattr(write, "_trace", lambda graph, file, model: shutil.copy(traced, file))
     graphs_of = write.graphs_of
 
     def otherwise(*arguments):

@@ -11,15 +11,19 @@ from enstruct.errors import ConfigError
 from enstruct.export import export_onnx
 from enstruct.rules import masks as rules_over_masks
 
+pytestmark = pytest.mark.usefixtures("quick_fields")
 
-def fitted(method="cross-entropy", **settings):
+
+def fitted(method="cross-entropy", levels=2, **settings):
+    """Of two levels, the least that sizes can be odd on: deeper networks take their time to trace."""
     images, masks = ellipses(16, size=20)
+    settings |= {"levels": levels}
     return configured(EnergySegmenter, method, max_epochs=2, width=4, random_state=0, **settings).fit(images, 7 * masks)
 
 
 @pytest.mark.parametrize(
     ("settings", "sides"),
-    [({}, (24, 17)), ({"augment": True}, (20, 20)), ({"size": (16, 12)}, (16, 12)), ({"network": "fcn"}, (9, 11))],
+    [({"levels": 3}, (24, 17)), ({"augment": True}, (20, 20)), ({"size": (16, 12)}, (16, 12)), ({"network": "fcn"}, (9, 11))],
 )
 def test_networks(settings, sides, tmp_path):
     model = fitted(**settings)
@@ -34,7 +38,7 @@ def test_networks(settings, sides, tmp_path):
 
 
 def test_both_decisions(tmp_path):
-    model = fitted()
+    model = fitted(network="fcn")
     for decision in model.rules_:
         export_onnx(model, tmp_path / decision, decision=decision, rows=4)
     with pytest.raises(ConfigError, match="does not apply"):

@@ -28,7 +28,7 @@ from enstruct.spaces.costs import COSTS
 
 L, F = 6, 5
 RULES = [MirrorDescent(0.3, 0.9), ProjectedGradient(0.05, 0.8), AdamOnLogits(0.3), ProjectedAdam(0.05)]
-TIGHT = {"steps": 20_000, "tolerance": 1e-10, "stable": 30}
+TIGHT = {"steps": 5_000, "tolerance": 1e-10, "stable": 30}
 
 
 def an_energy(convex: bool = False, layers: int = 1, seed: int = 0) -> SumEnergy:

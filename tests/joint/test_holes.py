@@ -23,7 +23,7 @@ def test_draws_are_those_of_the_energy_given_what_was_observed(units):
     observed = with_holes((random_logits(ROWS, L, 1) > 0).float(), 0.5)
     observed[0] = 1.0  # nothing to fill
     exact = marginals(joint_of(energy, logits), observed)
-    whole, total, sweeps = Whole(logits, observed, 0), torch.zeros(ROWS, L), 4000
+    whole, total, sweeps = Whole(logits, observed, 0), torch.zeros(ROWS, L), 2000
     for _ in range(sweeps):
         whole.redraw(energy)
         total += whole.y
@@ -71,8 +71,8 @@ def test_a_label_given_the_others(monkeypatch):
     energy, logits = random_energy(L, pairs=True, units=3, scale=0.5), random_logits(ROWS, L)
     y = (random_logits(ROWS, L, 1) > 0).float()
     observed = with_holes(y, 0.4)
-    monkeypatch.setattr(holes, "DRAWS", 3000)
-    monkeypatch.setattr(holes, "CELLS", 3 * 2 * L)  # blocks of two rows
+    monkeypatch.setattr(holes, "DRAWS", 2000)
+    monkeypatch.setattr(holes, "CELLS", 3 * 3 * L)  # blocks of three rows
     for given, tolerance in ((y, 1e-5), (observed, 0.03)):
         expected = torch.full((ROWS, L), torch.nan, dtype=torch.float64)
         for i in range(L):

@@ -70,7 +70,7 @@ def some_told(rules):
 def test_marginals(joint, rules, way):
     for known in (None, some_told(rules)):
         exact = torch.softmax(ruled_densities(joint, rules, known), 1) @ all_sets().double()
-        p = joint.marginals(known, 0.005)
+        p = joint.marginals(known, 0.01)
         assert (p - exact).abs().max() < (1e-5 if way == "enumerated" else 0.05)
         if known is not None:
             assert torch.equal(p[~known.isnan()], known[~known.isnan()])

@@ -82,11 +82,12 @@ USED = (
 
 def answers(method, blocks, **changes):
     few = blocks.X[:80], blocks.Y[:80]
-    model = configured(EnergyMultiLabelClassifier, method, max_epochs=3, hidden=8, random_state=0, **changes)
+    model = configured(EnergyMultiLabelClassifier, method, max_epochs=3, hidden=8, decision="fixed", random_state=0, **changes)
     return model.fit(*few).predict_proba(few[0])
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "binary-relevance", "extra-trees", "dvn", "spen", "mlp", "crf"])
+@pytest.mark.usefixtures("quick_bases")
 def test_idle_columns_change_nothing(method, blocks):
     as_it_is = answers(method, blocks)
     for name in METHODS[method].idle_columns():

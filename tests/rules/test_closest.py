@@ -1,4 +1,4 @@
-"""Best legal sets against enumeration: 10,000 random systems of rules."""
+"""Best legal sets against enumeration: thousands of random systems of rules."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def check_system(rng):
 @pytest.mark.parametrize("seed", range(20))
 def test_no_answer_breaks_a_rule_and_the_best_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(450):
+    for _ in range(150):
         check_system(rng)
 
 

@@ -45,6 +45,7 @@ def test_gradients_that_lie_otherwise_in_memory_move_the_weights_they_are_of():
     assert layer.weight.grad is None
 
 
+@pytest.mark.usefixtures("quick_fields")
 @pytest.mark.parametrize(
     ("kind", "method"), [("masks", "seal-margin"), ("masks", "infnet+"), ("masks", "implicit-cd"), ("labels", "crf-lbp")]
 )

@@ -19,6 +19,7 @@ from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, Energ
 from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.encoders import tokens
 from enstruct.errors import ConfigError, EnstructError
+from enstruct.joint import pixels
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 from enstruct.training.ranks import Ranks, alone
@@ -102,6 +103,7 @@ def worker(rank, n, folder):
     """What one of ``n`` processes finds."""
     torch.set_num_threads(1)
     tokens.UNKNOWN = 0.0
+    pixels.STEPS = 2  # of a field that nothing here asks
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=n, timeout=timedelta(seconds=60)
     )

@@ -119,6 +119,7 @@ def test_a_file_of_the_same_name_with_other_rows_is_not_mixed_in(files, capsys):
     assert "another content" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("quick_bases")
 def test_training_automatically(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["data", "synthetic", "mine.npz", "--rows", "150"]) == 0

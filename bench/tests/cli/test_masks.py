@@ -13,6 +13,8 @@ from enstruct_bench.comparison.results_file import ResultsFile
 from enstruct_bench.comparison.summary import summarise
 from enstruct_bench.reports.compared import compared_section
 
+pytestmark = pytest.mark.usefixtures("quick_fields")
+
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):

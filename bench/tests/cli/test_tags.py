@@ -1,6 +1,7 @@
 """``enstruct-bench compare`` on tagged sentences, and ``light``, as a user types them."""
 
 import json
+from functools import partial
 
 import pytest
 from bench.tests.either import main
@@ -9,8 +10,9 @@ from tests.generated import write_sentences
 
 from enstruct.data.citations import read_references
 from enstruct.errors import DivergenceError
-from enstruct_bench.comparison import few_labels, jobs
+from enstruct_bench.comparison import few_labels, jobs, light
 from enstruct_bench.comparison.light import run_light_cell
+from enstruct_bench.comparison.rules_only import predict_by_rules
 from enstruct_bench.comparison.run import fitted_cell
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.light import light_section
@@ -106,7 +108,8 @@ def test_light_goes_on_past_what_diverges(files, capsys, monkeypatch):
     assert [run["method"] for run in runs] == ["cross-entropy @10", "ge @10"]
 
 
-def test_light(files, capsys):
+def test_light(files, capsys, monkeypatch):
+    monkeypatch.setattr(light, "predict_by_rules", partial(predict_by_rules, tries=20))  # how far it climbs is tested elsewhere
     from tests.weak_supervision.test_rewards import references
 
     sentences, tags = references(230)
@@ -114,7 +117,7 @@ def test_light(files, capsys):
     (files / "refs.tagged").write_text("\n".join(lines) + "\n")
     (files / "more.txt").write_text("\n".join(" ".join(s) for s in references(10, 3)[0]) + "\n")
     arguments = ["light", "refs.tagged", "--others", "[more.txt]", "--labelled", "[5]", "--draws", "1", "--epochs", "1"]
-    arguments += ["--json", "light-x.json", "--model.n_iter_no_change", "20", *FAST]
+    arguments += ["--json", "light-x.json", "--model.max_epochs", "4", *FAST]
     assert main([*arguments, "--methods", "cross-entropy,rules,ge,implicit-cd"]) == 0
     content = json.loads((files / "light-x.json").read_text())
     assert [run["row"] for run in content["runs"]] == ["cross-entropy", "rules", "ge", "implicit-cd"]

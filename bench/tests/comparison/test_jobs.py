@@ -18,21 +18,25 @@ from enstruct_bench.comparison.tag_comparison import TAG_COMPARISON
 FAST = ["--model.max_epochs", "2", "--model.hidden", "8", "--seeds", "2", "--methods", "binary-relevance,cross-entropy,seal-nce"]
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_npz("mine.npz", block_exclusive(90, seed=1))
-    return tmp_path
-
-
 def compared(file, *more):
     assert main(["compare", "mine.npz", "--json", file, *FAST, *more]) == 0
     runs = {(run["method"], run["seed"]): run["score"] for run in json.loads(Path(file).read_text())["runs"]}
     return runs, np.load(file.replace(".json", ".rows.npz"))
 
 
-def test_two_workers_give_what_one_gives(data, capsys):
-    one, its_rows = compared("one.json")
+@pytest.fixture(scope="module")
+def by_one(tmp_path_factory):
+    """The folder of mine.npz and of one.json, which one process has made; its scores, and its rows."""
+    folder = tmp_path_factory.mktemp("jobs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_npz("mine.npz", block_exclusive(90, seed=1))
+        return folder, *compared("one.json")
+
+
+def test_two_workers_give_what_one_gives(by_one, monkeypatch, capsys):
+    folder, one, its_rows = by_one
+    monkeypatch.chdir(folder)
     two, other_rows = compared("two.json", "--workers", "2")
     assert two == one
     assert len(two) == 6
@@ -44,17 +48,18 @@ def test_two_workers_give_what_one_gives(data, capsys):
     assert "--workers must be at least 1" in capsys.readouterr().err
 
 
-def test_on_a_cluster_of_dask(data):
+def test_on_a_cluster_of_dask(by_one, monkeypatch):
     """Two workers of a local cluster, by its backend of joblib."""
     from distributed import Client, LocalCluster
 
-    one, _ = compared("one.json")
+    folder, one, _ = by_one
+    monkeypatch.chdir(folder)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        two, _ = compared("two.json", "--workers", "2")
+        two, _ = compared("dask.json", "--workers", "2")
     assert two == one
 
 

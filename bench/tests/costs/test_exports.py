@@ -1,5 +1,7 @@
 """Exported models are held against their models on every test row, and printed."""
 
+import pytest
+
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.files import write_json
@@ -7,6 +9,7 @@ from enstruct_bench.costs.exports import measured
 from enstruct_bench.reports.exports import exports_section
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_a_small_set(tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(150, seed=1))
     row = measured(str(tmp_path / "mine.npz"), "binary-relevance", 1.0)

@@ -5,6 +5,7 @@ import json
 import pytest
 from bench.tests.either import main
 
+from enstruct import JointMultiLabelClassifier
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.training.residual import CANDIDATES
@@ -23,7 +24,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def here(folder, monkeypatch):
-    monkeypatch.setattr("enstruct.estimators.joint.CANDIDATES", CANDIDATES[:2])
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
     monkeypatch.setattr("enstruct_bench.joint.questions.ROWS", 8)  # few of everything
     monkeypatch.chdir(folder)
     return folder

@@ -35,6 +35,7 @@ def test_a_system_learns(name, batch, rate, encoded, parts, monkeypatch):
     assert ((p >= 0) & (p <= 1 + 1e-6)).all()
     assert ((p >= 0.5) == test.Y).mean() > 0.8
     monkeypatch.setattr(fit, "ROUNDS", 1)
+    monkeypatch.setattr(fit, "UPDATES", 5)
     once, again = (fit.fit_system(name, encoded, train, validation, 0)(test.texts) for _ in range(2))
     assert np.array_equal(once, again)
 
