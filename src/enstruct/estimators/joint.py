@@ -25,7 +25,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import DataError, shown
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
-from enstruct.estimators.conditionals import Conditionals
+from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
 from enstruct.estimators.features import validated
 from enstruct.estimators.label_rows import row_weights
@@ -250,18 +250,22 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
         return self._marginals(*self._asked(X, None), untold="base")
 
-    def _probabilities(self, logits: NDArray[np.float32], told: NDArray[np.float32]) -> NDArray[np.float64]:
-        p = self._marginals(logits, told, untold=self.marginals_of_)
+    def _probabilities(
+        self, logits: NDArray[np.float32], told: NDArray[np.float32], sampling: Sampling = BY_DEFAULT
+    ) -> NDArray[np.float64]:
+        p = self._marginals(logits, told, self.marginals_of_, sampling)
         return p if self.legality_ is None else raised(self.legality_.whole, p)
 
-    def _marginals(self, logits: NDArray[np.float32], told: NDArray[np.float32], untold: str) -> NDArray[np.float64]:
+    def _marginals(
+        self, logits: NDArray[np.float32], told: NDArray[np.float32], untold: str, sampling: Sampling = BY_DEFAULT
+    ) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
         p = self._legal(expit(logits).astype(np.float64))
         if self.labels_.kind == "single":
             return p / p.sum(1, keepdims=True)
         some = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
         if some.any():
-            p[some] = self._joint(logits[some]).marginals(torch.from_numpy(told[some])).numpy()
+            p[some] = sampling.marginals(self._joint(logits[some]), torch.from_numpy(told[some])).numpy()
         return self._expanded(p, self.constants_)
 
     def predict(self, X: Any, *, known: Any = None, decision: str | Gain | None = None, top_k: int | None = None) -> Any:

@@ -8,28 +8,36 @@ the joint, less the bias of so many draws, 1 / (2 S) (Miller and Madow).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from enstruct.joint.distribution import Joint
+from enstruct.joint.distribution import SWEEPS, Joint
 
 SAMPLES, CELLS = 400, 2**22
 
 
 @torch.no_grad()
-def drop_in_entropy(joint: Joint, known: Tensor) -> Tensor:
-    """(rows, labels) in nats; -1 of labels that are told."""
+def drop_in_entropy(
+    joint: Joint,
+    known: Tensor,
+    samples: int = SAMPLES,
+    sweeps: int = SWEEPS,
+    marginals: Callable[[Joint, Tensor], Tensor] = Joint.marginals,
+) -> Tensor:
+    """(rows, labels) in nats; -1 of labels that are told. ``samples`` a row, after so many ``sweeps`` of their chains each."""
     parts = []
-    for rows in torch.arange(len(known)).split(max(1, CELLS // (SAMPLES * known.shape[1] + known.shape[1] ** 2))):
+    for rows in torch.arange(len(known)).split(max(1, CELLS // (samples * known.shape[1] + known.shape[1] ** 2))):
         few, told = joint.take(rows), known[rows]
-        y = few.sample(SAMPLES, told)  # (rows, samples, labels)
-        both = y.transpose(1, 2) @ y / SAMPLES  # p(y_i = 1, y_j = 1)
+        y = few.sample(samples, told, sweeps)  # (rows, samples, labels)
+        both = y.transpose(1, 2) @ y / samples  # p(y_i = 1, y_j = 1)
         p = both.diagonal(dim1=1, dim2=2)
         information = _mutual(both, p)
         vary = (p > 0) & (p < 1)
-        information = (information - 0.5 / SAMPLES).clamp(min=0) * (vary.unsqueeze(1) & vary.unsqueeze(2))
+        information = (information - 0.5 / samples).clamp(min=0) * (vary.unsqueeze(1) & vary.unsqueeze(2))
         information.diagonal(dim1=1, dim2=2).zero_()
-        q = few.marginals(told)
+        q = marginals(few, told)
         entropy = -(torch.xlogy(q, q) + torch.xlogy(1 - q, 1 - q))
         parts.append((entropy + information.sum(2)).masked_fill(~told.isnan(), -1.0))
     return torch.cat(parts) if parts else known

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from enstruct.energies.base import State
 from enstruct.energies.residual import ResidualEnergy
-from enstruct.joint import annealing, enumeration, gibbs
+from enstruct.joint import annealing, enumeration, gibbs, one_row
 from enstruct.joint.clamped import Clamped, ClampedEnergy, ClampedResidual
 from enstruct.joint.mean_field import mean_field
 from enstruct.joint.ruled import ANNEALED, Compiled, Ruled
@@ -53,15 +53,23 @@ class Joint:
         self.energy, self.state, self.start, self.seed = energy, state, start, seed
         self.rules = rules if rules is not None and len(rules.inequalities) else None
         self._compiled = None if self.rules is None else Compiled(self.rules)
+        self._sampler: Any = gibbs
 
     def take(self, rows: Tensor) -> Joint:
         out = copy(self)
         out.state, out.start = self.state.rows(rows), self.start[rows]
         return out
 
+    def hurried(self) -> Joint:
+        """That answers one row at a time as fast as it can (:mod:`enstruct.joint.one_row`)."""
+        out = copy(self)
+        out._sampler = one_row
+        return out
+
     @torch.no_grad()
-    def marginals(self, known: Tensor | None = None, tolerance: float = gibbs.TOLERANCE) -> Tensor:
-        """(rows, labels) p(y_i = 1 | x, told); told labels as they were told."""
+    def marginals(self, known: Tensor | None = None, tolerance: float = gibbs.TOLERANCE, chains: int = gibbs.CHAINS) -> Tensor:
+        """(rows, labels) p(y_i = 1 | x, told); told labels as they were told. ``chains``: of a row, where it is sampled: of few
+        rows more of them take hardly longer a sweep, and fewer sweeps."""
         known = self._told(known)
         out, start = self._start(known)
         if isinstance(self.energy, ResidualEnergy) and not self.energy.coupled and self.rules is None:
@@ -71,7 +79,7 @@ class Joint:
             if T <= enumeration.MOST_FREE:
                 p = enumeration.marginals(problem)
             else:
-                p = gibbs.marginals(problem, few, self._generator(), known.shape[1], tolerance).marginals
+                p = self._sampler.marginals(problem, few, self._generator(), known.shape[1], tolerance, chains).marginals
             out[rows] = _scattered(out[rows], problem, p)
         return out
 
@@ -93,7 +101,7 @@ class Joint:
             if problem.free.shape[1] <= enumeration.MOST_FREE:
                 y = enumeration.draw(problem, n, self._generator())
             else:
-                y = gibbs.draw(problem, few, n, sweeps, self._generator(), known.shape[1])
+                y = self._sampler.draw(problem, few, n, sweeps, self._generator(), known.shape[1])
             free = problem.free.unsqueeze(1).expand(-1, n, -1)
             out[rows] = out[rows].scatter(2, free, torch.where(problem.real.unsqueeze(1), y, out[rows].gather(2, free)))
         return out

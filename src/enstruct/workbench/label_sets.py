@@ -67,6 +67,15 @@ class LabelSets(Labelling):
             self._model = model
             self._asked.clear()
 
+    def prepare(self) -> None:
+        """What answers one row is compiled by the first that is asked."""
+        told = {self.names[0]: True}
+        try:
+            self.answers(0, told, {})
+            self.question(0, told, {})
+        except DataError:
+            return  # a rule forbids that label, which does no harm here
+
     def describe(self) -> dict[str, Any]:
         system = self._system
         rules = [] if system is None else [system.words(k) for k in range(min(MOST_RULES, len(system.inequalities)))]
@@ -185,7 +194,7 @@ class LabelSets(Labelling):
     def _conditionals(self, row: int) -> Conditionals:
         assert self._model is not None
         if row not in self._asked:
-            self._asked[row] = self._model.conditionals(self.rows_of(np.array([row])))
+            self._asked[row] = self._model.conditionals(self.rows_of(np.array([row]))).hurried()
             if len(self._asked) > REMEMBERED:
                 self._asked.popitem(last=False)
         self._asked.move_to_end(row)

@@ -42,6 +42,10 @@ class Labelling(ABC):
     def check(self, row: int, cells: Cells, told: Cells, done: bool) -> None:
         """DataError for ``cells`` that cannot be told of the row beside what is ``told``, and for a row that is not whole."""
 
+    def prepare(self) -> None:
+        """What the first answers would have to wait for."""
+        return
+
     def uncertainty(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
         """(rows,) nats that the model does not know of these rows; None without a model."""
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,8 @@ class Session:
             self.learner.close()
 
     def begin_ranking(self) -> None:
-        """Of rows by what they can teach."""
+        """Of rows by what they can teach; and what first answers need is made ready."""
+        threading.Thread(target=self.labelling.prepare, name="preparing", daemon=True).start()
         if self.order.order == "teaching":
             self.order.rank(self.labelling.uncertainty)
 
