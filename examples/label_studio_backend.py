@@ -3,7 +3,7 @@
     enstruct train reviews.csv --text body --labels genre --out model
     python examples/label_studio_backend.py model       # then add http://127.0.0.1:9090 as an interactive model of the project
 
-Label Studio asks no address of its own machine unless it is started with ML_BLOCK_LOCAL_IP=false USE_DEFAULT_BANNED_SUBNETS=false.
+Label Studio asks no address of this machine unless it is started with ML_BLOCK_LOCAL_IP=false USE_DEFAULT_BANNED_SUBNETS=false.
 Of projects with one <Choices choice="multiple"> about a <Text value="$body"/>, or about data with the model's features as fields.
 With a number in the place of the folder a small model is trained on a few texts and asked what goes with "guitar".
 """
