@@ -32,6 +32,12 @@ def measure(
     """Rows of figures, each said as it comes and kept in ``out``. ConfigError."""
     if what not in WHAT:
         raise ConfigError(f"There is no workbench {what!r}: one of {', '.join(WHAT)}.")
+    if what == "tour":
+        from enstruct_bench.workbench.tour import photograph
+
+        for path in photograph(out):
+            say(f"{path}, {path.stat().st_size // 1024} kB")
+        return []
     sets = DATA if data is None else tuple(one.strip() for one in data.split(","))
     asked: dict[str, Callable[[], dict[str, Any]]] = {}
     if what in ("clicks", "teaching"):
@@ -88,4 +94,4 @@ def _said(row: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-WHAT = ("clicks", "waiting", "kills", "teaching")
+WHAT = ("clicks", "waiting", "kills", "teaching", "tour")

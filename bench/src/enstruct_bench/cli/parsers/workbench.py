@@ -4,6 +4,7 @@
     waiting     for the answers after a click, at 200 and 1,000 labels, and for the first page of 100,000 rows
     kills       answers kept while the server is killed at random moments
     teaching    F1 after so many rows labelled in the page's order, and at random
+    tour        no figures: the pictures of docs/tour.md, in --json (default: docs/tour); needs Chromium and Playwright
 
 Figures are kept in --json (default: results/workbench-WHAT.json), and those that are there are not measured again.
 """
@@ -18,7 +19,7 @@ from enstruct.cli.parser import Parser
 
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
-    p.add_argument("what", type=str, help="clicks, waiting, kills or teaching")
+    p.add_argument("what", type=str, help="clicks, waiting, kills, teaching or tour")
     p.add_argument("--data", type=str | None, default=None, help="named sets, joined by commas (default: yeast,cal500,bibtex)")
     p.add_argument("--seeds", type=int, default=1)
     p.add_argument("--base", type=str, default="auto", help="of clicks and teaching")
