@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,20 @@ def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extra_trees, "TREES_TO_CHOOSE", 5)
     for settings, trees in (("SETTINGS", "max_iter"), ("OF_LIGHTGBM", "num_iterations"), ("OF_CATBOOST", "iterations")):
         monkeypatch.setitem(getattr(boosting, settings), trees, 5)
+
+
+@pytest.fixture
+def pages_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What serves a page ends as by Ctrl-C once the page is there; on one to label on a first label has been told."""
+    from enstruct.cli import label, workplace
+
+    def serve(session: Any, options: Any) -> None:
+        if not len(session.journal):
+            session.tell("first", "somebody", 0, {session.labelling.names[0]: True}, False, None)
+        workplace.serve(session, options)
+
+    monkeypatch.setattr(workplace, "wait", lambda: None)
+    monkeypatch.setattr(label, "serve", serve)
 
 
 @pytest.fixture(scope="session")

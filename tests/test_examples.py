@@ -86,11 +86,11 @@ def test_readme_python_blocks_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), names)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
+@pytest.mark.usefixtures("quick_joints", "quick_bases", "pages_end_at_once")
 def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [line for block in readme_blocks("bash") for line in block.splitlines() if line.startswith("enstruct ")]
-    assert len(lines) == 6
+    assert len(lines) == 8
     for line in lines:
         arguments = shlex.split(line, comments=True)[1:]
         shorten = {"train": ["--base", "binary-relevance"], "data": ["--rows", "300"]}.get(arguments[0], [])

@@ -13,13 +13,13 @@ from enstruct_bench.cli import commands as bench
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-START = sorted((DOCS / "start").glob("*.md"))
+START = [*sorted((DOCS / "start").glob("*.md")), DOCS / "tour.md"]
 GUIDE = [
     DOCS / "guide.md",
     *(DOCS / f"{name}.md" for name in re.findall(r"^guide/\w+$", (DOCS / "guide.md").read_text(encoding="utf-8"), re.M)),
 ]
 """In the order of the table of contents, which is that in which files are made and used."""
-pytestmark = pytest.mark.usefixtures("quick_joints", "quick_fields", "quick_bases")
+pytestmark = pytest.mark.usefixtures("quick_joints", "quick_fields", "quick_bases", "pages_end_at_once")
 SHORT = ["--model.max_epochs", "2"]
 SMALL = ["--model.width", "4", "--model.levels", "2", "--model.max_epochs", "1"]
 

@@ -59,6 +59,7 @@ class Work(NamedTuple):
     folder: str
     settings: dict[str, Any]
     before: tuple[str, NDArray[np.intp]] | None
+    drawn: bool = True
 
 
 class Judgement(NamedTuple):
@@ -69,14 +70,16 @@ class Judgement(NamedTuple):
     f1: Interval | None
     wrong: Interval | None
     gain: Interval | None
+    drawn: bool = True
+    """Whether these rows were drawn at random, or came as they stand."""
 
     @property
     def words(self) -> str:
         """Whole sentences."""
         if self.f1 is None or self.wrong is None:
-            return f"A model of {self.rows} rows helps. Too few rows drawn at random are finished to say how good it is."
+            return f"A model of {self.rows} rows helps. Too few {self._which} are finished to say how good it is."
         good = (
-            f"A model of {self.rows} rows helps. Judged on {self.judged} rows drawn at random that it had not seen: F1 "
+            f"A model of {self.rows} rows helps. Judged on {self.judged} {self._which} that it had not seen: F1 "
             f"{_percent(self.f1)}, {self.wrong.mean:.1f} [{self.wrong.low:.1f}, {self.wrong.high:.1f}] wrong labels a row."
         )
         if self.gain is None:
@@ -86,6 +89,10 @@ class Judgement(NamedTuple):
             return f"{good} {gained}: going on hardly pays any longer."
         return f"{good} {gained}: " + ("going on pays." if self.gain.low > 0 else "whether going on pays is not certain.")
 
+    @property
+    def _which(self) -> str:
+        return "rows drawn at random" if self.drawn else "of the rows as they stand"
+
 
 def fit(work: Work) -> Judgement:
     """Fit a joint, save it to ``work.folder``, judge it. DataError for rows that nothing can be learnt from."""
@@ -94,10 +101,12 @@ def fit(work: Work) -> Judgement:
     p = cross_fitted_marginals(model, len(work.rows))
     chosen = np.flatnonzero(work.judging)
     if len(chosen) < FEW:
-        return Judgement(len(work.rows), len(chosen), None, None, None)
+        return Judgement(len(work.rows), len(chosen), None, None, None, work.drawn)
     f1 = rowwise_f1(work.Y, p >= 0.5)
     wrong = ((p >= 0.5) != work.Y).sum(1)
-    return Judgement(len(work.rows), len(chosen), Interval.of(f1[chosen]), Interval.of(wrong[chosen]), _gain(work, f1))
+    return Judgement(
+        len(work.rows), len(chosen), Interval.of(f1[chosen]), Interval.of(wrong[chosen]), _gain(work, f1), work.drawn
+    )
 
 
 def _gain(work: Work, f1: NDArray[np.float64]) -> Interval | None:
@@ -133,6 +142,7 @@ class Learner:
     at_random: NDArray[np.bool_]
     settings: dict[str, Any]
     ready: Callable[[JointMultiLabelClassifier, Judgement], None] = lambda model, judgement: None
+    drawn: bool = True
     judgement: Judgement | None = None
     problem: str = ""
     fitting: int = 0
@@ -181,7 +191,9 @@ class Learner:
     def _fit(self, numbers: NDArray[np.intp], Y: NDArray[np.float64]) -> None:
         folder = str(Path(self._folder.name) / str(len(numbers)))
         half = [one for one in self._fits if len(one[1]) <= len(numbers) / 2]
-        work = Work(numbers, self.rows(numbers), Y, self.at_random[numbers], folder, self.settings, half[-1] if half else None)
+        work = Work(
+            numbers, self.rows(numbers), Y, self.at_random[numbers], folder, self.settings, half[-1] if half else None, self.drawn
+        )
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         self._process = context.Process(target=_in_process, args=(work, theirs), daemon=True)

@@ -116,7 +116,7 @@ def _new(page: Any, place: Path) -> Iterator[None]:
     """After forty rows, each told as it was generated, and the fits that they led to."""
     data = songs(120, seed=6)
     names, sets = list(data.label_names), _sets(None, data)
-    learner = Learner(sets.rows_of, np.ones(len(data), dtype=bool), SETTINGS)
+    learner = Learner(sets.rows_of, np.ones(len(data), dtype=bool), SETTINGS)  # generated in no order
     with _at(page, sets, place, "new.csv", learner) as session:
         for row, has in enumerate(data.Y.toarray()[:40]):
             session.tell(f"t{row}", "me", row, {name: bool(value) for name, value in zip(names, has, strict=True)}, True, None)
