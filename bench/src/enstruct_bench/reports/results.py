@@ -43,6 +43,7 @@ from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reports.texts import texts_section
 from enstruct_bench.reports.views import views_section
+from enstruct_bench.reports.workbench import workbench_section
 from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
@@ -91,6 +92,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-mapped": mapped_section,
     "benchmark-curves": curves_section,
     "benchmark-devices": devices_section,
+    "workbench-": workbench_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")

@@ -13,7 +13,7 @@ from enstruct.files import write_json
 from enstruct.records import Shape, read_record
 from enstruct_bench.comparison.provenance import present_commit
 
-SHAPE: Shape = {"what": str, "rows": [dict]}
+SHAPE: Shape = {"what": str, "runs": [dict]}
 DATA = ("yeast", "cal500", "bibtex")
 
 
@@ -64,7 +64,7 @@ def measure(
             say(f"{name}: kept in {out}")
             continue
         kept[name] = {"name": name, **make(), "commit": present_commit(), "environment": environment()}
-        write_json(out, {"what": what, "rows": list(kept.values())})
+        write_json(out, {"what": what, "runs": list(kept.values())})
         say(f"{name}: {_said(kept[name])}")
     return [kept[name] for name in asked]
 
@@ -75,7 +75,7 @@ def _kept(out: Path, what: str) -> dict[str, dict[str, Any]]:
     record = read_record(out, SHAPE, "no file of the workbench's figures")
     if record["what"] != what:
         raise ConfigError(f"{out} holds figures of {record['what']}: name another.")
-    return {row["name"]: row for row in record["rows"]}
+    return {row["name"]: row for row in record["runs"]}
 
 
 def _said(row: Mapping[str, Any]) -> str:
