@@ -85,11 +85,31 @@ def test_what_cannot_be_told(sets, cells, done, message):
         sets.check(0, cells, {}, done)
 
 
-def test_uncertainty_is_the_entropies_summed(sets, data, model):
-    p = model.predict_proba(data.X[:4])
+def entropy(p):
     q = np.clip(p, 1e-12, 1 - 1e-12)
-    expected = -(q * np.log(q) + (1 - q) * np.log(1 - q)).sum(1)
+    return -(q * np.log(q) + (1 - q) * np.log(1 - q))
+
+
+def test_uncertainty_of_one_model_is_the_entropies_summed(sets, data, model):
+    expected = entropy(model.predict_proba(data.X[:4])).sum(1)
     np.testing.assert_allclose(sets.uncertainty(np.arange(4)), expected, rtol=1e-4)
+
+
+def test_uncertainty_of_several_is_what_they_differ_by():
+    """The mutual information of a label and which model is asked, by its definition."""
+    from tests.generated_songs import songs
+
+    from enstruct import JointMultiLabelClassifier
+    from enstruct.workbench.label_sets import uncertainty_of
+
+    X, Y = songs(60)
+    joint = JointMultiLabelClassifier("binary-relevance", folds=3, n_iter_no_change=1, random_state=0).fit(X, Y)
+    (fitted,) = joint.base_
+    members = np.stack([fitted.base.marginals(one, X[:5].astype(np.float32)) for one in fitted.models])
+    assert len(members) == 3
+    expected = (entropy(members.mean(0)) - entropy(members).mean(0)).sum(1)
+    np.testing.assert_allclose(uncertainty_of(joint, X[:5]), expected, rtol=1e-3, atol=1e-6)
+    assert (joint.disagreement(X[:5]) > 0).all()
 
 
 def test_labels_that_training_never_saw_can_be_told():

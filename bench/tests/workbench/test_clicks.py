@@ -57,7 +57,8 @@ def test_sections(tmp_path, monkeypatch):
     section = workbench_section(path)
     assert "| mine | auto | 4 | 0.50 | 1.00 | 1.00 | 2.00 |" in section
     assert "| mine | +50.0 [" in section
-    monkeypatch.setattr(teaching, "measured", lambda *a: {"data": a[0], "sizes": [20], "teaching": [0.5], "random": [0.4]})
+    told = {"data": "mine", "sizes": [20], "teaching": [0.5], "random": [0.4]}
+    monkeypatch.setattr(teaching, "measured", lambda *a: told)
     measure("teaching", "mine", 1, **common, out=tmp_path / "workbench-teaching.json")
     assert "| mine | 1 | 20 | 50.00 | 40.00 | 10.00 |" in workbench_section(tmp_path / "workbench-teaching.json")
     counts = dict.fromkeys(("answers", "kills", "sent again", "lost", "twice", "out of order", "rows that say otherwise"), 3)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, xlogy
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -66,6 +66,11 @@ class FittedOn(NamedTuple):
     folds: Sequence[NDArray[np.intp]]
     candidate: Candidate
     epochs: int
+
+
+def _entropy(p: NDArray[Any]) -> NDArray[Any]:
+    """In nats, of labels that are there with probability p."""
+    return np.asarray(-(xlogy(p, p) + xlogy(1 - p, 1 - p)))
 
 
 class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
@@ -249,6 +254,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def base_proba(self, X: Any) -> NDArray[np.float64]:
         """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
         return self._marginals(*self._asked(X, None), untold="base")
+
+    def disagreement(self, X: Any) -> NDArray[np.float64]:
+        """(rows,) how far the base's models differ about a row: sum over labels of H(mean p) - mean H(p), in nats.
+
+        That is the information which an answer about the row would give about the models, of which each has learnt from other
+        rows, or in another way; what is uncertain to all of them alike an answer does not teach. 0 of a base of one model.
+        """
+        self._fitted()
+        X = validated(self, X, reset=False)
+        p = np.stack([fitted.base.marginals(model, X) for fitted in self.base_ for model in fitted.models])
+        return np.asarray((_entropy(p.mean(0)) - _entropy(p).mean(0)).sum(1), dtype=np.float64)
 
     def _probabilities(
         self, logits: NDArray[np.float32], told: NDArray[np.float32], sampling: Sampling = BY_DEFAULT

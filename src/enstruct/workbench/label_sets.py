@@ -137,12 +137,11 @@ class LabelSets(Labelling):
             follow(system, whole[None])  # raises what breaks a rule
 
     def uncertainty(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
-        """The entropies of the labels while nothing is told, summed: an upper bound on what a row's answers can teach."""
+        """What answers would teach the model, by how far its base's models differ; of one model the labels' entropies, summed."""
         model = self._model
         if model is None:
             return None
-        p = np.asarray(model.conditionals(self.rows_of(rows)).predict_proba())
-        return np.asarray(-(xlogy(p, p) + xlogy(1 - p, 1 - p)).sum(1))
+        return uncertainty_of(model, self.rows_of(rows))
 
     def write(self, path: Path, told: Mapping[int, Cells]) -> None:
         self.written.write(path, self.names, self.told_table(told))
@@ -199,6 +198,14 @@ class LabelSets(Labelling):
                 self._asked.popitem(last=False)
         self._asked.move_to_end(row)
         return self._asked[row]
+
+
+def uncertainty_of(model: JointMultiLabelClassifier, X: Any) -> NDArray[np.float64]:
+    """(rows,) nats."""
+    if sum(len(fitted.models) for fitted in model.base_) > 1:
+        return model.disagreement(X)
+    p = np.asarray(model.predict_proba(X))
+    return np.asarray(-(xlogy(p, p) + xlogy(1 - p, 1 - p)).sum(1))
 
 
 def _rule_of(system: RuleSystem, label: int, told: NDArray[np.float64]) -> str:

@@ -1,7 +1,7 @@
 """Which row comes next: as they stand, or first those whose answers teach most, with rows drawn at random between.
 
-What a row can teach is bounded by what the model does not know of it, the entropies of its labels summed. A model is judged on
-rows drawn at random alone: a quarter of all is set apart for that in a drawn order, and every fourth row comes from there.
+What a row can teach a kind of output says (``Labelling.uncertainty``). A model is judged on rows drawn at random alone: a quarter
+of all is set apart for that in a drawn order, and every fourth row comes from there.
 """
 
 from __future__ import annotations

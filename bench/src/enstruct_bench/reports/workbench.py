@@ -15,6 +15,7 @@ from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 from enstruct_bench.workbench.clicks import ORDERS
 
 RESAMPLES = 2000
+WAYS = {"teaching": "the page's order", "entropy": "by entropies", "random": "at random"}
 TITLES = {
     "clicks": "clicks until a set is right",
     "waiting": "how long a person waits",
@@ -48,9 +49,9 @@ def workbench_section(path: Path) -> str:
 
 def _clicks(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = (
-        "Mean clicks a test row of a person who knows the truth and tells, through the page's paths, the first label that is shown "
-        "wrong in the order in which labels are listed, against one click for each label that the base alone has wrong, cut at "
-        "a half and by its own decision rule. Shares in percent: clicks on the page over those, 95% intervals by drawing rows."
+        "Mean clicks a test row of a person who knows the truth and tells, through the page's paths, the first label that is "
+        "shown wrong in the order in which labels are listed, against one click for each label that the base alone has wrong, cut "
+        "at a half and by its own decision rule. Shares in percent: clicks on the page over those, 95% intervals by drawing rows."
     )
     table: list[list[Value]] = []
     shares: list[list[Value]] = []
@@ -72,8 +73,8 @@ def _share(clicks: Any, base: Any) -> Quantity:
 
 def _waiting(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = (
-        "Milliseconds from a click to the new answers (kept on the disk, and all labels given it), and to the next question, over "
-        "loopback, of generated sets whose labels go together in groups."
+        "Milliseconds from a click to the new answers (kept on the disk, and all labels given it), and to the next question, "
+        "over loopback, of generated sets whose labels go together in groups."
     )
     titles = ("labels", "terms", "clicks", "answers 50%", "95%", "99%", "question 50%", "95%")
     table: list[list[Value]] = []
@@ -99,15 +100,16 @@ def _kills(rows: Sequence[dict[str, Any]]) -> list[str]:
 def _teaching(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = "F1 of test rows, labels cut at a half, after so many labelled rows, in the page's order and at random."
     table: list[list[Value]] = []
+    names = [name for way, name in WAYS.items() if way in rows[0]]
     for data, group in _by(rows, "data").items():
         for k, size in enumerate(group[0]["sizes"]):
-            ways = [100 * np.array([row[way][k] for row in group]) for way in ("teaching", "random")]
+            ways = [100 * np.array([row[way][k] for row in group]) for way in WAYS if way in group[0]]
             cells = [
                 Quantity(float(each.mean()), float(each.std(ddof=1)) if len(each) > 1 else None)
-                for each in (*ways, ways[0] - ways[1])
+                for each in (*ways, ways[0] - ways[-1])
             ]
             table.append([data, len(group), size, *cells])
-    return [said, "", *markdown_table(("data", "seeds", "rows", "the page's order", "at random", "difference"), table)]
+    return [said, "", *markdown_table(("data", "seeds", "rows", *names, "page less random"), table)]
 
 
 def _by(rows: Sequence[dict[str, Any]], name: str) -> dict[str, list[dict[str, Any]]]:

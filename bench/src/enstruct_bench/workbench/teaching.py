@@ -1,7 +1,8 @@
 """Whether the order of the rows teaches more: F1 on test rows after so many labelled, in the page's order and at random.
 
-As from nothing: the first rows are drawn at random for both; then the page's order takes rows by its last model's uncertainty,
-with every fourth drawn at random, and models are fitted as the page fits them. Decisions cut at a half, as the page shows.
+As from nothing: the first rows are drawn at random for all; then the page's order takes rows by what they teach its last model,
+with every fourth drawn at random, and models are fitted as the page fits them. Beside it the order by the labels' entropies
+alone. Decisions cut at a half, as the page shows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.workbench.label_sets import uncertainty_of
 from enstruct.workbench.learning import FIRST, rowwise_f1
 from enstruct.workbench.row_order import RowOrder
 from enstruct_bench.comparison.protocols import load_protocol
@@ -23,11 +25,11 @@ SIZES = (FIRST, 40, 80, 160)
 
 
 def measured(data: str, seed: int, base: str, minutes: float) -> dict[str, Any]:
-    """{"sizes": ..., "teaching": [F1 at each size], "random": [...]}."""
+    """{"sizes": ..., "teaching": [F1 at each size], "entropy": [...], "random": [...]}."""
     table = table_of(load_protocol(data, "auto", seed, None, [])[0])
     X, Y = table.X, table.Y.astype(np.float64)
     order = np.random.default_rng([seed, 31]).permutation(len(Y))
-    f1: dict[str, list[float]] = {"teaching": [], "random": []}
+    f1: dict[str, list[float]] = {"teaching": [], "entropy": [], "random": []}
     for way, scores in f1.items():
         labelled: list[int] = [int(row) for row in order[:FIRST]]
         queue = RowOrder(len(Y), "teaching", seed)
@@ -37,7 +39,7 @@ def measured(data: str, seed: int, base: str, minutes: float) -> dict[str, Any]:
                 if way == "random":
                     labelled = [int(row) for row in order[:size]]
                 else:
-                    queue.rank(partial(_entropies, model, X)).join()
+                    queue.rank(partial(_worth, way, model, X)).join()
                     finished = set(labelled)
                     while len(labelled) < size:
                         row = queue.next("me", finished)
@@ -51,6 +53,8 @@ def measured(data: str, seed: int, base: str, minutes: float) -> dict[str, Any]:
     return {"data": data, "seed": seed, "base": base, "sizes": list(SIZES), **f1}
 
 
-def _entropies(model: Any, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+def _worth(way: str, model: Any, X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    if way == "teaching":
+        return uncertainty_of(model, X[rows])
     p = np.asarray(model.predict_proba(X[rows]))
     return np.asarray(-(xlogy(p, p) + xlogy(1 - p, 1 - p)).sum(1))
