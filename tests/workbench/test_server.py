@@ -211,3 +211,12 @@ def test_masks_come_as_an_archive(tmp_path, segmenter_and_pictures):
         "m/masks/p0.png",
     }
     session.close()
+
+
+def test_threads_end_with_the_session(tmp_path, data, model):
+    """One that PyTorch works in would take the whole process down as it ends."""
+    sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", data), model)
+    session = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "teaching"), "new.csv")
+    session.begin_ranking()
+    session.close()
+    assert not {thread.name for thread in threading.enumerate()} & {"ranking", "preparing", "fitting"}

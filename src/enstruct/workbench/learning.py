@@ -154,18 +154,20 @@ class Learner:
     def __post_init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="enstruct-workbench-")
         self._process: Any = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
 
     def consider(self, finished: Mapping[int, NDArray[np.float64]]) -> bool:
         """Begin a fit on these rows, number -> (labels,), if it is time for one."""
         with self._lock:
             wanted = FIRST if self._tried == 0 else int(np.ceil(GROWTH * self._tried))
-            if self.fitting or len(finished) < wanted:
+            if self._closed or self.fitting or len(finished) < wanted:
                 return False
             self.fitting = self._tried = len(finished)
         numbers = np.array(sorted(finished), dtype=np.intp)
         Y = np.stack([finished[int(row)] for row in numbers])
-        thread = threading.Thread(target=self._fit, args=(numbers, Y), name="fitting", daemon=True)
-        thread.start()
+        self._thread = threading.Thread(target=self._fit, args=(numbers, Y), name="fitting", daemon=True)
+        self._thread.start()
         return True
 
     @property
@@ -182,10 +184,12 @@ class Learner:
 
     def close(self) -> None:
         """End a fit that goes on, and forget all models."""
+        self._closed = True
         process = self._process
         if process is not None and process.is_alive():
             process.kill()
-            process.join()
+        if self._thread is not None:
+            self._thread.join()
         self._folder.cleanup()
 
     def _fit(self, numbers: NDArray[np.intp], Y: NDArray[np.float64]) -> None:
@@ -200,11 +204,15 @@ class Learner:
         try:
             self._process.start()
             theirs.close()
+            if self._closed:
+                self._process.kill()
             try:
                 outcome = ours.recv()
             except EOFError:
                 outcome = "its process was ended"
             self._process.join()
+            if self._closed:
+                return
             if isinstance(outcome, Judgement):
                 model = JointMultiLabelClassifier.load(Path(folder))
                 self._fits.append((folder, numbers))

@@ -43,6 +43,7 @@ class RowOrder:
         self._claims: dict[int, tuple[str, float]] = {}
         self._lock = threading.Lock()
         self._round = 0
+        self._thread: threading.Thread | None = None
 
     def next(self, by: str, finished: Container[int], after: int = -1) -> int | None:
         """A row for ``by`` that is not finished, and nobody else's just now; ``after``: of rows as they stand, one behind it.
@@ -84,12 +85,13 @@ class RowOrder:
 
     def rank(self, uncertainty: Uncertainty) -> threading.Thread:
         """Find what all rows can teach, a block at a time, in a thread that ends with the process or with the next call."""
-        with self._lock:
-            self._round += 1
-            mine = self._round
+        self.stop()
+        mine = self._round
 
         def work() -> None:
             for start in range(0, self.n_rows, BLOCK):
+                if self._round != mine:
+                    return
                 rows = np.arange(start, min(start + BLOCK, self.n_rows))
                 worth = uncertainty(rows)
                 with self._lock:
@@ -98,6 +100,13 @@ class RowOrder:
                     self._worth[rows] = worth
                 time.sleep(0.01)  # answers come first
 
-        thread = threading.Thread(target=work, name="ranking", daemon=True)
-        thread.start()
-        return thread
+        self._thread = threading.Thread(target=work, name="ranking", daemon=True)
+        self._thread.start()
+        return self._thread
+
+    def stop(self) -> None:
+        """Rank no further, once the block that is ranked is done."""
+        with self._lock:
+            self._round += 1
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()

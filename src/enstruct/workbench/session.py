@@ -31,6 +31,7 @@ class Session:
         self.labelling, self.journal, self.order, self.title = labelling, journal, order, title
         self.learner, self.review = learner, review
         self.finished = {row for row, answers in journal.rows.items() if answers.done}
+        self._preparing: threading.Thread | None = None
         self.model_number = 0
         """Rises as models are put in place, so that pages ask again."""
         if learner is not None:
@@ -100,13 +101,19 @@ class Session:
         self.labelling.write(path, {row: answers.cells for row, answers in self.journal.snapshot().items()})
 
     def close(self) -> None:
-        self.journal.close()
+        """Threads end here: one that PyTorch works in would take the process down with it."""
         if self.learner is not None:
             self.learner.close()
+        self.order.stop()
+        if self._preparing is not None:
+            self._preparing.join()
+        self.journal.close()
 
     def begin_ranking(self) -> None:
         """Of rows by what they can teach; and what first answers need is made ready."""
-        threading.Thread(target=self.labelling.prepare, name="preparing", daemon=True).start()
+        if self._preparing is None:
+            self._preparing = threading.Thread(target=self.labelling.prepare, name="preparing", daemon=True)
+            self._preparing.start()
         if self.order.order == "teaching":
             self.order.rank(self.labelling.uncertainty)
 

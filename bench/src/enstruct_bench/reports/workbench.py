@@ -50,8 +50,9 @@ def workbench_section(path: Path) -> str:
 def _clicks(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = (
         "Mean clicks a test row of a person who knows the truth and tells, through the page's paths, the first label that is "
-        "half and by its own decision rule. Shares in percent: clicks on the page over those, 95% intervals by drawing rows."
-        "at a half and by its own decision rule. Shares in percent: clicks on the page over those, 95% intervals by drawing rows."
+        "shown wrong in the order in which labels are listed, against one click for each label that the base alone has wrong, "
+        "cut at a half and by its own decision rule. Shares in percent: clicks on the page over those, 95% intervals by drawing "
+        "rows."
     )
     table: list[list[Value]] = []
     shares: list[list[Value]] = []
