@@ -334,6 +334,7 @@ def test_keys_alone_suffice(page, address, session):
     until(lambda: session.journal.row(0).cells == {"piano": True})
     page.keyboard.press("x")
     until(lambda: session.journal.row(0).cells == {})
+    page.locator(".label.question").first.wait_for(state="attached")
     page.keyboard.press("q")
     until(lambda: page.evaluate("document.activeElement.className") == "name")
     page.keyboard.press("?")
@@ -358,3 +359,28 @@ def test_from_the_command_line(page, tmp_path, monkeypatch):
     assert "1 of 12 rows finished" in workbench.stop()
     assert main(["answers", "answers.jsonl", "--out", "labelled.csv"]) == 0
     assert (tmp_path / "labelled.csv").read_text().splitlines()[0] == f"f0,f1,f2,f3,{','.join(LABELS)}"
+
+
+def test_a_report_is_read_without_a_server(browser, tmp_path, monkeypatch):
+    """In light and dark, with scripts switched off, and nothing is fetched; what judges pages finds nothing."""
+    program = axe()
+    monkeypatch.chdir(tmp_path)
+    write_songs(tmp_path / "songs.csv", 80)
+    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+    assert main(["train", "songs.csv", "--labels", "-6", "--out", "m", "--base", "binary-relevance", "--folds", "2"]) == 0
+    assert main(["report", "m", "songs.csv", "--labels", "-6", "--out", "report.html"]) == 0
+    for scheme in ("light", "dark"):
+        asked = []
+        context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+        try:
+            page = context.new_page()
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto((tmp_path / "report.html").as_uri())
+            assert len(asked) == 1
+            assert page.locator("script").count() == 0
+            assert page.get_by_role("heading", name="Calibration").is_visible()
+            page.add_script_tag(content=program)
+            found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
+            assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found["violations"]] == []
+        finally:
+            context.close()

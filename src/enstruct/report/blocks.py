@@ -36,7 +36,11 @@ def table(
     """
     words, chosen = {*words}, {*chosen}
     align = [None if i in words else "number" for i in range(len(columns))]
-    top = element("tr", *(element("th", name, scope="col", class_=align[i]) for i, name in enumerate(columns)))
+    heading = [
+        element("th", name, scope="col", class_=align[i]) if name else element("td", class_=align[i])
+        for i, name in enumerate(columns)
+    ]
+    top = element("tr", *heading)
     body = []
     for number, row in enumerate(rows):
         cells = [
