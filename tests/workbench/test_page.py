@@ -334,7 +334,7 @@ def test_keys_alone_suffice(page, address, session):
     until(lambda: session.journal.row(0).cells == {"piano": True})
     page.keyboard.press("x")
     until(lambda: session.journal.row(0).cells == {})
-    page.locator(".label.question").first.wait_for(state="attached")
+    page.locator("[data-question]:not([data-question=''])").wait_for()
     page.keyboard.press("q")
     until(lambda: page.evaluate("document.activeElement.className") == "name")
     page.keyboard.press("?")

@@ -58,6 +58,7 @@ export class LabelView {
     const question = answers.p === null ? null : await questionOf(row, this.read);
     if (turn !== this.asked) return;
     this.question = question;
+    this.list.dataset.question = question ?? "";
     this.draw();
   }
 
