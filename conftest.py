@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,23 @@ from enstruct.data.synthetic import block_exclusive
 from enstruct.training.residual import CANDIDATES
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    """Tests speak to this machine alone."""
+    connect, own = socket.socket.connect, {"localhost", "127.0.0.1", "::1", "0.0.0.0", socket.gethostname()}
+    with suppress(OSError):
+        own.add(socket.gethostbyname(socket.gethostname()))
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in own and not str(address[0]).startswith("127."):
+            raise OSError(f"A test asked for {address[0]}: tests use no network.")
+        connect(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
 
 
 @pytest.fixture(autouse=True)
