@@ -125,7 +125,7 @@ def complete(name="whole.csv"):
 REVIEW = ["review", "whole.csv", "--labels", "-3", "--base", "binary-relevance", "--folds", "2"]
 
 
-def test_a_page_of_suspects_and_the_corrected_data(tmp_path, monkeypatch, at_once, capsys, quick_joints):
+def test_a_page_of_suspects_and_the_corrected_data(tmp_path, monkeypatch, at_once, capsys):
     monkeypatch.chdir(tmp_path)
     Y = complete()
     acts = at_once[0]

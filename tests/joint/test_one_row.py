@@ -56,7 +56,7 @@ def test_blocks_of_rows_are_left_to_pytorch(monkeypatch):
     clamped, p, energy, *_ = problem(24, False, 6)
     two = ClampedResidual.of(energy, energy.prepare(torch.randn(2, 24)), torch.full((2, 24), torch.nan))
     assert not one_row.fits(two)
-    monkeypatch.setattr(one_row, "_compiled", None)
+    monkeypatch.setattr(one_row, "_compiled", lambda: None)
     assert not one_row.fits(clamped)  # without Numba
     out = one_row.marginals(clamped, p, torch.Generator().manual_seed(0), 24, 0.05)
     assert out.marginals.shape == (1, 24)

@@ -8,6 +8,7 @@ kinds, and blocks of rows, are left to ``gibbs``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,6 @@ from torch import Tensor
 from enstruct.joint import gibbs
 from enstruct.joint.clamped import Clamped, ClampedResidual
 from enstruct.joint.gibbs import BURN_IN, CHAINS, MOST_SWEEPS, ROUND, TOLERANCE, Estimate, Uniforms
-
-try:
-    import numba
-except ImportError:
-    numba = None  # type: ignore[assignment]
 
 Array = NDArray[Any]
 
@@ -65,7 +61,14 @@ def _sweeps(
                         roots[c, u] = other[u]
 
 
-_compiled: Any = None if numba is None else numba.njit(cache=True, fastmath=True, nogil=True)(_sweeps)
+@cache
+def _compiled() -> Any:
+    """``_sweeps`` as machine code; None without Numba, which is imported only where somebody waits for one row."""
+    try:
+        import numba
+    except ImportError:
+        return None
+    return numba.njit(cache=True, fastmath=True, nogil=True)(_sweeps)
 
 
 class _Walk:
@@ -93,7 +96,7 @@ class _Walk:
         """``uniforms``: of each sweep (T, 1, chains)."""
         drawn = torch.stack([each[:, 0] for each in uniforms]).numpy()
         counted = np.zeros((0, 0), np.float32) if total is None else total
-        _compiled(self.field, self.pairs, self.matrix, self.half, self.real, drawn, self.y, self.seen, counted)
+        _compiled()(self.field, self.pairs, self.matrix, self.half, self.real, drawn, self.y, self.seen, counted)
 
 
 @torch.no_grad()
@@ -130,9 +133,5 @@ def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.
 
 def fits(problem: Clamped) -> bool:
     """Whether it is one row of a residual energy, and Numba is there."""
-    return (
-        _compiled is not None
-        and isinstance(problem, ClampedResidual)
-        and len(problem.free) == 1
-        and problem.field.dtype == torch.float32
-    )
+    of_one_row = isinstance(problem, ClampedResidual) and len(problem.free) == 1 and problem.field.dtype == torch.float32
+    return of_one_row and _compiled() is not None
