@@ -153,7 +153,7 @@ def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path):
         (["--new", "new.csv", "--labels", "a", "--out", "a.jsonl"], "two different labels"),
         (["--new", "new.csv", "--labels", "a,a", "--out", "a.jsonl"], "two different labels"),
         (["--new", "nowhere.csv", "--labels", "a,b", "--out", "a.jsonl"], "nowhere.csv"),
-        (["model", "new.csv", "--out", "a.jsonl", "--order", "best"], "teaching, given"),
+        (["model", "new.csv", "--out", "a.jsonl", "--order", "best"], "teaching, random, given"),
         (["model", "new.csv", "--out", "a.jsonl", "--port", "-1"], "from 0"),
         (["model", "new.csv", "--out", "a.jsonl", "--rules", "r.txt"], "a model has its own"),
         (["model", "new.csv", "--out", "a.jsonl", "--pictures", "cover"], "no column 'cover'"),

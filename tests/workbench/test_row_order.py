@@ -59,3 +59,15 @@ def test_rows_to_judge_by_are_drawn_evenly(seed):
     order = RowOrder(4000, "teaching", seed=seed)
     assert order.at_random.sum() == 1000
     assert abs(np.flatnonzero(order.at_random).mean() - 2000) < 150
+
+
+def test_at_random_each_row_comes_once():
+    order, finished = RowOrder(30, "random", seed=1), set()
+    served = []
+    for _ in range(30):
+        served.append(order.next("me", finished))
+        finished.add(served[-1])
+    assert sorted(served) == list(range(30))
+    assert served != sorted(served)
+    assert order.at_random.all()
+    assert [RowOrder(30, "random", seed=1).next("me", set())] == served[:1]

@@ -139,7 +139,7 @@ def _from_nothing(options: Namespace) -> Session:
     number = {name: k for k, name in enumerate(names)}
     settings = {"minutes": options.minutes, "random_state": options.seed}
     settings["rules"] = [mapped(rule, number.__getitem__) for rule in rules] or None
-    learner = Learner(labelling.rows_of, order.at_random, settings, drawn=order.order == "teaching")
+    learner = Learner(labelling.rows_of, order.at_random, settings, drawn=order.order != "given")
     how = {"given": bool(there), "labels": there, "columns": there, "drop": drop, "text": text}
     header = header_of("labels", source, labelling.n_rows, names, how)
     return Session(labelling, Journal(options.out, header), order, Path(source).name, learner)

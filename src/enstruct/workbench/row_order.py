@@ -1,4 +1,4 @@
-"""Which row comes next: as they stand, or first those whose answers teach most, with rows drawn at random between.
+"""Which row comes next: as they stand, at random, or first those whose answers teach most, with rows drawn at random between.
 
 What a row can teach a kind of output says (``Labelling.uncertainty``). A model is judged on rows drawn at random alone: a quarter
 of all is set apart for that in a drawn order, and every fourth row comes from there.
@@ -19,24 +19,24 @@ BLOCK = 500
 """Rows whose uncertainty is found at a time."""
 CLAIMED = 600.0
 """Seconds for which a row that somebody was given is nobody else's."""
-ORDERS = ("teaching", "given")
+ORDERS = ("teaching", "random", "given")
 
 Uncertainty = Callable[[NDArray[np.intp]], NDArray[np.float64] | None]
 
 
 class RowOrder:
-    """``order``: "teaching" or "given". Ranking goes on in a thread of its own from :meth:`rank` on; until a row is ranked, it
+    """``order``: one of ``ORDERS``. Ranking goes on in a thread of its own from :meth:`rank` on; until a row is ranked, it
     comes as it stands."""
 
     def __init__(self, n_rows: int, order: str, seed: int = 0) -> None:
         self.n_rows, self.order = n_rows, order
         drawn = np.random.default_rng([seed, 11]).permutation(n_rows)
-        apart = -(-n_rows // EVERY) if order == "teaching" else 0
+        apart = {"teaching": -(-n_rows // EVERY), "random": n_rows, "given": 0}[order]
         self._drawn = drawn[:apart]
         self.at_random = np.zeros(n_rows, dtype=bool)
-        """(rows,) whether a row was set apart to judge by; all where they come as they stand."""
+        """(rows,) whether a row was set apart to judge by; all where none is chosen by what it teaches."""
         self.at_random[self._drawn] = True
-        if order == "given":
+        if order != "teaching":
             self.at_random[:] = True
         self._worth = np.full(n_rows, -np.inf)
         self._served = 0
@@ -75,7 +75,7 @@ class RowOrder:
         if self.order == "given":
             behind = (int(row) for row in range(after + 1, self.n_rows) if is_free(row))
             return next(behind, next((row for row in range(after + 1) if is_free(row)), None))
-        if self._served % EVERY == EVERY - 1:
+        if self.order == "random" or self._served % EVERY == EVERY - 1:
             for row in self._drawn:
                 if is_free(int(row)):
                     return int(row)

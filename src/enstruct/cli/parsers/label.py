@@ -33,7 +33,10 @@ def parser() -> Parser:
     shared.add_moved_encoder(p)
     p.add_argument("--pictures", type=str | None, default=None, help="CSV: the column with the path of each row's picture, shown")
     p.add_argument(
-        "--order", type=str, default="teaching", help="teaching: first the rows whose answers teach most; given: as they stand"
+        "--order",
+        type=str,
+        default="teaching",
+        help="teaching: first the rows whose answers teach most; random; given: as they stand",
     )
     p.add_argument("--rules", type=Path | None, default=None, help="with --new: rules that bind every answer, as for train")
     p.add_argument("--minutes", type=float, default=0.5, help="with --new: that each fit may look for a base (default: 0.5)")
