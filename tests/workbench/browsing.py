@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar, Self
 
 import pytest
 
@@ -44,12 +45,16 @@ def _missing(what: str) -> None:
 class Workbench:
     """``enstruct`` in a process of its own: ``address`` is where its page is."""
 
+    running: ClassVar[list[Self]] = []
+    """Not yet ended: a test that fails leaves them to its fixture."""
+
     def __init__(self, *arguments: str, folder: Path) -> None:
         command = [sys.executable, "-m", "enstruct.cli.main", *map(str, arguments)]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
         )
+        self.running.append(self)
         self.said = []
         self.address = ""
         while not self.address:
@@ -62,10 +67,12 @@ class Workbench:
     def kill(self) -> None:
         self.process.kill()
         self.process.communicate()
+        self.running.remove(self)
 
     def stop(self) -> str:
         """By Ctrl-C; what it said then."""
         self.process.send_signal(2)
         rest = self.process.communicate(timeout=30)[0]
+        self.running.remove(self)
         assert self.process.returncode == 0, rest
         return rest

@@ -35,6 +35,13 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(autouse=True)
+def _ended():
+    yield
+    for each in [*Workbench.running]:
+        each.kill()
+
+
 @pytest.fixture
 def page(browser):
     """A tab; nothing may go wrong in its programs."""
