@@ -143,6 +143,40 @@ def test_damaged_files_are_refused(tmp_path, content, message):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("content", [b'{"a": 1}\n{"precious": 2}', b'{"precious": 1}', b"precious\n"])
+def test_files_of_others_are_left_alone(tmp_path, content):
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DataError):
+        Journal(path, HEADER)
+    assert path.read_bytes() == content
+
+
+def test_a_header_that_was_cut_short_is_written_again(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes((json.dumps({"answers": 1, **HEADER}) + "\n").encode()[:20])
+    Journal(path, HEADER).close()
+    assert Journal.read(path).header == {"answers": 1, **HEADER}
+
+
+def test_undo_is_not_refused_for_what_somebody_did_elsewhere(kept):
+    kept.tell("1", "me", 0, {"a": True}, False)
+    kept.tell("2", "you", 0, {"b": True}, False)
+    assert kept.after_undo("me") == (0, {"b": True})
+    assert kept.undo("3", "me") == 0
+    assert kept.row(0).cells == {"b": True}
+
+
+def test_undo_reaches_back_so_far(kept, monkeypatch):
+    monkeypatch.setattr(module, "UNDONE", 2)
+    for number in range(4):
+        kept.tell(str(number), "me", number, {"a": True}, False)
+    assert [kept.undo(f"u{k}", "me") for k in range(3)] == [3, 2, None]
+    reopened = again(kept)
+    assert [reopened.row(k).cells for k in range(4)] == [{"a": True}, {"a": True}, {}, {}]
+    reopened.close()
+
+
 @pytest.mark.parametrize("name", ["", "x" * 65, "a\nb", "ä", 5, None])
 def test_names_of_acts(name):
     with pytest.raises(DataError, match="plain characters"):

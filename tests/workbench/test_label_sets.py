@@ -41,7 +41,7 @@ def test_rules_act_and_are_named(sets):
     assert "guitar" in answers["follows"]
     assert "happy" in answers["follows"]["guitar"]
     with pytest.raises(DataError, match="breaks the rule"):
-        sets.check(0, {"guitar": False}, {"happy": True}, False)
+        sets.check(0, {"guitar": False}, {"happy": True, "guitar": False}, False)
     assert any("calm" in words for words in sets.describe()["rules"])
 
 
@@ -65,7 +65,7 @@ def test_what_the_data_tell_is_told(data, model):
     assert sets.given(2) == {"calm": True}
     assert sets.answers(2, {}, {})["shown"][0]
     with pytest.raises(DataError, match="breaks the rule"):
-        sets.check(2, {"sad": True}, sets.given(2), False)
+        sets.check(2, {"sad": True}, {**sets.given(2), "sad": True}, False)
     table = sets.told_table({2: {"calm": False}, 3: {"sad": True}})
     assert table[2, 0] == 0
     assert table[3, 5] == 1
@@ -82,7 +82,7 @@ def test_what_the_data_tell_is_told(data, model):
 )
 def test_what_cannot_be_told(sets, cells, done, message):
     with pytest.raises((DataError, ConfigError), match=message):
-        sets.check(0, cells, {}, done)
+        sets.check(0, cells, cells if "clam" not in cells else {}, done)
 
 
 def entropy(p):

@@ -57,7 +57,7 @@ def test_runs_come_back():
 )
 def test_what_cannot_be_told(masks, cells, done, message):
     with pytest.raises(DataError, match=message):
-        masks.check(0, cells, {}, done)
+        masks.check(0, cells, cells, done)
 
 
 def test_finished_pictures_are_written_for_training(masks, tmp_path):

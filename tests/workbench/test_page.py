@@ -142,6 +142,8 @@ def test_undo_and_going_back(page, address, session):
     assert session.journal.row(0).cells == {"drums": False}
     page.keyboard.press("z")
     until(lambda: session.journal.row(0).cells == {})
+    until(lambda: page.locator(".label.no").count() == 0 and page.locator(".label").count() > 0)
+    page.wait_for_timeout(200)
     page.keyboard.press("ArrowRight")
     until(lambda: shown_row(page) == 1)
     page.keyboard.press("ArrowLeft")
@@ -241,6 +243,7 @@ def test_review_by_mouse_and_keys(page, tmp_path):
             page.get_by_text("Goes with piano.").wait_for()
             page.locator('[data-suspect="0"] [data-say=accept]').click()
             until(lambda: session.journal.row(3).cells == {"calm": not Y[3, 0]})
+            until(lambda: shown_row(page) == 5)
             page.keyboard.press("k")
             until(lambda: session.journal.row(5).cells == {"sad": bool(Y[5, 2])})
             until(lambda: shown_row(page) == 5)

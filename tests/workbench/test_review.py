@@ -59,13 +59,17 @@ def test_the_lower_end_of_a_share():
 def test_suspects_are_kept_and_read(flipped, tmp_path):
     model, Y, _ = flipped
     review = Review.of(model, LABELS, Y, 5)
-    review.save(tmp_path / "s.json", "digest")
-    assert Review.read(tmp_path / "s.json", LABELS, Y, "digest").suspects == review.suspects
+    review.save(tmp_path / "s.json", "digest", {"base": "auto"}, tmp_path / "c.csv")
+    assert Review.read(tmp_path / "s.json", LABELS, Y, "digest", {"base": "auto"}).suspects == review.suspects
+    assert Review.writes(tmp_path / "s.json", tmp_path / "c.csv")
+    assert not Review.writes(tmp_path / "s.json", tmp_path / "d.csv")
     with pytest.raises(DataError, match="other data"):
-        Review.read(tmp_path / "s.json", LABELS, Y, "another")
+        Review.read(tmp_path / "s.json", LABELS, Y, "another", {"base": "auto"})
+    with pytest.raises(DataError, match="--base auto, not seal-nce"):
+        Review.read(tmp_path / "s.json", LABELS, Y, "digest", {"base": "seal-nce"})
     (tmp_path / "s.json").write_text('{"content": 5}')
     with pytest.raises(DataError, match="no list of suspects"):
-        Review.read(tmp_path / "s.json", LABELS, Y, "digest")
+        Review.read(tmp_path / "s.json", LABELS, Y, "digest", {})
 
 
 def test_answers_are_counted(tmp_path):

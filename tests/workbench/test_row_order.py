@@ -38,6 +38,25 @@ def test_two_people_are_given_different_rows():
     assert order.next("you", {0}, after=1) == 1  # nothing else is free: it stays
 
 
+def test_what_is_skipped_comes_again_when_nothing_else_is_left():
+    order = RowOrder(20, "teaching")
+    order.rank(lambda rows: np.arange(20.0)[rows]).join()
+    row, seen = order.next("me", set()), []
+    for _ in range(20):
+        seen.append(row)
+        row = order.next("me", set(), row)
+    assert sorted(seen) == list(range(20))
+    assert row in seen
+
+
+def test_rows_that_somebody_left_are_given_out_at_last():
+    order = RowOrder(2, "given")
+    assert [order.next("closed", set()), order.next("closed", set(), 0)] == [0, 1]
+    assert order.next("me", set()) == 0
+    assert order.next("me", {0}, 0) == 1
+    assert order.next("me", {0, 1}, 1) is None
+
+
 def test_claims_end(monkeypatch):
     order = RowOrder(2, "given")
     order.claim("me", 0)

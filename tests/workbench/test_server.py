@@ -213,6 +213,48 @@ def test_masks_come_as_an_archive(tmp_path, segmenter_and_pictures):
     session.close()
 
 
+def test_people_at_once_break_no_rule(client, session):
+    """What each tells is checked and told in one."""
+    done = []
+
+    def tell(who, name):
+        for row in range(30):
+            done.append(client.post("/api/acts", json=act(row, {name: True}, f"{who}-{row}", who)).status_code)
+
+    threads = [threading.Thread(target=tell, args=pair) for pair in (("a", "calm"), ("b", "sad"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(set(done)) == [200, 422]
+    assert all(len(session.journal.row(row).cells) == 1 for row in range(30))
+    assert all(client.post(f"/api/rows/{row}/answers", json={"read": {}}).status_code == 200 for row in range(30))
+
+
+def test_undo_breaks_no_rule(client):
+    client.post("/api/acts", json=act(0, {"calm": True}, "a1", "me"))
+    client.post("/api/acts", json=act(0, {"calm": None}, "a2", "me"))
+    client.post("/api/acts", json=act(0, {"sad": True}, "b1", "you"))
+    refused = client.post("/api/undo", json={"act": "u", "by": "me"})
+    assert refused.status_code == 422
+    assert "breaks the rule" in refused.json()["error"]
+    assert client.get("/api/rows/0").json()["cells"] == {"sad": True}
+
+
+def test_given_labels_that_break_a_rule_can_be_mended(tmp_path, data, model):
+    told = np.full((30, 6), np.nan)
+    told[0, [0, 5]] = 1  # calm and sad
+    sets = LabelSets(NAMES, data.X, Contents(data), told, Written("new.csv", data), model)
+    session = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "given"), "new.csv")
+    answers = session.answers(0, {})
+    assert answers["p"] is None
+    assert "calm" in answers["problem"]
+    assert session.question(0, {}) is None
+    assert session.tell("1", "me", 0, {"sad": False}, False, 0)["cells"] == {"calm": True, "sad": False}
+    assert session.answers(0, {})["p"] is not None
+    session.close()
+
+
 def test_threads_end_with_the_session(tmp_path, data, model):
     """One that PyTorch works in would take the whole process down as it ends."""
     sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", data), model)

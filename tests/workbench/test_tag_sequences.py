@@ -48,11 +48,11 @@ def test_described_by_types(tags):
 )
 def test_what_cannot_be_told(tags, cells, done, message):
     with pytest.raises(DataError, match=message):
-        tags.check(0, cells, {}, done)
+        tags.check(0, cells, cells, done)
 
 
 def test_what_was_told_can_be_taken_back(tags):
-    tags.check(0, {"0": None}, {"0": "O"}, False)
+    tags.check(0, {"0": None}, {}, False)
 
 
 def test_finished_sentences_are_written(tags, tmp_path):

@@ -44,6 +44,8 @@ def run(options: Namespace) -> None:
     check_page(options)
     if options.out.suffix != ".jsonl":
         raise ConfigError(f"--out {options.out}: answers are lines of JSON, so name it FILE.jsonl.")
+    if any(source is not None and options.out.resolve() == Path(source).resolve() for source in (options.data, options.new)):
+        raise ConfigError(f"--out {options.out} is the data to be labelled: name another.")
     if options.order not in ORDERS:
         raise ConfigError(f"--order is one of {', '.join(ORDERS)}, not {options.order!r}.")
     serve(session_of(options), options)
@@ -75,7 +77,7 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     if is_lines and labels is None:
         remembered = notes.get("labels")
         labels = remembered if isinstance(remembered, str) and "," not in remembered else LABELS
-    bare = labels is None and not is_lines and (hasattr(model, "text_") or has_no_labels(model, source))
+    bare = labels is None and not is_lines and (has_no_labels(model, source) or not Path(source).is_file())
     X, data = read_rows(model, source, labels, options.drop, not bare, text)
     given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew
     told = data.told()[:, columns(names, data.label_names, data, "labels")] if given else None
@@ -139,7 +141,13 @@ def _from_nothing(options: Namespace) -> Session:
     number = {name: k for k, name in enumerate(names)}
     settings = {"minutes": options.minutes, "random_state": options.seed}
     settings["rules"] = [mapped(rule, number.__getitem__) for rule in rules] or None
-    learner = Learner(labelling.rows_of, order.at_random, settings, drawn=order.order != "given")
+    learner = Learner(
+        labelling.rows_of,
+        order.at_random,
+        settings,
+        drawn=order.order != "given",
+        folder=options.out.with_name(f".{options.out.name}.models"),
+    )
     how = {"given": bool(there), "labels": there, "columns": there, "drop": drop, "text": text}
     header = header_of("labels", source, labelling.n_rows, names, how)
     return Session(labelling, Journal(options.out, header), order, Path(source).name, learner)

@@ -59,8 +59,9 @@ def _on_page(options: Namespace) -> None:
         raise ConfigError("--corrected, --log and DATA must be three different files: name others.")
     if log.suffix != ".jsonl":
         raise ConfigError(f"--log {log}: answers are lines of JSON, so name it FILE.jsonl.")
-    check_free([corrected], options.overwrite or log.exists())  # an earlier stop of the same review wrote it
-    session = session_of(options, log)
+    # what an earlier stop of the same review wrote is renewed
+    check_free([corrected], options.overwrite or Review.writes(_suspects(log), corrected))
+    session = session_of(options, log, corrected)
     try:
         serve(session, options)
     finally:
@@ -71,19 +72,25 @@ def _on_page(options: Namespace) -> None:
         say(f"{counts['answered']} of {counts['suspects']} suspects answered, {counts['changed']} labels changed: {corrected}")
 
 
-def session_of(options: Namespace, log: Path) -> Session:
+def _suspects(log: Path) -> Path:
+    return log.with_suffix(".suspects.json")
+
+
+def session_of(options: Namespace, log: Path, corrected: Path) -> Session:
     """Ready to be served; suspects are found, or read where they were found before."""
     examples = _examples(options)
     data, names = examples.data, list(examples.data.label_names)
-    content, kept = content_of(options.data), log.with_suffix(".suspects.json")
+    content, kept = content_of(options.data), _suspects(log)
+    told = ("base", "minutes", "folds", "seed", "top", "text", "labels", "encoder", "tuning")
+    settings = {name: str(options[name]) for name in told}
     Y, X = data.told(), as_rows(examples.X)
     if kept.exists():
-        review = Review.read(kept, names, Y, content)
+        review = Review.read(kept, names, Y, content, settings)
     else:
         with working_bar("reviewing"), shared.side_by_side(options):
             model = JointMultiLabelClassifier(**_settings(options)).fit(examples.X, examples.y)
             review = Review.of(model, names, Y, options.top)
-        review.save(kept, content)
+        review.save(kept, content, settings, corrected)
     columns = _label_columns(options, names)
     how = {"given": True, "labels": _as_read(options, names), "columns": columns, "drop": options.drop}
     how["text"] = shared.text_argument(options.text)

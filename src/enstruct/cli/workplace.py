@@ -37,7 +37,7 @@ def check_page(options: Namespace) -> None:
 
 
 def serve(session: Session, options: Namespace) -> None:
-    """Until Ctrl-C or SIGTERM, which is how it is meant to end. After a killed one the address is as it was, so that pages that
+    """Until Ctrl-C or SIGTERM, which is how it is meant to end. Started again it has the address that it had, so that pages which
     wait for it go on."""
     from enstruct.workbench.server import serving
 
@@ -52,7 +52,6 @@ def serve(session: Session, options: Namespace) -> None:
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):
             wait()
-        place.forget()
     if session.review is None:
         say(f"{len(session.finished)} of {session.labelling.n_rows} rows finished, {session.journal.n_told} answers kept")
 
@@ -63,13 +62,13 @@ def wait() -> None:
 
 
 class _Address:
-    """Port and token of a page, in a hidden file beside its answers that nobody else may read, while it is served."""
+    """Port and token of a page, in a hidden file beside its answers that nobody else may read."""
 
     def __init__(self, answers: Path) -> None:
         self.path = answers.with_name(f".{answers.name}.page")
 
     def read(self) -> tuple[int, str]:
-        """As they were where a server was killed, and its port is free; else any port (0), and a new token."""
+        """As they were, where the port is free; else any port (0), and a new token."""
         from enstruct.workbench.safety import new_token
 
         try:

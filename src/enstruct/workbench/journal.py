@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ HEADER: Shape = {"answers": int, "task": str, "data": str, "rows": int, "names":
 ACT: Shape = {"act": str, "by": str, "at": str, "row": int, "cells": {str: object}, "done": bool}
 UNDO: Shape = {"act": str, "by": str, "at": str, "undo": str}
 VERSION = 1
+UNDONE = 200
+"""Acts of one tab that can be undone, the latest."""
 LONGEST_NAME = 64
 """Characters of the name of an act, and of who sends it."""
 
@@ -62,11 +65,10 @@ class RowAnswers:
 
 @dataclass(frozen=True)
 class _Kept:
-    """An act, and what it replaced: ``before`` of its cells those that were told, with "" for ``done``."""
+    """What an act replaced: ``before`` of its cells those that were told, with "" for ``done`` where it changed that."""
 
     row: int
     by: str
-    cells: Mapping[str, Any]
     before: Mapping[str, Any]
     lasts: Mapping[str, Last | None]
 
@@ -80,9 +82,8 @@ class Journal:
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         self.path, self.header = path, {"answers": VERSION, **header}
         self.rows: dict[int, RowAnswers] = {}
-        self._acts: dict[str, _Kept | None] = {}  # None of an undo
-        self._undone: set[str] = set()
-        self._of: dict[str, list[str]] = {}  # by whom -> acts, the last at the end
+        self._acts: dict[str, _Kept | None] = {}  # None of an undo, and of those too long ago to be undone
+        self._of: dict[str, deque[str]] = {}  # by whom -> acts that can be undone, the last at the end
         self._lock = threading.RLock()
         self._file = self._opened()
 
@@ -90,7 +91,7 @@ class Journal:
     def read(cls, path: Path) -> Self:
         """What a file holds, without claiming it: nothing can be told. ParseError, DatasetNotFoundError."""
         self = cls.__new__(cls)
-        self.path, self.rows, self._acts, self._undone, self._of, self._file = path, {}, {}, set(), {}, -1
+        self.path, self.rows, self._acts, self._of, self._file = path, {}, {}, {}, -1
         self._lock = threading.RLock()
         try:
             content = path.read_bytes()
@@ -130,7 +131,7 @@ class Journal:
         with self._lock:
             if act in self._acts:
                 return None
-            mine = self._of.get(by, [])
+            mine = self._of.get(by)
             if not mine:
                 return None
             kept = self._acts[mine[-1]]
@@ -141,6 +142,19 @@ class Journal:
             self._write({"act": act, "by": by, "at": _now(), "undo": mine[-1]})
             self._take_back(act, mine[-1])
             return kept.row
+
+    def after_undo(self, by: str) -> tuple[int, dict[str, Any]] | None:
+        """The row that :meth:`undo` would change, and its cells then; None where there is nothing to undo."""
+        with self._lock:
+            mine = self._of.get(by)
+            kept = self._acts[mine[-1]] if mine else None
+            if kept is None:
+                return None
+            cells = dict(self.rows[kept.row].cells)
+            for name, value in kept.before.items():
+                if name:
+                    _put(cells, name, value)
+            return kept.row, cells
 
     def row(self, number: int) -> RowAnswers:
         """As it is now, in a copy."""
@@ -189,13 +203,15 @@ class Journal:
                     raise SaveError(f"{self.path} is open in another workbench: use its page, or stop it first.") from error
             content = self.path.read_bytes()
             whole = content[: content.rfind(b"\n") + 1]
-            os.ftruncate(file, len(whole))
-            self._file = file
             if whole:
                 expected = dict(self.header)
                 self._follow(whole)
                 self._check_same(expected)
-            else:
+            elif not _line(self.header).startswith(content):
+                raise ParseError("is no file of answers: name another, or move it away", self.path, 1)
+            os.ftruncate(file, len(whole))  # of a file that is known to be ours
+            self._file = file
+            if not whole:
                 self._write(self.header)
                 _sync_folder(self.path.parent)
         except BaseException:
@@ -213,7 +229,7 @@ class Journal:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         """A line, whole and on the disk, or not at all: SaveError."""
-        line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
+        line = _line(record)
         size = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)
@@ -246,15 +262,18 @@ class Journal:
 
     def _keep(self, act: str, by: str, row: int, cells: Mapping[str, Any], done: bool) -> None:
         answers = self.rows.setdefault(row, RowAnswers())
-        before = {name: answers.cells.get(name) for name in cells} | {"": answers.done}
+        before = {name: answers.cells.get(name) for name in cells} | ({} if done == answers.done else {"": answers.done})
         lasts = {name: answers.last.get(name) for name in before}
         answers.version += 1
         for name, value in cells.items():
             _put(answers.cells, name, value)
         answers.done = done
         answers.last |= dict.fromkeys(before, Last(act, answers.version, by))
-        self._acts[act] = _Kept(row, by, dict(cells), before, lasts)
-        self._of.setdefault(by, []).append(act)
+        self._acts[act] = _Kept(row, by, before, lasts)
+        mine = self._of.setdefault(by, deque())
+        mine.append(act)
+        if len(mine) > UNDONE:
+            self._acts[mine.popleft()] = None
 
     def _take_back(self, act: str, undone: str) -> None:
         kept = self._acts[undone]
@@ -293,6 +312,10 @@ def _records(content: bytes, path: Path) -> Iterator[tuple[int, Any]]:
             yield number, parsed(line.decode("utf-8"), object)
         except ValueError as error:
             raise ParseError(f"the line is no JSON ({error}): put a copy of the file back", path, number) from error
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
 
 
 def _now() -> str:

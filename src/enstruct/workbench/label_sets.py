@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.rules import RuleSystem
 from enstruct.rules.closest import nearest
 from enstruct.rules.follow import follow
+from enstruct.rules.labels import mapped
 from enstruct.workbench.contents import Contents
 from enstruct.workbench.labelling import Cells, Labelling
 from enstruct.workbench.written import Written, filled
@@ -54,6 +54,7 @@ class LabelSets(Labelling):
         self.n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         self._number = {name: k for k, name in enumerate(names)}
         self._told, self._model, self._rules = told, model, rules
+        self._named: RuleSystem | None = None  # the model's rules, by the labels' names
         self._lock = threading.Lock()
         self._asked: OrderedDict[int, Conditionals] = OrderedDict()
 
@@ -64,7 +65,7 @@ class LabelSets(Labelling):
     def use(self, model: JointMultiLabelClassifier) -> None:
         """Answer by this model from now on."""
         with self._lock:
-            self._model = model
+            self._model, self._named = model, None
             self._asked.clear()
 
     def prepare(self) -> None:
@@ -93,11 +94,14 @@ class LabelSets(Labelling):
     def answers(self, row: int, cells: Cells, read: Cells) -> dict[str, Any]:
         """``p`` (labels,) or None without a model, ``shown`` (labels,): the set, ``follows``: label -> the rule that tells it."""
         told = self.vector(row, cells)
-        with self._lock:
-            p = None if self._model is None else self._conditionals(row).predict_proba(self._known(self._beside(told, read)))[0]
         closed, system = told, self._system
         if system is not None:
-            closed = follow(system, told[None])[0]
+            try:
+                closed = follow(system, told[None])[0]
+            except DataError as error:  # of labels that the data gave: they can be mended on the page
+                return {"p": None, "shown": [bool(value == 1) for value in told], "follows": {}, "problem": str(error)}
+        with self._lock:
+            p = None if self._model is None else self._conditionals(row).predict_proba(self._known(self._beside(told, read)))[0]
         p = np.where(np.isnan(closed), 0.0 if p is None else p, closed)
         decided = p >= YES
         if system is not None and self._model is not None:
@@ -115,7 +119,13 @@ class LabelSets(Labelling):
         return {"p": None if self._model is None else [round(float(value), 4) for value in p], "shown": shown, "follows": follows}
 
     def question(self, row: int, cells: Cells, read: Cells) -> str | None:
-        told = self._beside(self.vector(row, cells), read)
+        told = self.vector(row, cells)
+        if (system := self._system) is not None:
+            try:
+                follow(system, told[None])
+            except DataError:
+                return None  # what the data gave breaks a rule: :meth:`answers` says which
+        told = self._beside(told, read)
         with self._lock:
             if self._model is None or not np.isnan(told).any():
                 return None
@@ -129,7 +139,7 @@ class LabelSets(Labelling):
                 raise DataError(str(unknown_name("label", name, self.names)))
             if not (value is None or isinstance(value, bool)):
                 raise DataError(f"The label {shown(name)} is told {shown(value)}: true, false or null.")
-        whole = self.vector(row, {**told, **cells})
+        whole = self.vector(row, told)
         if done and np.isnan(whole).any():
             name = self.names[int(np.flatnonzero(np.isnan(whole))[0])]
             raise DataError(f"A row is finished once all its labels are told, and {shown(name)} is not.")
@@ -157,7 +167,11 @@ class LabelSets(Labelling):
         """By the labels' names."""
         if self._model is None or self._model.legality_ is None:
             return self._rules
-        return replace(self._model.legality_.whole, names=tuple(self.names))
+        if self._named is None:
+            name = dict(zip(self._model.classes_.tolist(), self.names, strict=True)).__getitem__
+            rules = [mapped(rule, name) for rule in self._model.legality_.whole.rules]
+            self._named = RuleSystem.of(rules, self.names)
+        return self._named
 
     def rows_of(self, rows: NDArray[np.intp]) -> Any:
         """As a model takes them."""

@@ -40,7 +40,8 @@ class Labelling(ABC):
 
     @abstractmethod
     def check(self, row: int, cells: Cells, told: Cells, done: bool) -> None:
-        """DataError for ``cells`` that cannot be told of the row beside what is ``told``, and for a row that is not whole."""
+        """DataError for ``cells`` that cannot be told of the row, and for what stands then (``told``, them among it) that cannot
+        be together, or, of a row that is finished, is not whole."""
 
     def prepare(self) -> None:
         """What the first answers would have to wait for."""

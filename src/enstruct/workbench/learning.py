@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -143,6 +144,8 @@ class Learner:
     settings: dict[str, Any]
     ready: Callable[[JointMultiLabelClassifier, Judgement], None] = lambda model, judgement: None
     drawn: bool = True
+    folder: Path | None = None
+    """Where models are kept while it works, this process's alone; None for a temporary one."""
     judgement: Judgement | None = None
     problem: str = ""
     fitting: int = 0
@@ -152,7 +155,11 @@ class Learner:
     _tried: int = 0
 
     def __post_init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="enstruct-workbench-")
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="enstruct-workbench-"))
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)  # what a killed process left
+            self.folder.mkdir(parents=True)
         self._process: Any = None
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -160,8 +167,7 @@ class Learner:
     def consider(self, finished: Mapping[int, NDArray[np.float64]]) -> bool:
         """Begin a fit on these rows, number -> (labels,), if it is time for one."""
         with self._lock:
-            wanted = FIRST if self._tried == 0 else int(np.ceil(GROWTH * self._tried))
-            if self._closed or self.fitting or len(finished) < wanted:
+            if not self.wants(len(finished)):
                 return False
             self.fitting = self._tried = len(finished)
         numbers = np.array(sorted(finished), dtype=np.intp)
@@ -169,6 +175,11 @@ class Learner:
         self._thread = threading.Thread(target=self._fit, args=(numbers, Y), name="fitting", daemon=True)
         self._thread.start()
         return True
+
+    def wants(self, finished: int) -> bool:
+        """Whether it is time for a fit, of so many rows."""
+        wanted = FIRST if self._tried == 0 else int(np.ceil(GROWTH * self._tried))
+        return not (self._closed or self.fitting) and finished >= wanted
 
     @property
     def words(self) -> str:
@@ -190,18 +201,19 @@ class Learner:
             process.kill()
         if self._thread is not None:
             self._thread.join()
-        self._folder.cleanup()
+        assert self.folder is not None
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _fit(self, numbers: NDArray[np.intp], Y: NDArray[np.float64]) -> None:
-        folder = str(Path(self._folder.name) / str(len(numbers)))
+        assert self.folder is not None
+        folder = str(self.folder / str(len(numbers)))
         half = [one for one in self._fits if len(one[1]) <= len(numbers) / 2]
-        work = Work(
-            numbers, self.rows(numbers), Y, self.at_random[numbers], folder, self.settings, half[-1] if half else None, self.drawn
-        )
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_in_process, args=(work, theirs), daemon=True)
         try:
+            judging, before = self.at_random[numbers], half[-1] if half else None
+            work = Work(numbers, self.rows(numbers), Y, judging, folder, self.settings, before, self.drawn)
+            self._process = context.Process(target=_in_process, args=(work, theirs), daemon=True)
             self._process.start()
             theirs.close()
             if self._closed:
@@ -219,11 +231,16 @@ class Learner:
                 self.judgement, self.problem = outcome, ""
                 self.ready(model, outcome)
             else:
-                self.problem = f"No model of {len(numbers)} rows could be fitted: {outcome}"
-                log.warning("%s", self.problem)
+                self._failed(len(numbers), outcome)
+        except Exception as error:  # whatever it is, the page says so, and later rows are tried
+            self._failed(len(numbers), error)
         finally:
             ours.close()
             self.fitting = 0
+
+    def _failed(self, rows: int, why: object) -> None:
+        self.problem = f"No model of {rows} rows could be fitted: {why}"
+        log.warning("%s", self.problem)
 
 
 def _in_process(work: Work, pipe: Any) -> None:

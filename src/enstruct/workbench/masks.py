@@ -82,7 +82,7 @@ class Masks(Labelling):
                 raise DataError(f"A stroke has a radius within the picture, and 1 to {MOST_POINTS} points.")
             elif any(len(at) != 2 or not all(np.isfinite(at)) for at in cell["points"]):
                 raise DataError("The points of a stroke are pairs of a row and a column.")
-        if done and {**told, **cells}.get("mask") is None:
+        if done and "mask" not in told:
             raise DataError("A picture is finished with its mask.")
 
     def uncertainty(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:

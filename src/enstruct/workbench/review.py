@@ -7,7 +7,7 @@ those with the same value of another label have the opposite value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +20,7 @@ from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.label_issues import label_issues
 from enstruct.files import write_json
 from enstruct.records import Shape, read_record
-from enstruct.workbench.journal import Journal
+from enstruct.workbench.journal import Journal, RowAnswers
 
 MOST, SUSPECT = 2000, 0.5
 """Suspects that are listed at most, and the quality that they are below, where nobody has said how many there are to be."""
@@ -32,6 +32,8 @@ Z = 1.96
 """Of the lower end of a share (Wilson), by which reasons are compared."""
 SUSPECTS: Shape = {
     "content": str,
+    "settings": {str: str},
+    "corrected": str,
     "suspects": [{"row": int, "label": str, "given": bool, "quality": float, "alone": float, "reason": str}],
 }
 
@@ -70,16 +72,28 @@ class Review:
         return cls(names, Y, suspects)
 
     @classmethod
-    def read(cls, path: Path, names: Sequence[str], Y: NDArray[np.float64], content: str) -> Self:
-        """What :meth:`save` wrote. DataError for a damaged file, and for one about other data."""
+    def read(cls, path: Path, names: Sequence[str], Y: NDArray[np.float64], content: str, settings: Mapping[str, str]) -> Self:
+        """What :meth:`save` wrote. DataError for a damaged file, and for one about other data, or found by other settings."""
         record = read_record(path, SUSPECTS, "no list of suspects")
         if record["content"] != content:
             raise DataError(f"{path} lists suspects of other data: move it away, or name another --log.")
+        if odd := next((name for name, value in settings.items() if record["settings"].get(name) != value), None):
+            was, now = record["settings"].get(odd), settings[odd]
+            raise DataError(f"{path} lists suspects found with --{odd} {was}, not {now}: move it away, or name another --log.")
         return cls(names, Y, [Suspect(**{name: one[name] for name in Suspect._fields}) for one in record["suspects"]])
 
-    def save(self, path: Path, content: str) -> None:
-        """SaveError."""
-        write_json(path, {"content": content, "suspects": [one._asdict() for one in self.suspects]})
+    def save(self, path: Path, content: str, settings: Mapping[str, str], corrected: Path) -> None:
+        """With how they were found, and where the corrected data will be. SaveError."""
+        about = {"content": content, "settings": dict(settings), "corrected": str(corrected.resolve())}
+        write_json(path, {**about, "suspects": [one._asdict() for one in self.suspects]})
+
+    @staticmethod
+    def writes(path: Path, corrected: Path) -> bool:
+        """Whether the review whose suspects are listed in ``path`` writes its corrected data to ``corrected``."""
+        try:
+            return bool(read_record(path, SUSPECTS, "no list of suspects")["corrected"] == str(corrected.resolve()))
+        except DataError:
+            return False
 
     def given(self, row: int) -> dict[str, bool]:
         """The labels that are given of a row."""
@@ -87,10 +101,12 @@ class Review:
 
     def listed(self, journal: Journal) -> list[dict[str, Any]]:
         """With the answer to each, None while there is none."""
-        rows = journal.snapshot()
-        return [
-            {**one._asdict(), "answer": rows[one.row].cells.get(one.label) if one.row in rows else None} for one in self.suspects
-        ]
+        rows, nothing = journal.snapshot(), RowAnswers()
+        out = []
+        for one in self.suspects:
+            answers = rows.get(one.row, nothing)
+            out.append({**one._asdict(), "answer": answers.cells.get(one.label), "version": answers.version})
+        return out
 
     def counts(self, journal: Journal) -> dict[str, int]:
         """How many are answered, and how many given values were changed, these among them or not."""

@@ -41,6 +41,7 @@ class RowOrder:
         self._worth = np.full(n_rows, -np.inf)
         self._served = 0
         self._claims: dict[int, tuple[str, float]] = {}
+        self._skipped: dict[str, set[int]] = {}
         self._lock = threading.Lock()
         self._round = 0
         self._thread: threading.Thread | None = None
@@ -55,12 +56,23 @@ class RowOrder:
             self._claims = {row: claim for row, claim in self._claims.items() if now - claim[1] < CLAIMED}
             taken = {row for row, (who, _) in self._claims.items() if who != by}
 
+            skipped = self._skipped.setdefault(by, set())
+            if self.order == "given":
+                skipped.clear()  # the next one is the one behind
+            if after >= 0:
+                skipped.add(after)
+
             def is_free(row: int) -> bool:
-                return row not in finished and row not in taken and row != after
+                return row not in finished and row not in taken and row not in skipped
 
             row = self._chosen(is_free, after)
+            if row is None:  # those that were skipped come again
+                skipped.intersection_update({after})
+                row = self._chosen(is_free, after)
             if row is None and after >= 0 and after not in finished:
-                row = after  # nothing else is left
+                row = after
+            if row is None:  # what others were given, and may have left
+                row = next((row for row in sorted(taken, key=lambda row: self._claims[row][1]) if row not in finished), None)
             if row is not None:
                 self._claims[row] = (by, now)
                 self._served += 1

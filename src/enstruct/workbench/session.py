@@ -32,6 +32,7 @@ class Session:
         self.learner, self.review = learner, review
         self.finished = {row for row, answers in journal.rows.items() if answers.done}
         self._preparing: threading.Thread | None = None
+        self._lock = threading.RLock()
         self.model_number = 0
         """Rises as models are put in place, so that pages ask again."""
         if learner is not None:
@@ -61,7 +62,8 @@ class Session:
         return {**out, "model": self.model_number}
 
     def next(self, by: str, after: int = -1) -> int | None:
-        return self.order.next(by, self.finished, after)
+        with self._lock:
+            return self.order.next(by, self.finished, after)
 
     def row(self, number: int, by: str = "") -> dict[str, Any]:
         """What it holds, and how it stands."""
@@ -82,19 +84,23 @@ class Session:
     def tell(self, act: str, by: str, row: int, cells: Cells, done: bool, seen: int | None) -> dict[str, Any]:
         """DataError for what cannot be told, ConflictError, SaveError."""
         self._checked(row)
-        told = {**self.labelling.given(row), **self.journal.row(row).cells}
-        self.labelling.check(row, cells, told, done and self.review is None)
-        self.journal.tell(act, by, row, cells, done, seen)
-        self._settle(row)
-        return self._state(row)
+        with self._lock:  # what was checked is what is told
+            after = {**self.journal.row(row).cells, **cells}
+            self.labelling.check(row, cells, self._whole(row, after), done and self.review is None)
+            self.journal.tell(act, by, row, cells, done, seen)
+            self._settle(row)
+            return self._state(row)
 
     def undo(self, act: str, by: str) -> dict[str, Any] | None:
         """The row of what was undone, as it is now; None where there was nothing."""
-        row = self.journal.undo(act, by)
-        if row is None:
-            return None
-        self._settle(row)
-        return self._state(row)
+        with self._lock:
+            if (after := self.journal.after_undo(by)) is not None:
+                self.labelling.check(after[0], {}, self._whole(*after), False)
+            row = self.journal.undo(act, by)
+            if row is None:
+                return None
+            self._settle(row)
+            return self._state(row)
 
     def write(self, path: Path) -> None:
         """The data with all that was told. DataError where there is nothing to write yet."""
@@ -134,15 +140,18 @@ class Session:
     def _consider(self) -> None:
         """Whether it is time for another model."""
         labelling = self.labelling
-        if self.learner is None or not isinstance(labelling, LabelSets):
+        if self.learner is None or not isinstance(labelling, LabelSets) or not self.learner.wants(len(self.finished)):
             return
         whole = {row: labelling.vector(row, self.journal.row(row).cells) for row in self.finished}
         self.learner.consider(whole)
 
+    def _whole(self, row: int, cells: Cells) -> dict[str, Any]:
+        """What stands of a row: what the data gave, and over it what is told."""
+        return {**self.labelling.given(row), **{name: value for name, value in cells.items() if value is not None}}
+
     def _state(self, row: int) -> dict[str, Any]:
         answers = self.journal.row(row)
-        cells = {**self.labelling.given(row), **answers.cells}
-        return {"row": row, "cells": cells, "done": answers.done, "version": answers.version}
+        return {"row": row, "cells": self._whole(row, answers.cells), "done": answers.done, "version": answers.version}
 
     def _checked(self, row: int) -> int:
         if not 0 <= row < self.labelling.n_rows:

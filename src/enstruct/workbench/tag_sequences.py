@@ -62,10 +62,9 @@ class TagSequences(Labelling):
                 raise DataError(f"The sentence has tokens 0 to {n - 1}, and {shown(name)} is none of them.")
             if value is not None and value not in self.names:
                 raise DataError(f"Training has seen no tag {shown(value)}: one of {', '.join(self.names[:12])}.")
-        whole = {**told, **cells}
-        if done and sum(value is not None for value in whole.values()) < n:
+        if done and len(told) < n:
             raise DataError("A sentence is finished once all its tokens have their tags.")
-        known = self._known(row, whole)
+        known = self._known(row, told)
         with self._lock:
             self.tagger.predict([self.sentences[row]], known=[known])  # raises tags that cannot stand there
 

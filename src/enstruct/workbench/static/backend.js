@@ -3,8 +3,23 @@
 
 const store = window.sessionStorage;
 const WAITING = "enstruct-waiting";
-export const by = store.getItem("enstruct-by") ?? newName();
-store.setItem("enstruct-by", by);
+const PATIENCE = [0, 100, 300]; // milliseconds until a tab that is loaded again has let go of its name
+let by = store.getItem("enstruct-by") ?? newName();
+
+// A tab that was duplicated has the first one's name in its store: each holds a lock on its own.
+export async function identify() {
+  const isOurs = () => new Promise((answer) => {
+    navigator.locks.request(`enstruct-${by}`, { ifAvailable: true }, (lock) => { answer(lock !== null); return lock === null ? undefined : new Promise(() => undefined); });
+  });
+  let ours = !navigator.locks;
+  for (const pause of ours ? [] : PATIENCE) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    ours = await isOurs();
+    if (ours) break;
+  }
+  if (!ours) { by = newName(); await isOurs(); }
+  store.setItem("enstruct-by", by);
+}
 
 export function newName() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (one) => one.toString(16).padStart(2, "0")).join("");
@@ -34,7 +49,11 @@ export const suspects = () => request("api/suspects").then((answer) => answer.su
 let waiting = JSON.parse(store.getItem(WAITING) ?? "[]");
 let tail = Promise.resolve();
 
+export const isWaiting = () => waiting.length > 0;
+
 function remember() { store.setItem(WAITING, JSON.stringify(waiting)); }
+
+const FINAL = [409, 413, 422, 507]; // the server's last word on an act; all else is tried again
 
 // Sends acts one after another. A server that is not there is asked again until it is.
 async function deliver(act, path, onWait) {
@@ -42,16 +61,17 @@ async function deliver(act, path, onWait) {
     try {
       return await request(path, act);
     } catch (error) {
-      if (error instanceof Refused && error.status !== 502 && error.status !== 503) throw error;
-      onWait("The server does not answer: your answers are kept here, and sent once it is back.");
+      if (error instanceof Refused && FINAL.includes(error.status)) throw error;
+      onWait(error instanceof Refused && error.status === 403
+        ? "The server was started anew, at another address. What you told is kept in this tab: start it on the port of this page (--port)."
+        : "The server does not answer: your answers are kept here, and sent once it is back.");
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }
 
-function inTurn(act, path, onWait) {
-  waiting.push({ act, path });
-  remember();
+function inTurn(act, path, onWait, isNew = true) {
+  if (isNew) { waiting.push({ act, path }); remember(); }
   const sent = tail.then(() => deliver(act, path, onWait)).finally(() => {
     waiting = waiting.filter((one) => one.act.act !== act.act);
     remember();
@@ -64,11 +84,11 @@ export const tell = (row, cells, done, seen, onWait) =>
   inTurn({ act: newName(), by, row, cells, done, seen }, "api/acts", onWait);
 export const undo = (onWait) => inTurn({ act: newName(), by }, "api/undo", onWait).then((answer) => answer.undone);
 
-// What a page before a reload could not get through.
+// What a page before a reload could not get through; the sentences by which some of it was refused.
 export async function resend(onWait) {
-  const left = waiting;
-  waiting = [];
-  for (const { act, path } of left) {
-    try { await inTurn(act, path, onWait); } catch (error) { if (!(error instanceof Refused)) throw error; }
+  const refused = [];
+  for (const { act, path } of [...waiting]) {
+    try { await inTurn(act, path, onWait, false); } catch (error) { if (!(error instanceof Refused)) throw error; refused.push(error.message); }
   }
+  return refused;
 }

@@ -1,3 +1,8 @@
+// Cells by name, whatever the names are: none of them is taken for a property that all objects have.
+export const has = (cells, name) => Object.hasOwn(cells, name);
+export const get = (cells, name) => (Object.hasOwn(cells, name) ? cells[name] : undefined);
+export const put = (cells, name, value) => Object.defineProperty(cells, name, { value, writable: true, enumerable: true, configurable: true });
+
 // Elements are made here, and text only ever set as text: what rows hold is never markup.
 export function el(tag, properties = {}, ...children) {
   const made = document.createElement(tag);

@@ -1,6 +1,6 @@
 // Label sets: every label with its probability; one told moves all others.
 import { answersOf, questionOf } from "./backend.js";
-import { contents, el, percent } from "./dom.js";
+import { contents, el, get, has, percent, put } from "./dom.js";
 
 const FEW = 30; // labels that are listed surest first; more are listed likeliest first
 
@@ -38,7 +38,7 @@ export class LabelView {
       el("label", { title: "What stands above a label that you correct counts as read and right, for this row's answers alone" }, read, "what is above counts as read"));
     const right = el("section", { class: "panel", "aria-label": "Labels" }, tools, this.list, this.doneLine());
     this.app.fill(contents(state.row, content), right);
-    await this.ask();
+    await this.update(state);
   }
 
   doneLine() {
@@ -47,13 +47,18 @@ export class LabelView {
     return el("div", { class: "done-line" }, this.finish, this.stateLine);
   }
 
-  async update(state) { this.state = state; await this.ask(); }
+  async update(state) {
+    this.state = state;
+    this.asking = this.ask();
+    await this.asking;
+  }
 
   async ask() {
     const turn = ++this.asked, row = this.state.row;
     const answers = await answersOf(row, this.read);
     if (turn !== this.asked) return;
     this.answers = answers;
+    if (answers.problem) this.app.say(answers.problem);
     this.draw();
     const question = answers.p === null ? null : await questionOf(row, this.read);
     if (turn !== this.asked) return;
@@ -67,7 +72,7 @@ export class LabelView {
     const p = this.answers.p, numbers = this.names.map((_, k) => k);
     if (p === null || this.sort === "given") return numbers;
     const key = this.sort === "likeliest" ? (k) => p[k] : (k) => Math.abs(p[k] - 0.5);
-    const told = (k) => (this.names[k] in this.state.cells ? 1 : 0);
+    const told = (k) => (has(this.state.cells, this.names[k]) ? 1 : 0);
     return numbers.sort((a, b) => told(b) - told(a) || key(b) - key(a) || a - b);
   }
 
@@ -89,10 +94,10 @@ export class LabelView {
   }
 
   line(k) {
-    const name = this.names[k], p = this.answers.p?.[k], cell = this.state.cells[name];
-    const kind = cell === true ? "yes" : cell === false ? "no" : name in this.read ? "read" : "";
-    const said = cell === true ? "told: yes" : cell === false ? "told: no" : name in this.read ? "read" : "not told";
-    const mark = cell === true ? "✓" : cell === false ? "✗" : name in this.read ? "·" : "";
+    const name = this.names[k], p = this.answers.p?.[k], cell = get(this.state.cells, name), read = has(this.read, name);
+    const kind = cell === true ? "yes" : cell === false ? "no" : read ? "read" : "";
+    const said = cell === true ? "told: yes" : cell === false ? "told: no" : read ? "read" : "not told";
+    const mark = cell === true ? "✓" : cell === false ? "✗" : read ? "·" : "";
     const fill = el("span", { class: "fill", "aria-hidden": "true" });
     if (p !== undefined) fill.style.width = `${100 * p}%`;
     const share = p === undefined ? "" : percent(p);
@@ -102,39 +107,39 @@ export class LabelView {
     fill, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("span", { class: "what" }, ask, name), el("span", { class: "unseen" }, `, ${said}, `), el("span", { class: "share" }, share));
     const say = (value, sign, word) => el("button", { type: "button", class: "say", "data-part": word, "aria-label": `${word}: ${name}`, title: word,
       "aria-pressed": String(cell === value), onfocus: () => { this.focus = k; }, onclick: () => this.tell(k, cell === value ? null : value) }, sign);
-    const why = this.answers.follows[name];
+    const why = get(this.answers.follows, name);
     return el("li", { class: `label ${kind} ${ask ? "question" : ""}`, "data-label": String(k) }, main, say(true, "✓", "yes"), say(false, "✗", "no"),
       why ? el("span", { class: "why" }, `follows by the rule: ${why}`) : null);
   }
 
   cycle(k) {
-    const cell = this.state.cells[this.names[k]];
+    const cell = get(this.state.cells, this.names[k]);
     this.tell(k, cell === undefined ? true : cell === true ? false : null);
   }
 
   async tell(k, value) {
+    if (!this.answers) return;
     const name = this.names[k];
-    if (value !== null && value !== this.answers.shown[k] && this.countRead && this.answers.p !== null) {
+    // of a list that is filtered nobody has read what the filter hides
+    if (value !== null && value !== this.answers.shown[k] && this.countRead && this.answers.p !== null && !this.filter.trim()) {
       for (const other of this.order()) {
         if (other === k) break;
-        if (!(this.names[other] in this.state.cells)) this.read[this.names[other]] = this.answers.shown[other];
+        if (!has(this.state.cells, this.names[other])) put(this.read, this.names[other], this.answers.shown[other]);
       }
     }
     delete this.read[name];
     this.focus = k;
     // shown at once; the server's word replaces it
     const cells = { ...this.state.cells };
-    if (value === null) delete cells[name]; else cells[name] = value;
-    const seen = this.state.version;
+    if (value === null) delete cells[name]; else put(cells, name, value);
+    const seen = this.state.version, done = this.state.done && value !== null;
     this.state = { ...this.state, cells };
     this.draw();
-    await this.app.tell(this.state.row, { [name]: value }, this.state.done, seen);
+    await this.app.tell(this.state.row, put({}, name, value), done, seen);
   }
 
-  async done() {
-    if (!this.answers) return;
-    const cells = { ...Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]])), ...this.state.cells };
-    await this.app.finish(this.state.row, cells, this.state.version);
+  done() {
+    return this.app.finish(() => ({ ...Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]])), ...this.state.cells }));
   }
 
   go(step) {

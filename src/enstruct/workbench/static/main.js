@@ -1,6 +1,6 @@
 // The page: which rows are shown, what is told of them, and what everybody's keys do. How a kind of output looks is its view's.
 import * as backend from "./backend.js";
-import { el } from "./dom.js";
+import { el, put } from "./dom.js";
 import { LabelView } from "./labels.js";
 import { MaskView } from "./masks.js";
 import { ReviewView } from "./review.js";
@@ -11,11 +11,13 @@ const $ = (id) => document.getElementById(id);
 
 class App {
   async begin() {
+    await backend.identify();
     this.session = await backend.session();
     this.past = [];
     this.row = null;
     this.model = 0;
     this.sent = []; // acts under way
+    this.opened = 0; // rows that were asked for
     $("title").textContent = this.session.title;
     document.title = `${this.session.title} – enstruct workbench`;
     $("kept").textContent = `Answers are kept in ${this.session.answers}`;
@@ -27,11 +29,13 @@ class App {
     $("undo").addEventListener("click", () => this.undo());
     $("help").addEventListener("click", () => $("keys").showModal());
     document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("beforeunload", (event) => { if (backend.isWaiting()) event.preventDefault(); });
     const keys = [...this.view.keys(), ["z", "undo your last answer"], ...(reviewing ? [] : [["→ ←", "skip the row, go back"]]), ["?", "these keys"]];
     $("key-list").replaceChildren(...keys.flatMap(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)]));
-    await backend.resend((text) => this.say(text));
+    const refused = await backend.resend((text) => this.say(text));
     if (reviewing) await this.view.begin();
     else await this.forward();
+    if (refused.length) this.say(`Before the page was loaded again: ${refused.join(" ")}`);
     await this.look();
     setInterval(() => this.look().catch(() => undefined), EVERY);
   }
@@ -44,7 +48,11 @@ class App {
   say(text) { $("message").textContent = text; }
 
   async open(row) {
-    const state = await backend.rowOf(row);
+    this.loading = true; // keys are not for the row that is left
+    const turn = ++this.opened;
+    let state;
+    try { state = await backend.rowOf(row); } finally { if (turn === this.opened) this.loading = false; }
+    if (turn !== this.opened) return; // another row was asked for since
     this.row = row;
     this.state = state;
     this.say("");
@@ -55,6 +63,7 @@ class App {
     try {
       const row = await backend.nextRow(this.row ?? -1);
       if (row === null) {
+        if (this.row !== null) this.past.push(this.row);
         this.row = null;
         this.fill(el("section", { class: "panel" }, el("h2", {}, "All rows are finished"), el("p", {}, "Download the data, or end the workbench by Ctrl-C where it was started.")));
         return;
@@ -92,14 +101,23 @@ class App {
   async take(state) {
     const cells = { ...state.cells };
     for (const one of this.sent.filter((each) => each.row === state.row)) {
-      for (const [name, value] of Object.entries(one.cells)) { if (value === null) delete cells[name]; else cells[name] = value; }
+      for (const [name, value] of Object.entries(one.cells)) { if (value === null) delete cells[name]; else put(cells, name, value); }
     }
     this.state = { ...state, cells };
     await this.view.update(this.state).catch((error) => this.say(error.message));
   }
 
-  async finish(row, cells, seen) {
-    if (await this.tell(row, cells, true, seen)) await this.forward();
+  // The row as it is shown once all that was told of it is kept and answered; ``cells()``: what it is then.
+  async finish(cells) {
+    if (this.finishing || this.row === null) return;
+    this.finishing = true;
+    try {
+      const row = this.row;
+      while (this.sent.some((one) => one.row === row)) await new Promise((resolve) => setTimeout(resolve, 15));
+      await this.view.asking;
+      if (row !== this.row || !this.view.answers) return;
+      if (await this.tell(row, cells(), true, this.state.version)) await this.forward();
+    } finally { this.finishing = false; }
   }
 
   async undo() {
@@ -121,6 +139,8 @@ class App {
     const progress = await backend.progressOf(this.row);
     const { finished, rows } = progress;
     if (this.session.mode === "review") {
+      if (this.told !== undefined && progress.told !== this.told && !this.sent.length && this.view.ready) await this.view.update();
+      this.told = progress.told;
       $("progress").textContent = `${progress.answered} of ${progress.suspects} suspects answered, ${progress.changed} labels changed`;
       $("progress-bar").style.width = `${(100 * progress.answered) / Math.max(1, progress.suspects)}%`;
     } else {
@@ -145,7 +165,8 @@ class App {
     }
     const own = ["BUTTON", "A"].includes(event.target.tagName) && event.target.dataset.part === undefined && event.target.dataset.word === undefined;
     if (event.key === "Enter" && own) return; // its own click; on a label or a word Enter finishes the row, and the space bar presses
-    let taken = this.view.key(event);
+    const rowThere = this.session.mode === "review" || (this.row !== null && !this.loading);
+    let taken = rowThere && this.view.key(event);
     if (!taken) {
       taken = true;
       if (event.key === "z") this.undo();

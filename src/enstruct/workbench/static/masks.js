@@ -48,10 +48,14 @@ export class MaskView {
         el("div", { class: "tools" }, el("label", {}, "Brush", radius)),
         el("div", { class: "done-line" }, this.finish, this.stateLine)));
     this.pick(this.value);
-    await this.ask();
+    await this.update(state);
   }
 
-  async update(state) { this.state = state; await this.ask(); }
+  async update(state) {
+    this.state = state;
+    this.asking = this.ask();
+    await this.asking;
+  }
 
   async ask() {
     const turn = ++this.asked;
@@ -125,9 +129,8 @@ export class MaskView {
     await this.app.tell(this.state.row, { [name]: stroke, ...("mask" in this.state.cells ? { mask: null } : {}) }, false, seen);
   }
 
-  async done() {
-    if (!this.answers) return;
-    await this.app.finish(this.state.row, { mask: this.answers.runs }, this.state.version);
+  done() {
+    return this.app.finish(() => ({ mask: this.answers.runs }));
   }
 
   key(event) {

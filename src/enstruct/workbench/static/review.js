@@ -1,11 +1,11 @@
 // Review: given labels, the least likely first, each with the reason in words.
 import { rowOf, suspects } from "./backend.js";
-import { contents, el } from "./dom.js";
+import { contents, el, get, has, put } from "./dom.js";
 
 const LISTED = 200; // at a time
 
 export class ReviewView {
-  constructor(app) { this.app = app; this.at = 0; this.first = 0; }
+  constructor(app) { this.app = app; this.at = 0; this.first = 0; this.turn = 0; this.ready = false; }
 
   keys() {
     return [["a", "accept: the label is what the model holds for right"], ["k", "keep the label as it is given"], ["↓ ↑", "next or previous suspect"]];
@@ -25,8 +25,11 @@ export class ReviewView {
     if (!this.suspects.length) { this.side.replaceChildren(el("p", {}, "No given label is known: there is nothing to review.")); return; }
     this.at = Math.max(0, Math.min(this.suspects.length - 1, at));
     this.first = Math.floor(this.at / LISTED) * LISTED;
-    const row = await rowOf(this.suspects[this.at].row);
+    this.ready = false; // until the row of this suspect is shown, keys do not answer it
+    const turn = ++this.turn, row = await rowOf(this.suspects[this.at].row);
+    if (turn !== this.turn) return;
     this.row = row;
+    this.ready = true;
     this.draw();
     this.listed.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
   }
@@ -37,7 +40,7 @@ export class ReviewView {
     this.listed.replaceChildren(...shown.map((one, k) => this.item(one, this.first + k)));
     const { row, content, given_labels: given, cells } = this.row;
     const marks = Object.entries(given).map(([name, value]) => {
-      const now = name in cells ? cells[name] : value;
+      const now = has(cells, name) ? get(cells, name) : value;
       return el("li", {}, el("button", { type: "button", class: now !== value ? "changed" : "", "aria-pressed": String(now), "aria-label": `${name}: ${now ? "there" : "not there"}`,
         onclick: () => this.change(row, name, !now) }, `${now ? "✓ " : ""}${name}`));
     });
@@ -63,13 +66,16 @@ export class ReviewView {
     one.answer = value; // shown at once; the server's word replaces it
     const open = this.suspects.findIndex((each, k) => k > at && each.answer === null);
     this.at = open < 0 ? at : open;
-    await this.app.tell(one.row, { [one.label]: value }, false, null);
+    this.ready = false;
+    await this.app.tell(one.row, put({}, one.label, value), false, one.version);
     await this.refresh();
     await this.select(this.at);
   }
 
   async change(row, name, value) {
-    if (await this.app.tell(row, { [name]: value }, false, null)) { await this.refresh(); await this.select(this.at); }
+    await this.app.tell(row, put({}, name, value), false, this.row.version);
+    await this.refresh();
+    await this.select(this.at);
   }
 
   async refresh() { this.suspects = await suspects(); }
@@ -79,6 +85,7 @@ export class ReviewView {
   key(event) {
     const one = this.suspects?.[this.at];
     if (!one) return false;
+    if ((event.key === "a" || event.key === "k") && !this.ready) return true;
     if (event.key === "a") this.answer(this.at, !one.given);
     else if (event.key === "k") this.answer(this.at, one.given);
     else if (event.key === "ArrowDown") this.select(this.at + 1);

@@ -1,6 +1,6 @@
 // Tags: words with coloured spans; a told span moves the others.
 import { answersOf } from "./backend.js";
-import { el, percent } from "./dom.js";
+import { el, has, percent } from "./dom.js";
 
 const UNSURE = 0.8; // below it a tag is underlined
 const PREFIXES = { IOB1: "BI", IOB2: "BI", BIOES: "BIES", BILOU: "BILU" };
@@ -41,10 +41,14 @@ export class TagView {
     this.hint = el("p", { class: "count" });
     this.app.fill(el("section", { class: "panel", "aria-label": "Sentence" }, el("h2", {}, "Sentence ", el("span", { class: "row-number" }, String(state.row))),
       this.line, this.hint, types, el("div", { class: "done-line" }, this.finish, this.stateLine)));
-    await this.ask();
+    await this.update(state);
   }
 
-  async update(state) { this.state = state; await this.ask(); }
+  async update(state) {
+    this.state = state;
+    this.asking = this.ask();
+    await this.asking;
+  }
 
   async ask() {
     const turn = ++this.asked;
@@ -125,9 +129,8 @@ export class TagView {
     else this.draw();
   }
 
-  async done() {
-    if (!this.answers) return;
-    await this.app.finish(this.state.row, { ...Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), ...this.state.cells }, this.state.version);
+  done() {
+    return this.app.finish(() => ({ ...Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), ...this.state.cells }));
   }
 
   key(event) {
