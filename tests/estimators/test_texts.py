@@ -205,7 +205,7 @@ def test_the_default_on_an_encoder_reads_terms_and_features_side_by_side(folder,
     assert tried == {"linear-svm (both)", f"{'network' if holes else 'cross-entropy'} (encoder)", "linear-svm (terms)"}
     assert (model.predict(NEW) == TRUTH).mean() > 0.9
     p = np.clip(np.mean([one.answer(model.text_.rows(NEW)) for one in model.base_], axis=0), 1e-4, 1 - 1e-4)
-    assert np.allclose(model._marginals(NEW, None, untold="base"), p, atol=1e-5)
+    assert np.allclose(model.base_proba(NEW), p, atol=1e-5)
     model.save(tmp_path / "model")
     again = JointMultiLabelClassifier.load(tmp_path / "model")
     assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
