@@ -21,7 +21,7 @@ from enstruct.workbench.written import Written
 
 pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.xdist_group("browser")]
 NAMES = sorted(LABELS)
-SOON = 10_000
+SOON = 30_000
 """Milliseconds within which the page does what it is to do."""
 
 
