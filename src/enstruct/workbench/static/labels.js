@@ -59,12 +59,12 @@ export class LabelView {
     if (turn !== this.asked) return;
     this.answers = answers;
     if (answers.problem) this.app.say(answers.problem);
-    this.draw();
+    this.app.whenReleased(() => this.draw());
     const question = answers.p === null ? null : await questionOf(row, this.read);
     if (turn !== this.asked) return;
     this.question = question;
     this.list.dataset.question = question ?? "";
-    this.draw();
+    this.app.whenReleased(() => this.draw());
   }
 
   // Numbers of the labels, in the order in which they are listed.

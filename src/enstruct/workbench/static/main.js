@@ -29,6 +29,9 @@ class App {
     $("undo").addEventListener("click", () => this.undo());
     $("help").addEventListener("click", () => $("keys").showModal());
     document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("pointerdown", () => { this.held = true; }, true);
+    for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => this.released(), true);
+    window.addEventListener("blur", () => this.released());
     window.addEventListener("beforeunload", (event) => { if (backend.isWaiting()) event.preventDefault(); });
     const keys = [...this.view.keys(), ["z", "undo your last answer"], ...(reviewing ? [] : [["→ ←", "skip the row, go back"]]), ["?", "these keys"]];
     $("key-list").replaceChildren(...keys.flatMap(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)]));
@@ -43,6 +46,18 @@ class App {
   fill(...parts) {
     $("work").classList.toggle("wide", parts.length === 1);
     $("work").replaceChildren(...parts);
+  }
+
+  // Draws now, or, while a button is pressed, once its click is done: what is drawn anew under a finger takes no click.
+  whenReleased(draw) { if (this.held) this.late = draw; else draw(); }
+
+  released() {
+    this.held = false;
+    setTimeout(() => {
+      const draw = this.late;
+      this.late = null;
+      draw?.();
+    }, 0);
   }
 
   say(text) { $("message").textContent = text; }

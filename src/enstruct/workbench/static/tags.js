@@ -55,7 +55,7 @@ export class TagView {
     const answers = await answersOf(this.state.row, {});
     if (turn !== this.asked) return;
     this.answers = answers;
-    this.draw();
+    this.app.whenReleased(() => this.draw());
   }
 
   draw() {
