@@ -73,14 +73,14 @@ def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def pages_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What serves a page ends as by Ctrl-C once the page is there; on one to label on a first label has been told."""
-    from enstruct.cli import label, workplace
+    from enstruct.cli import label, pages
 
     def serve(session: Any, options: Any) -> None:
         if not len(session.journal):
             session.tell("first", "somebody", 0, {session.labelling.names[0]: True}, False, None)
-        workplace.serve(session, options)
+        pages.serve(session, options)
 
-    monkeypatch.setattr(workplace, "wait", lambda: None)
+    monkeypatch.setattr(pages, "wait", lambda: None)
     monkeypatch.setattr(label, "serve", serve)
 
 

@@ -5,6 +5,8 @@ import csv
 import numpy as np
 
 LABELS = ["calm", "happy", "sad", "piano", "guitar", "drums"]
+HEADER = {"task": "labels", "data": "new.csv", "rows": 30, "names": sorted(LABELS), "content": "c"}
+"""Of answers about 30 rows."""
 
 
 def songs(n, seed=0):

@@ -54,13 +54,6 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def here(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    return folder
-
-
-@pytest.fixture
 def asked_to_fit(monkeypatch):
     """(estimator, X, y) of each fit, which ends there."""
     calls = []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from enstruct.cli import label as command
-from enstruct.cli import workplace
+from enstruct.cli import pages
 from enstruct.cli.main import main
 from enstruct.data.songs import LABELS, songs
 
@@ -33,14 +33,14 @@ def served(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("songs.csv", "new.csv", "model"):
         (tmp_path / name).symlink_to(folder / name)
-    monkeypatch.setattr(workplace, "wait", lambda: None)
+    monkeypatch.setattr(pages, "wait", lambda: None)
     sessions, acts = [], []
 
     def serve(session, options):
         sessions.append(session)
         for number, (row, cells, done) in enumerate(acts):
             session.tell(f"{len(session.journal)}-{number}", "me", row, cells, done, None)
-        workplace.serve(session, options)
+        pages.serve(session, options)
 
     monkeypatch.setattr(command, "serve", serve)
     return sessions, acts
@@ -84,7 +84,7 @@ def test_from_nothing(served, capsys):
     new = ["label", "--new", "new.csv", "--text", "text", "--labels", "calm,loud", "--out", "a.jsonl"]
     assert main(new) == 0
     assert sessions[0].learner is not None
-    assert sessions[0].describe()["has_model"] is False
+    assert sessions[0].answers(0, {})["p"] is None
     assert main(["answers", "a.jsonl", "--out", "l.csv"]) == 0
     assert rows("l.csv")[2] | {"text": ""} == {"text": "", "calm": "1", "loud": "0"}
     assert rows("l.csv")[0]["calm"] == ""

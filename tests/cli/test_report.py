@@ -55,13 +55,6 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def here(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    return folder
-
-
 def reported(*words, out="report.html"):
     """The checked page of a report."""
     assert main(["report", *words, "--out", out, "--overwrite"]) == 0

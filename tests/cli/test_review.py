@@ -93,11 +93,11 @@ def test_what_cannot_be_reviewed(options, message, table, found, capsys):
 @pytest.fixture
 def at_once(monkeypatch):
     """The page is served and ended at once; what the session was."""
-    from enstruct.cli import workplace
+    from enstruct.cli import pages
 
     served = []
-    monkeypatch.setattr(workplace, "wait", lambda: None)
-    serve = workplace.serve
+    monkeypatch.setattr(pages, "wait", lambda: None)
+    serve = pages.serve
     monkeypatch.setattr(review, "serve", lambda session, options: (served.append(session), act(session), serve(session, options)))
     acts = []
 

@@ -39,13 +39,6 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def here(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    return folder
-
-
 def scores(path):
     return json.loads(path.read_text())["rules"]["fixed"]["micro F1"]
 

@@ -29,7 +29,7 @@ def problem(n_labels, pairs, units, told=0, among_all=False, seed=0):
 @pytest.mark.parametrize("among_all", [False, True])
 def test_as_by_pytorch(pairs, units, among_all):
     clamped, p, *_ = problem(12, pairs, units, told=3, among_all=among_all)
-    assert one_row.fits(clamped)
+    assert one_row.residual_of_one_row(clamped) is clamped
     start = p.gather(1, clamped.free)
     both = [module.marginals(clamped, start, torch.Generator().manual_seed(3), 12, 0.02, 32) for module in (gibbs, one_row)]
     real = clamped.real[0]
@@ -55,8 +55,8 @@ def test_a_hurried_joint_says_the_same():
 def test_blocks_of_rows_are_left_to_pytorch(monkeypatch):
     clamped, p, energy, *_ = problem(24, False, 6)
     two = ClampedResidual.of(energy, energy.prepare(torch.randn(2, 24)), torch.full((2, 24), torch.nan))
-    assert not one_row.fits(two)
+    assert one_row.residual_of_one_row(two) is None
     monkeypatch.setattr(one_row, "_compiled", lambda: None)
-    assert not one_row.fits(clamped)  # without Numba
+    assert one_row.residual_of_one_row(clamped) is None  # without Numba
     out = one_row.marginals(clamped, p, torch.Generator().manual_seed(0), 24, 0.05)
     assert out.marginals.shape == (1, 24)

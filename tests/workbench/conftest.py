@@ -3,13 +3,19 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from tests.generated_songs import LABELS, songs, write_songs
+from tests.generated_songs import HEADER, LABELS, songs, write_songs
 
 from enstruct import EnergySegmenter, JointMultiLabelClassifier
 from enstruct.data.csv_table import read_csv
 from enstruct.data.image_folders import Pictures
 from enstruct.data.synthetic import ellipses
 from enstruct.rules import Excludes, Implies
+from enstruct.workbench.contents import Contents
+from enstruct.workbench.journal import Journal
+from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.row_order import RowOrder
+from enstruct.workbench.session import Session
+from enstruct.workbench.written import Written
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +35,16 @@ def model():
 def data(tmp_path):
     """30 unlabelled rows in a CSV file, read."""
     return read_csv(write_songs(tmp_path / "new.csv", 30, seed=5, labelled=False), ())
+
+
+@pytest.fixture
+def session(tmp_path, data, model):
+    """The 30 rows as they stand, with the joint at one's side."""
+    names = sorted(LABELS)
+    sets = LabelSets(names, data.X, Contents(data), None, Written(str(tmp_path / "new.csv"), lambda: data), model)
+    made = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "given"), "new.csv")
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

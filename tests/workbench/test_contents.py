@@ -39,7 +39,7 @@ def test_missing_cells_are_left_out():
 
 def test_pictures(tmp_path):
     (tmp_path / "p.png").write_bytes(b"png")
-    shown = Contents(table(np.zeros((5, 0))), ["p.png", "q.jpg", "p.png", "p.png", "p.png"], tmp_path)
+    shown = Contents(table(np.zeros((5, 0))), (["p.png", "q.jpg", "p.png", "p.png", "p.png"], tmp_path))
     assert shown.of(0)["picture"] == f"data:image/png;base64,{base64.b64encode(b'png').decode()}"
     assert shown.of(1)["picture"] is None  # it is not there
 
@@ -47,11 +47,11 @@ def test_pictures(tmp_path):
 @pytest.mark.parametrize("name", ["../x.png", "/etc/x.png", "a/../../x.png", "x.svg", "x.html", ""])
 def test_pictures_elsewhere_are_refused(tmp_path, name):
     with pytest.raises(DataError, match="row 1"):
-        Contents(table(np.zeros((5, 0))), ["p.png", name, "p.png", "p.png", "p.png"], tmp_path)
+        Contents(table(np.zeros((5, 0))), (["p.png", name, "p.png", "p.png", "p.png"], tmp_path))
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "p.png").symlink_to("/etc/hostname")
     with pytest.raises(DataError, match="outside"):
-        Contents(table(np.zeros((5, 0))), ["p.png"] * 5, tmp_path / "in")
+        Contents(table(np.zeros((5, 0))), (["p.png"] * 5, tmp_path / "in"))

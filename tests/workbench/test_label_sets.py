@@ -14,7 +14,7 @@ NAMES = ["calm", "drums", "guitar", "happy", "piano", "sad"]
 
 @pytest.fixture
 def sets(data, model):
-    return LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", data), model)
+    return LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", lambda: data), model)
 
 
 def test_answers_are_the_joint_s(sets, data, model):
@@ -52,7 +52,7 @@ def test_the_question_is_what_ask_asks(sets, data, model):
 
 def test_without_a_model_rules_act_alone(data):
     system = RuleSystem.of([Implies("a", "b")], ["a", "b"])
-    sets = LabelSets(["a", "b"], data.X, Contents(data), None, Written("new.csv", data), rules=system)
+    sets = LabelSets(["a", "b"], data.X, Contents(data), None, Written("new.csv", lambda: data), rules=system)
     assert sets.answers(0, {"a": True}, {}) == {"p": None, "shown": [True, True], "follows": {"b": "'a' implies 'b'"}}
     assert sets.question(0, {}, {}) is None
     assert sets.uncertainty(np.arange(3)) is None
@@ -61,7 +61,7 @@ def test_without_a_model_rules_act_alone(data):
 def test_what_the_data_tell_is_told(data, model):
     told = np.full((30, 6), np.nan)
     told[2, 0] = 1
-    sets = LabelSets(NAMES, data.X, Contents(data), told, Written("new.csv", data), model)
+    sets = LabelSets(NAMES, data.X, Contents(data), told, Written("new.csv", lambda: data), model)
     assert sets.given(2) == {"calm": True}
     assert sets.answers(2, {}, {})["shown"][0]
     with pytest.raises(DataError, match="breaks the rule"):
@@ -125,7 +125,7 @@ def test_labels_that_training_never_saw_can_be_told():
     Y = np.column_stack([X[:, 0] > 0, X[:, 1] > 0, np.zeros(40)])
     joint = JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(X, Y)
     few = Dataset(X, as_indicator(Y), ("a", "b"), ("x", "y", "z"))
-    sets = LabelSets(["x", "y", "z"], X, Contents(few), None, Written("a", few), joint)
+    sets = LabelSets(["x", "y", "z"], X, Contents(few), None, Written("a", lambda: few), joint)
     answers = sets.answers(0, {"z": True}, {})
     assert answers["p"][2] == 1
     np.testing.assert_allclose(answers["p"][:2], sets.answers(0, {}, {})["p"][:2], atol=0.05)

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from tests.generated_songs import songs
 
+from enstruct.metrics import rowwise_f1
+from enstruct.metrics.intervals import Interval
 from enstruct.workbench import learning
-from enstruct.workbench.learning import Interval, Judgement, Learner, Work, fit, rowwise_f1
+from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.learning import Judgement, Learner, Work, fit, over_rows
 
 SETTINGS = {"base": "binary-relevance", "folds": 2, "random_state": 0}
+
+
+def sets_of(X):
+    return LabelSets(["a"], X, None, None, None)
 
 
 def work(n, folder, before=None, judging=None, seed=0):
@@ -20,14 +27,8 @@ def work(n, folder, before=None, judging=None, seed=0):
 
 def test_an_interval_covers_the_mean():
     rng = np.random.default_rng(0)
-    covered = [(i := Interval.of(rng.normal(1, 2, 40), seed)).low <= 1 <= i.high for seed in range(200)]
+    covered = [(i := over_rows(rng.normal(1, 2, 40))).low <= 1 <= i.high for _ in range(200)]
     assert 0.88 <= np.mean(covered) <= 0.99
-
-
-def test_f1_by_row():
-    truth = np.array([[1, 0, 1], [0, 0, 0], [0, 0, 0], [1, 1, 0]])
-    sets = np.array([[1, 0, 0], [0, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
-    np.testing.assert_allclose(rowwise_f1(truth, sets), [2 / 3, 1, 0, 1])
 
 
 def test_the_estimate_is_that_of_unseen_rows(tmp_path):
@@ -39,7 +40,7 @@ def test_the_estimate_is_that_of_unseen_rows(tmp_path):
     model = JointMultiLabelClassifier.load(tmp_path / "m")
     actual = rowwise_f1(Y, model.predict_proba(fresh) >= 0.5).mean()
     assert judged.f1.low - 0.03 <= actual <= judged.f1.high + 0.03
-    assert judged.f1.low < judged.f1.mean < judged.f1.high
+    assert judged.f1.low < judged.f1.value < judged.f1.high
 
 
 def test_what_the_last_doubling_gained(tmp_path):
@@ -47,7 +48,7 @@ def test_what_the_last_doubling_gained(tmp_path):
     fit(work(20, tmp_path / "then"))
     judged = fit(work(160, tmp_path / "now", before=(str(tmp_path / "then"), np.arange(20))))
     assert judged.gain is not None
-    assert judged.gain.mean > 0
+    assert judged.gain.value > 0
     assert fit(work(24, tmp_path / "few", before=(str(tmp_path / "then"), np.arange(20)))).gain is None  # two rows say nothing
 
 
@@ -89,7 +90,7 @@ def finish(learner):
 def test_a_model_comes_once_there_are_rows(learners):
     X, Y = songs(60)
     ready = []
-    learner = Learner(lambda rows: X[rows], np.ones(60, dtype=bool), SETTINGS, lambda model, judged: ready.append(judged))
+    learner = Learner(sets_of(X), np.ones(60, dtype=bool), SETTINGS, ready.append)
     learners.append(learner)
     done = {row: Y[row].astype(float) for row in range(19)}
     assert not learner.consider(done)
@@ -99,15 +100,15 @@ def test_a_model_comes_once_there_are_rows(learners):
     assert not learner.consider(done)  # one at a time
     assert "being fitted" in learner.words
     finish(learner)
-    assert ready[0].rows == 22
-    assert ready[0].judged == 22
+    assert ready[0].predict_proba(X).shape == (60, 6)
+    assert (learner.judgement.rows, learner.judgement.judged) == (22, 22)
     assert "A model of 22 rows" in learner.words
     assert not learner.consider(done)  # not before there are a quarter more
 
 
 def test_what_cannot_be_fitted_is_said(monkeypatch, learners):
     monkeypatch.setattr(learning, "FIRST", 4)
-    learner = Learner(lambda rows: np.zeros((len(rows), 2)), np.ones(9, dtype=bool), SETTINGS)
+    learner = Learner(sets_of(np.zeros((9, 2))), np.ones(9, dtype=bool), SETTINGS)
     learners.append(learner)
     assert learner.consider({row: np.zeros(3) for row in range(5)})  # no label varies
     finish(learner)

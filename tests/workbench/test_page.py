@@ -55,15 +55,6 @@ def page(browser):
 
 
 @pytest.fixture
-def session(tmp_path, data, model):
-    header = {"task": "labels", "data": "new.csv", "rows": 30, "names": NAMES, "content": "c"}
-    sets = LabelSets(NAMES, data.X, Contents(data), None, Written(str(tmp_path / "new.csv"), data), model)
-    made = Session(sets, Journal(tmp_path / "answers.jsonl", header), RowOrder(30, "given"), "new.csv")
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def address(session):
     with serving(session, "token") as there:
         yield there
@@ -188,7 +179,7 @@ def test_a_text_is_never_markup(page, tmp_path):
     names = ['<b onclick="x">bold</b>', "b</script>"]
     texts = [evil, "two"]
     data = Dataset(as_array(texts), as_indicator([[0, 0], [0, 0]]), ("text",), tuple(names))
-    sets = LabelSets(names, texts, Contents(data), None, Written("t.jsonl", data))
+    sets = LabelSets(names, texts, Contents(data), None, Written("t.jsonl", lambda: data))
     header = {"task": "labels", "data": "t", "rows": 2, "names": names, "content": "c"}
     session = Session(sets, Journal(tmp_path / "a.jsonl", header), RowOrder(2, "given"), "<i>t</i>")
     try:
@@ -234,7 +225,9 @@ def test_review_by_mouse_and_keys(page, tmp_path):
         Suspect(5, "sad", bool(Y[5, 2]), 0.2, 0.3, "Few."),
     ]
     header = {"task": "labels", "data": "s", "rows": 12, "names": LABELS, "content": "c"}
-    sets = LabelSets(LABELS, data.X, Contents(data), Y.astype(float), Written(str(tmp_path / "songs.csv"), data, tuple(LABELS)))
+    sets = LabelSets(
+        LABELS, data.X, Contents(data), Y.astype(float), Written(str(tmp_path / "songs.csv"), lambda: data, tuple(LABELS))
+    )
     review = Review(LABELS, Y.astype(float), suspects)
     session = Session(sets, Journal(tmp_path / "a.jsonl", header), RowOrder(12, "given"), "songs.csv", review=review)
     try:

@@ -1,6 +1,8 @@
 """The paths of the web side, and a whole session over them."""
 
 import csv
+import socket
+import sys
 import threading
 import time
 import urllib.error
@@ -10,26 +12,19 @@ import zipfile
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from tests.generated_songs import HEADER, LABELS
 
 from enstruct.errors import ConfigError
 from enstruct.workbench.contents import Contents
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
+from enstruct.workbench.learning import Learner
 from enstruct.workbench.row_order import RowOrder
 from enstruct.workbench.server import application, serving
 from enstruct.workbench.session import Session
 from enstruct.workbench.written import Written
 
-NAMES = ["calm", "drums", "guitar", "happy", "piano", "sad"]
-HEADER = {"task": "labels", "data": "new.csv", "rows": 30, "names": NAMES, "content": "c"}
-
-
-@pytest.fixture
-def session(tmp_path, data, model):
-    sets = LabelSets(NAMES, data.X, Contents(data), None, Written(str(tmp_path / "new.csv"), data), model)
-    made = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "given"), "new.csv")
-    yield made
-    made.close()
+NAMES = sorted(LABELS)
 
 
 @pytest.fixture
@@ -164,28 +159,20 @@ def test_a_server_is_there_and_goes(session):
         urllib.request.urlopen(address)
 
 
-def test_only_this_machine_is_listened_to(session):
-    with serving(session, "tok") as address:
-        import socket
-
+@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 leads to this machine on Linux alone")
+@pytest.mark.parametrize(("host", "reached"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_only_127_0_0_1_is_listened_to_unless_asked(session, host, reached):
+    with serving(session, "tok", host) as address:
         port = int(address.split(":")[2].split("/")[0])
-        outward = socket.socket()
-        outward.settimeout(2)
-        try:
-            outward.connect((socket.gethostbyname(socket.gethostname()), port))
-            reached = outward.getpeername()[0].startswith("127.")
-        except OSError:
-            reached = True
-        finally:
-            outward.close()
-        assert reached
+        with socket.socket() as other:
+            assert (other.connect_ex(("127.0.0.2", port)) == 0) is reached
 
 
 def test_new_models_are_put_in_place(tmp_path, data, model):
-    sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", data))
+    sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", lambda: data))
     session = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "teaching"), "new.csv")
     assert session.answers(0, {})["p"] is None
-    session._use(model, None)
+    session._use(sets, model)
     deadline = time.monotonic() + 10
     while np.isinf(session.order._worth).any() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -244,7 +231,7 @@ def test_undo_breaks_no_rule(client):
 def test_given_labels_that_break_a_rule_can_be_mended(tmp_path, data, model):
     told = np.full((30, 6), np.nan)
     told[0, [0, 5]] = 1  # calm and sad
-    sets = LabelSets(NAMES, data.X, Contents(data), told, Written("new.csv", data), model)
+    sets = LabelSets(NAMES, data.X, Contents(data), told, Written("new.csv", lambda: data), model)
     session = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "given"), "new.csv")
     answers = session.answers(0, {})
     assert answers["p"] is None
@@ -257,8 +244,35 @@ def test_given_labels_that_break_a_rule_can_be_mended(tmp_path, data, model):
 
 def test_threads_end_with_the_session(tmp_path, data, model):
     """One that PyTorch works in would take the whole process down as it ends."""
-    sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", data), model)
+    sets = LabelSets(NAMES, data.X, Contents(data), None, Written("new.csv", lambda: data), model)
     session = Session(sets, Journal(tmp_path / "answers.jsonl", HEADER), RowOrder(30, "teaching"), "new.csv")
     session.begin_ranking()
     session.close()
     assert not {thread.name for thread in threading.enumerate()} & {"ranking", "preparing", "fitting"}
+
+
+def test_rows_that_the_data_told_are_finished(tmp_path, data):
+    """And a model is fitted to them at once."""
+    told = np.full((30, 2), np.nan)
+    told[:25] = data.X[:25, :2] > 0
+    sets = LabelSets(["a", "b"], data.X, Contents(data), told, Written("new.csv", lambda: data))
+    learner = Learner(sets, np.ones(30, dtype=bool), {"base": "binary-relevance", "folds": 2, "random_state": 0})
+    header = HEADER | {"names": ["a", "b"]}
+    session = Session(sets, Journal(tmp_path / "answers.jsonl", header), RowOrder(30, "given"), "new.csv", learner)
+    assert session.progress()["finished"] == 25
+    assert session.next("me") == 25
+    assert learner.fitting == 25
+    session.tell("1", "me", 3, {"a": not told[3, 0]}, False, 0)  # one that is opened again
+    assert 3 not in session.finished
+    session.undo("2", "me")
+    assert 3 in session.finished
+    session.close()
+
+
+def test_an_act_that_is_sent_again_is_not_judged_again(client):
+    """What others told meanwhile may forbid it now; it is kept, and that is said."""
+    assert client.post("/api/acts", json=act(0, {"calm": True}, "a1", "me")).status_code == 200
+    client.post("/api/acts", json=act(0, {"calm": None, "sad": True}, "b1", "you"))
+    again = client.post("/api/acts", json=act(0, {"calm": True}, "a1", "me"))
+    assert again.status_code == 200
+    assert again.json()["cells"] == {"sad": True}

@@ -17,7 +17,7 @@ TOLD = np.array([[1, 0], [np.nan, 1], [np.nan, np.nan]])
 def test_a_csv_file_keeps_its_columns(tmp_path):
     source = tmp_path / "in.csv"
     source.write_text('id,genre,body\n1,a;b,"x, ""y"""\n2,,z\n3,b,\n')
-    Written(str(source), None, ("genre",)).write(tmp_path / "out.csv", ["a", "b"], TOLD)
+    Written(str(source), lambda: None, ("genre",)).write(tmp_path / "out.csv", ["a", "b"], TOLD)
     assert (tmp_path / "out.csv").read_text() == 'id,body,a,b\n1,"x, ""y""",1,0\n2,z,,1\n3,,,\n'
     data = read_csv(tmp_path / "out.csv", ["a", "b"], text=["body"])
     np.testing.assert_array_equal(data.told(), TOLD)
@@ -26,7 +26,7 @@ def test_a_csv_file_keeps_its_columns(tmp_path):
 def test_json_lines_keep_their_fields(tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "ä", "n": 1, "labels": ["a"]}\n\n{"text": "b"}\n{"text": "c", "labels": null}\n')
-    Written(str(source), None).write(tmp_path / "out.jsonl", ["a", "b"], TOLD)
+    Written(str(source), lambda: None).write(tmp_path / "out.jsonl", ["a", "b"], TOLD)
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert lines[0] == {"text": "ä", "n": 1, "labels": {"a": True, "b": False}}
     assert lines[2]["labels"] is None
@@ -37,7 +37,7 @@ def test_json_lines_keep_their_fields(tmp_path):
 def test_other_formats_become_csv(tmp_path, form):
     X = np.array([[0.1, 0], [2, 1e-7], [0, 3]])
     data = Dataset(form(X), sparse.csr_matrix((3, 2), dtype=np.uint8), ("f", "g"), ("a", "b"))
-    Written("named", data).write(tmp_path / "out.csv", ["a", "b"], TOLD)
+    Written("named", lambda: data).write(tmp_path / "out.csv", ["a", "b"], TOLD)
     back = read_csv(tmp_path / "out.csv", ["a", "b"])
     np.testing.assert_array_equal(back.X, X)
     np.testing.assert_array_equal(back.told(), TOLD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ from jsonargparse import Namespace
 
 from enstruct.cli.outputs import check_free
 from enstruct.cli.tables import counted, say
-from enstruct.cli.workplace import content_of
+from enstruct.data.dataset import Dataset
 from enstruct.data.image_folders import read_pictures
 from enstruct.data.kinds import ending
 from enstruct.data.load import load
-from enstruct.data.opening import stream_lines
-from enstruct.data.tagged import read_tagged
+from enstruct.data.tagged import has_tags, read_tagged
 from enstruct.errors import ConfigError, DataError, ParseError
 from enstruct.records import Shape, fits
+from enstruct.workbench.header import content_of
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.masks import write_pictures
 from enstruct.workbench.tag_sequences import write_sentences
@@ -64,32 +65,27 @@ def _check_out(options: Namespace, task: str, source: str) -> None:
 
 
 def _label_sets(out: Path, source: str, journal: Journal, told: dict[int, Any]) -> None:
-    how, names, data = journal.header["how"], journal.header["names"], None
-    copied = Path(source).is_file() and ending(source) in (".csv", ".tsv", ".jsonl")
-    if how["given"] or not copied:
-        labels = () if how["labels"] == [] else how["labels"]
-        data = load(source, labels=labels, drop=how["drop"], text=how["text"])
+    how, names = journal.header["how"], journal.header["names"]
+
+    @cache
+    def read() -> Dataset:
+        return load(source, labels=() if how["labels"] == [] else how["labels"], drop=how["drop"], text=how["text"])
+
     given = None
-    if how["given"] and data is not None:
-        place = {name: k for k, name in enumerate(data.label_names)}
-        given = filled(names, len(data), None, {})
+    if how["given"]:
+        place, table = {name: k for k, name in enumerate(read().label_names)}, read().told()
+        given = filled(names, len(table), None, {})
         for k, name in enumerate(names):
             if name in place:
-                given[:, k] = data.told()[:, place[name]]
-    written = Written(source, data, tuple(how["columns"]))
+                given[:, k] = table[:, place[name]]
+    written = Written(source, read, tuple(how["columns"]))
     written.write(out, names, filled(names, journal.header["rows"], given, told))
 
 
 def _tags(out: Path, source: str, journal: Journal, told: dict[int, Any]) -> None:
     columns = journal.header["how"]["columns"]
-    write_sentences(out, read_tagged(source, columns, labelled=is_tagged(source, columns)).sentences, told)
+    write_sentences(out, read_tagged(source, columns, labelled=has_tags(source, columns)).sentences, told)
 
 
 def _masks(out: Path, source: str, journal: Journal, told: dict[int, Any]) -> None:
     write_pictures(out, read_pictures(source, labelled=False), told)
-
-
-def is_tagged(path: str, columns: list[int]) -> bool:
-    """Whether lines have a tag behind their word, and the columns that a tagger reads."""
-    first = next((line.split() for line in stream_lines(path) if line.strip()), [""])
-    return len(first) > 1 + len(columns)

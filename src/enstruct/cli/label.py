@@ -9,11 +9,10 @@ import numpy as np
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.answers import is_tagged
 from enstruct.cli.inputs import check_joint, columns, has_no_labels, load_model, read_rows
+from enstruct.cli.pages import as_rows, check_page, pictures_of, serve
 from enstruct.cli.task_files import files_of
 from enstruct.cli.which_task import task_of_model
-from enstruct.cli.workplace import as_rows, check_page, header_of, pictures_of, serve
 from enstruct.data.csv_table import column_names
 from enstruct.data.dataset import Dataset
 from enstruct.data.image_folders import read_pictures
@@ -22,13 +21,14 @@ from enstruct.data.kinds import ending
 from enstruct.data.label_names import check_label_name
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
-from enstruct.data.tagged import read_tagged
+from enstruct.data.tagged import has_tags, read_tagged
 from enstruct.data.text_files import LABELS
 from enstruct.errors import ConfigError, DataError
 from enstruct.rules import RuleSystem, read_rules
 from enstruct.rules.contradictions import check_possible
 from enstruct.rules.labels import mapped
 from enstruct.workbench.contents import Contents
+from enstruct.workbench.header import header_of
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
 from enstruct.workbench.labelling import Labelling
@@ -87,11 +87,11 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     how = {"given": given, "labels": read if not bare else [], "columns": held}
     how |= {"drop": options.drop or notes.get("drop", []), "text": notes.get("text") if text is None else text}
     contents = _contents(data, source, options.pictures)
-    return LabelSets(names, as_rows(X), contents, told, Written(source, data, tuple(held)), model), how
+    return LabelSets(names, as_rows(X), contents, told, Written(source, lambda: data, tuple(held)), model), how
 
 
 def _contents(data: Dataset, source: str, pictures: str | None) -> Contents:
-    return Contents(data, pictures_of(source, pictures), Path(source).resolve().parent)
+    return Contents(data, None if pictures is None else (pictures_of(source, pictures), Path(source).resolve().parent))
 
 
 def _tags(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
@@ -100,7 +100,7 @@ def _tags(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     if tagger.notes_["inline"]:
         raise ConfigError("label is for columns of words and tags: references tagged inline cannot be labelled on the page.")
     known = tagger.notes_["columns"]
-    data = read_tagged(options.data, known, labelled=is_tagged(options.data, known))
+    data = read_tagged(options.data, known, labelled=has_tags(options.data, known))
     return TagSequences(tagger, data.sentences), {"columns": known}
 
 
@@ -135,14 +135,14 @@ def _from_nothing(options: Namespace) -> Session:
     system = RuleSystem.of(rules, names) if rules else None
     if system is not None:
         check_possible(system)
-    contents, written = _contents(data, source, options.pictures), Written(source, data, tuple(there))
+    contents, written = _contents(data, source, options.pictures), Written(source, lambda: data, tuple(there))
     labelling = LabelSets(names, rows, contents, told, written, rules=system)
     order = RowOrder(labelling.n_rows, options.order, options.seed)
     number = {name: k for k, name in enumerate(names)}
     settings = {"minutes": options.minutes, "random_state": options.seed}
     settings["rules"] = [mapped(rule, number.__getitem__) for rule in rules] or None
     learner = Learner(
-        labelling.rows_of,
+        labelling,
         order.at_random,
         settings,
         drawn=order.order != "given",

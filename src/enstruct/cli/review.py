@@ -12,9 +12,9 @@ from jsonargparse import Namespace
 from enstruct.cli import options as shared
 from enstruct.cli.inputs import Examples, read_examples
 from enstruct.cli.outputs import check_free
+from enstruct.cli.pages import as_rows, check_page, serve
 from enstruct.cli.progress import working_bar
 from enstruct.cli.tables import say
-from enstruct.cli.workplace import as_rows, check_page, content_of, header_of, serve
 from enstruct.data.csv_table import raw_table
 from enstruct.data.kinds import ending
 from enstruct.errors import ConfigError
@@ -23,6 +23,7 @@ from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.files import replace_file
 from enstruct.validation import check_whole
 from enstruct.workbench.contents import Contents
+from enstruct.workbench.header import content_of, header_of
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
 from enstruct.workbench.review import Review
@@ -99,7 +100,7 @@ def session_of(options: Namespace, log: Path, corrected: Path) -> Session:
             f"{examples.left_out} rows of {options.data} have no known label, and the page shows all: take them out first."
         )
     header = header_of("labels", options.data, len(data), names, how)
-    labelling = LabelSets(names, X, Contents(data), Y, Written(options.data, data, tuple(columns)))
+    labelling = LabelSets(names, X, Contents(data), Y, Written(options.data, lambda: data, tuple(columns)))
     return Session(labelling, Journal(log, header), RowOrder(len(data), "given"), Path(options.data).name, review=review)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
 from enstruct.estimators.features import validated
+from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.label_texts import of_labels
@@ -52,20 +53,6 @@ JUDGED, FILLED = 2**18, 2**20
 """Cells of the rows that marginals are compared by and, of labels with holes, rules are fitted to, at most: both are sampled."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
-
-
-class FittedOn(NamedTuple):
-    """What the energy was trained on, and how: distinct rows, their cross-fitted logits (rows, labels that vary), the folds.
-
-    ``group`` (rows of ``fit``,): the distinct row that each is, -1 for those of weight 0.
-    """
-
-    logits: NDArray[np.float32]
-    table: Table
-    group: NDArray[np.intp]
-    folds: Sequence[NDArray[np.intp]]
-    candidate: Candidate
-    epochs: int
 
 
 def _entropy(p: NDArray[Any]) -> NDArray[Any]:

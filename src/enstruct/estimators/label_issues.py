@@ -17,7 +17,8 @@ from scipy.special import softmax
 
 from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError
-from enstruct.estimators.joint import FittedOn, JointMultiLabelClassifier
+from enstruct.estimators.fitted_on import FittedOn
+from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.tag_issues import TagIssues, tag_issues
 from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.estimators.told import told_labels

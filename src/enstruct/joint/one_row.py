@@ -72,19 +72,19 @@ def _compiled() -> Any:
 
 
 class _Walk:
-    """Chains of one row."""
+    """``chains`` of one row, begun at independent draws with the marginals ``start`` (1, T)."""
 
-    def __init__(self, problem: ClampedResidual, y: Tensor) -> None:
-        T = problem.free.shape[1]
-        self.real = problem.real[0].numpy()
-        self.y = (
-            torch.where(problem.real[0].unsqueeze(1), y[0], problem.rest[0].unsqueeze(1)).T.contiguous().numpy()
-        )  # (chains, T)
+    def __init__(self, problem: ClampedResidual, start: Tensor, chains: int, generator: torch.Generator, n_labels: int) -> None:
+        self.free, self.uniforms = problem.free, Uniforms(n_labels, chains, generator)
+        T, real = problem.free.shape[1], problem.real[0]
+        begun = self.uniforms.start(problem.free, start)[0]
+        self.real = real.numpy()
+        self.y = torch.where(real.unsqueeze(1), begun, problem.rest[0].unsqueeze(1)).T.contiguous().numpy()  # (chains, T)
         self.pairs = np.zeros((0, 0), np.float32) if problem.pairs is None else problem.pairs[0].contiguous().numpy()
         field = problem.field[0]
         if problem.matrix is None or problem.offset is None or problem.weights is None:
             self.matrix, self.half = np.zeros((T, 0), np.float32), np.zeros(0, np.float32)
-            self.seen = np.zeros((len(self.y), 0), np.float32)
+            self.seen = np.zeros((chains, 0), np.float32)
         else:
             half = 0.5 * problem.weights
             field = field + problem.matrix[0] @ half
@@ -92,9 +92,9 @@ class _Walk:
             self.seen = problem.offset[0].numpy() + self.y @ self.matrix
         self.field = field.contiguous().numpy()
 
-    def sweep(self, uniforms: list[Tensor], total: Array | None = None) -> None:
-        """``uniforms``: of each sweep (T, 1, chains)."""
-        drawn = torch.stack([each[:, 0] for each in uniforms]).numpy()
+    def sweep(self, times: int, total: Array | None = None) -> None:
+        """``total`` (T, chains) gathers the conditionals."""
+        drawn = torch.stack([self.uniforms.sweep(self.free)[:, 0] for _ in range(times)]).numpy()
         counted = np.zeros((0, 0), np.float32) if total is None else total
         _compiled()(self.field, self.pairs, self.matrix, self.half, self.real, drawn, self.y, self.seen, counted)
 
@@ -104,15 +104,14 @@ def marginals(
     problem: Clamped, start: Tensor, generator: torch.Generator, n_labels: int, tolerance: float = TOLERANCE, chains: int = CHAINS
 ) -> Estimate:
     """As :func:`enstruct.joint.gibbs.marginals`."""
-    if not fits(problem):
+    row = residual_of_one_row(problem)
+    if row is None:
         return gibbs.marginals(problem, start, generator, n_labels, tolerance, chains)
-    assert isinstance(problem, ClampedResidual)
-    uniforms = Uniforms(n_labels, chains, generator)
-    walk = _Walk(problem, uniforms.start(problem.free, start))
-    walk.sweep([uniforms.sweep(problem.free) for _ in range(BURN_IN)])
-    total, done, bound = np.zeros((problem.free.shape[1], chains), np.float32), 0, np.inf
+    walk = _Walk(row, start, chains, generator, n_labels)
+    walk.sweep(BURN_IN)
+    total, done, bound = np.zeros((row.free.shape[1], chains), np.float32), 0, np.inf
     while bound > tolerance and done < MOST_SWEEPS:
-        walk.sweep([uniforms.sweep(problem.free) for _ in range(ROUND)], total)
+        walk.sweep(ROUND, total)
         done += ROUND
         bound = float((total / done).std(1, ddof=1).max()) / chains**0.5
     mean = torch.from_numpy((total / done).mean(1)).unsqueeze(0)
@@ -122,16 +121,16 @@ def marginals(
 @torch.no_grad()
 def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
     """As :func:`enstruct.joint.gibbs.draw`."""
-    if not fits(problem):
+    row = residual_of_one_row(problem)
+    if row is None:
         return gibbs.draw(problem, start, n, sweeps, generator, n_labels)
-    assert isinstance(problem, ClampedResidual)
-    uniforms = Uniforms(n_labels, n, generator)
-    walk = _Walk(problem, uniforms.start(problem.free, start))
-    walk.sweep([uniforms.sweep(problem.free) for _ in range(sweeps)])
+    walk = _Walk(row, start, n, generator, n_labels)
+    walk.sweep(sweeps)
     return torch.from_numpy(walk.y).unsqueeze(0)
 
 
-def fits(problem: Clamped) -> bool:
-    """Whether it is one row of a residual energy, and Numba is there."""
-    of_one_row = isinstance(problem, ClampedResidual) and len(problem.free) == 1 and problem.field.dtype == torch.float32
-    return of_one_row and _compiled() is not None
+def residual_of_one_row(problem: Clamped) -> ClampedResidual | None:
+    """The problem, if it is one row of a residual energy, and Numba is there."""
+    if isinstance(problem, ClampedResidual) and len(problem.free) == 1 and problem.field.dtype == torch.float32:
+        return problem if _compiled() is not None else None
+    return None

@@ -13,6 +13,7 @@ from scipy import sparse
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.joint.enumeration import MOST_COUNTED
 from enstruct.metrics import Counts
+from enstruct.metrics.intervals import Counted, Interval, intervals
 from enstruct.report.about import about_section, label_facts, label_tables
 from enstruct.report.blocks import whole
 from enstruct.report.calibration import calibration_section
@@ -22,7 +23,6 @@ from enstruct.report.landscape import landscape_section
 from enstruct.report.markup import Markup
 from enstruct.report.page import Section, document
 from enstruct.report.reliability import BINS, Bins
-from enstruct.report.resampling import Counted, Interval, intervals
 from enstruct.report.scores import dense_block, label_intervals, row_blocks, row_nats, scores_section
 from enstruct.report.subject import Subject
 from enstruct.report.suspects import suspects_section

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from enstruct.estimators import EnergySegmenter
 from enstruct.metrics import Counts, ratio
+from enstruct.metrics.intervals import Counted, intervals
 from enstruct.metrics.masks import class_iou, iou_counts
 from enstruct.report.about import about_section
 from enstruct.report.blocks import counted, paragraph, plain, share, table, whole
@@ -22,7 +23,6 @@ from enstruct.report.markup import Markup, cut, element
 from enstruct.report.page import Section
 from enstruct.report.pictures import in_colours, in_grey, picture
 from enstruct.report.reliability import BINS, Bins, binned
-from enstruct.report.resampling import Counted, intervals
 from enstruct.report.scores import scores_section
 from enstruct.report.subject import Subject
 from enstruct.report.ties import sampled

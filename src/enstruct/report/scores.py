@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.metrics import Counts
+from enstruct.metrics.intervals import DRAWS, SHARES, Counted, Interval, intervals, weights
 from enstruct.metrics.labels import SURE, observed_cells
 from enstruct.report.blocks import figure, paragraph, plain, ranged, share, table
 from enstruct.report.markup import Markup
 from enstruct.report.page import Section
-from enstruct.report.resampling import DRAWS, SHARES, Counted, Interval, intervals, weights
 from enstruct.report.subject import Subject
 from enstruct.report.whiskers import Whisker, whiskers
 

@@ -15,6 +15,7 @@ from enstruct.errors import ConfigError
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.estimators.tag_rules import plain_words
 from enstruct.metrics import Counts
+from enstruct.metrics.intervals import Counted, Interval, intervals
 from enstruct.plots.tags import tag_pairs
 from enstruct.report.about import about_section
 from enstruct.report.blocks import counted, figure, paragraph, plain, share, signed, table, whole
@@ -28,7 +29,6 @@ from enstruct.report.marked_sentences import marked
 from enstruct.report.markup import Markup, cut, element, joined
 from enstruct.report.page import Section
 from enstruct.report.reliability import binned
-from enstruct.report.resampling import Counted, Interval, intervals
 from enstruct.report.scores import scores_section
 from enstruct.report.subject import Subject
 from enstruct.report.ties import sampled

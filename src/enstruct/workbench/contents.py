@@ -23,14 +23,15 @@ PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".web
 
 
 class Contents:
-    """Of the rows of a data set. ``pictures``: paths of their pictures, each below ``folder``.
+    """Of the rows of a data set. ``pictures``: their pictures' paths, and the folder that all lie below.
 
     DataError for a picture outside of the folder, or of another kind.
     """
 
-    def __init__(self, data: Dataset, pictures: list[str] | None = None, folder: Path | None = None) -> None:
-        self.data, self.folder = data, folder
-        self.pictures = None if pictures is None else [self._below(one, row) for row, one in enumerate(pictures)]
+    def __init__(self, data: Dataset, pictures: tuple[list[str], Path] | None = None) -> None:
+        self.data = data
+        names, folder = ([], Path()) if pictures is None else pictures
+        self.pictures = [_below(folder, name, row) for row, name in enumerate(names)]
         if not data.holds_texts and data.X.shape[1]:
             few = _dense(data.X[np.linspace(0, len(data) - 1, min(len(data), LOOKED_AT)).astype(int)])
             with np.errstate(invalid="ignore"):
@@ -43,7 +44,7 @@ class Contents:
             out["text"] = str(self.data.X[row])
         elif self.data.X.shape[1]:
             out["features"] = self._strongest(row)
-        if self.pictures is not None:
+        if self.pictures:
             out["picture"] = self._uri(self.pictures[row])
         return out
 
@@ -52,21 +53,8 @@ class Contents:
         away = (values - self._mean) / np.where(self._deviation > 0, self._deviation, 1)
         away = np.nan_to_num(away)
         order = np.argsort(-np.abs(away), kind="stable")
-        chosen = [k for k in order[:SHOWN] if not np.isnan(values[k]) and (self._sparse is False or values[k] != 0)]
+        chosen = [k for k in order[:SHOWN] if not np.isnan(values[k]) and (values[k] != 0 or not sparse.issparse(self.data.X))]
         return [[self.data.feature_names[k], float(f"{values[k]:.6g}"), round(float(away[k]), 2)] for k in chosen]
-
-    @property
-    def _sparse(self) -> bool:
-        return bool(sparse.issparse(self.data.X))
-
-    def _below(self, name: str, row: int) -> Path:
-        assert self.folder is not None
-        path = (self.folder / name).resolve()
-        if not path.is_relative_to(self.folder.resolve()):
-            raise DataError(f"The picture {shown(name)} of row {row} lies outside of the folder of the data: move it there.")
-        if path.suffix.lower() not in PICTURES:
-            raise DataError(f"The picture {shown(name)} of row {row} is none of {', '.join(PICTURES)}: convert it.")
-        return path
 
     def _uri(self, path: Path) -> str | None:
         try:
@@ -76,6 +64,15 @@ class Contents:
         except OSError:
             return None
         return f"data:image/{PICTURES[path.suffix.lower()]};base64,{base64.b64encode(content).decode()}"
+
+
+def _below(folder: Path, name: str, row: int) -> Path:
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise DataError(f"The picture {shown(name)} of row {row} lies outside of the folder of the data: move it there.")
+    if path.suffix.lower() not in PICTURES:
+        raise DataError(f"The picture {shown(name)} of row {row} is none of {', '.join(PICTURES)}: convert it.")
+    return path
 
 
 def _dense(X: Any) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,7 +83,8 @@ class Journal:
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         self.path, self.header = path, {"answers": VERSION, **header}
         self.rows: dict[int, RowAnswers] = {}
-        self._acts: dict[str, _Kept | None] = {}  # None of an undo, and of those too long ago to be undone
+        self._named: set[str] = set()  # acts, those that take one back among them
+        self._undoable: dict[str, _Kept] = {}
         self._of: dict[str, deque[str]] = {}  # by whom -> acts that can be undone, the last at the end
         self._lock = threading.RLock()
         self._file = self._opened()
@@ -91,7 +93,8 @@ class Journal:
     def read(cls, path: Path) -> Self:
         """What a file holds, without claiming it: nothing can be told. ParseError, DatasetNotFoundError."""
         self = cls.__new__(cls)
-        self.path, self.rows, self._acts, self._of, self._file = path, {}, {}, {}, -1
+        self.path, self.rows, self._file = path, {}, -1
+        self._named, self._undoable, self._of = set(), {}, {}
         self._lock = threading.RLock()
         try:
             content = path.read_bytes()
@@ -110,7 +113,7 @@ class Journal:
         """
         with self._lock:
             answers = self.rows.setdefault(row, RowAnswers())
-            if act in self._acts:  # sent again, as its answer got lost
+            if act in self._named:  # sent again, as its answer got lost
                 return answers
             if seen is not None:
                 asked = [*answers.last] if done else [*cells]
@@ -129,13 +132,10 @@ class Journal:
         ConflictError where another act has told its cells since.
         """
         with self._lock:
-            if act in self._acts:
-                return None
             mine = self._of.get(by)
-            if not mine:
+            if act in self._named or not mine:
                 return None
-            kept = self._acts[mine[-1]]
-            assert kept is not None
+            kept = self._undoable[mine[-1]]
             last = self.rows[kept.row].last
             if any(last[name].act != mine[-1] for name in kept.before):
                 raise ConflictError("What you would undo has been answered by somebody else since: nothing was changed.")
@@ -147,9 +147,9 @@ class Journal:
         """The row that :meth:`undo` would change, and its cells then; None where there is nothing to undo."""
         with self._lock:
             mine = self._of.get(by)
-            kept = self._acts[mine[-1]] if mine else None
-            if kept is None:
+            if not mine:
                 return None
+            kept = self._undoable[mine[-1]]
             cells = dict(self.rows[kept.row].cells)
             for name, value in kept.before.items():
                 if name:
@@ -179,7 +179,11 @@ class Journal:
 
     def __len__(self) -> int:
         """Acts, those that take one back among them."""
-        return len(self._acts)
+        return len(self._named)
+
+    def knows(self, act: str) -> bool:
+        """Whether an act of that name is kept."""
+        return act in self._named
 
     def close(self) -> None:
         """The claim ends."""
@@ -249,9 +253,9 @@ class Journal:
                 if not fits(record, HEADER) or record["answers"] != VERSION:
                     raise ParseError("is no file of answers of this version: name another, or move it away", self.path, 1)
                 self.header = record
-            elif fits(record, ACT) and record["act"] not in self._acts and 0 <= record["row"] < self.header["rows"]:
+            elif fits(record, ACT) and record["act"] not in self._named and 0 <= record["row"] < self.header["rows"]:
                 self._keep(record["act"], record["by"], record["row"], record["cells"], record["done"])
-            elif fits(record, UNDO) and self._acts.get(record["undo"]) is not None:
+            elif fits(record, UNDO) and record["undo"] in self._undoable:
                 self._take_back(record["act"], record["undo"])
             else:
                 raise ParseError("the line is no act, or one of an act that is not there: put a copy back", self.path, number)
@@ -269,15 +273,15 @@ class Journal:
             _put(answers.cells, name, value)
         answers.done = done
         answers.last |= dict.fromkeys(before, Last(act, answers.version, by))
-        self._acts[act] = _Kept(row, by, before, lasts)
+        self._named.add(act)
+        self._undoable[act] = _Kept(row, by, before, lasts)
         mine = self._of.setdefault(by, deque())
         mine.append(act)
         if len(mine) > UNDONE:
-            self._acts[mine.popleft()] = None
+            del self._undoable[mine.popleft()]
 
     def _take_back(self, act: str, undone: str) -> None:
-        kept = self._acts[undone]
-        assert kept is not None
+        kept = self._undoable.pop(undone)
         answers = self.rows[kept.row]
         answers.version += 1
         for name, value in kept.before.items():
@@ -287,7 +291,7 @@ class Journal:
                 _put(answers.cells, name, value)
             earlier = kept.lasts[name]
             answers.last[name] = Last("" if earlier is None else earlier.act, answers.version, kept.by)
-        self._acts[act] = None
+        self._named.add(act)
         self._of[kept.by].remove(undone)
 
 
@@ -324,14 +328,10 @@ def _now() -> str:
 
 def _sync_folder(folder: Path) -> None:
     """A new file's name is on the disk too, where the system lets folders be synced."""
-    sync: Callable[[int], None] = os.fsync
     try:
         opened = os.open(folder, os.O_RDONLY)
     except OSError:
         return
-    try:
-        sync(opened)
-    except OSError:
-        pass
-    finally:
-        os.close(opened)
+    with suppress(OSError):
+        os.fsync(opened)
+    os.close(opened)

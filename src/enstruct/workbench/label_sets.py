@@ -80,10 +80,13 @@ class LabelSets(Labelling):
     def describe(self) -> dict[str, Any]:
         system = self._system
         rules = [] if system is None else [system.words(k) for k in range(min(MOST_RULES, len(system.inequalities)))]
-        return {"names": self.names, "rules": rules, "has_model": self._model is not None}
+        return {"names": self.names, "rules": rules}
 
     def content(self, row: int) -> dict[str, Any]:
         return self.contents.of(row)
+
+    def given_whole(self) -> set[int]:
+        return set() if self._told is None else set(np.flatnonzero(~np.isnan(self._told).any(1)).tolist())
 
     def given(self, row: int) -> Cells:
         if self._told is None:
@@ -101,22 +104,18 @@ class LabelSets(Labelling):
             except DataError as error:  # of labels that the data gave: they can be mended on the page
                 return {"p": None, "shown": [bool(value == 1) for value in told], "follows": {}, "problem": str(error)}
         with self._lock:
-            p = None if self._model is None else self._conditionals(row).predict_proba(self._known(self._beside(told, read)))[0]
+            model, beside = self._model, self._beside(told, read)
+            p = None if model is None else self._conditionals(model, row).predict_proba(_known(model, beside))[0]
         p = np.where(np.isnan(closed), 0.0 if p is None else p, closed)
         decided = p >= YES
-        if system is not None and self._model is not None:
+        if system is not None and model is not None:
             decided = nearest(system, decided[None].astype(np.uint8), p[None], closed[None])[0] > 0
-        follows = (
-            {}
-            if system is None
-            else {
-                self.names[k]: _rule_of(system, int(k), told)
-                for k in np.flatnonzero(closed != told)
-                if np.isnan(told[k]) and not np.isnan(closed[k])
-            }
-        )
+        follows = {}
+        if system is not None:
+            told_by_rules = np.flatnonzero(np.isnan(told) & ~np.isnan(closed))
+            follows = {self.names[k]: _rule_of(system, int(k), told) for k in told_by_rules}
         shown = [bool(one) for one in decided]
-        return {"p": None if self._model is None else [round(float(value), 4) for value in p], "shown": shown, "follows": follows}
+        return {"p": None if model is None else [round(float(value), 4) for value in p], "shown": shown, "follows": follows}
 
     def question(self, row: int, cells: Cells, read: Cells) -> str | None:
         told = self.vector(row, cells)
@@ -127,9 +126,9 @@ class LabelSets(Labelling):
                 return None  # what the data gave breaks a rule: :meth:`answers` says which
         told = self._beside(told, read)
         with self._lock:
-            if self._model is None or not np.isnan(told).any():
+            if (model := self._model) is None or not np.isnan(told).any():
                 return None
-            drop = self._conditionals(row).drop_in_entropy(self._known(told))[0]
+            drop = self._conditionals(model, row).drop_in_entropy(_known(model, told))[0]
         drop = np.where(np.isnan(told), drop, -1.0)
         return self.names[int(drop.argmax())] if drop.max() > 0 else None
 
@@ -197,21 +196,20 @@ class LabelSets(Labelling):
                 return told
         return out
 
-    def _known(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(1, labels) as the model takes it: without labels that training has seen with the other value alone, of which nothing
-        follows."""
-        assert self._model is not None
-        constants = self._model.constants_
-        return np.where(~np.isnan(constants) & (told != constants), np.nan, told)[None]
-
-    def _conditionals(self, row: int) -> Conditionals:
-        assert self._model is not None
+    def _conditionals(self, model: JointMultiLabelClassifier, row: int) -> Conditionals:
         if row not in self._asked:
-            self._asked[row] = self._model.conditionals(self.rows_of(np.array([row]))).hurried()
+            self._asked[row] = model.conditionals(self.rows_of(np.array([row]))).hurried()
             if len(self._asked) > REMEMBERED:
                 self._asked.popitem(last=False)
         self._asked.move_to_end(row)
         return self._asked[row]
+
+
+def _known(model: JointMultiLabelClassifier, told: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(1, labels) as the model takes it: without labels that training has seen with the other value alone, of which nothing
+    follows."""
+    constants = model.constants_
+    return np.where(~np.isnan(constants) & (told != constants), np.nan, told)[None]
 
 
 def uncertainty_of(model: JointMultiLabelClassifier, X: Any) -> NDArray[np.float64]:

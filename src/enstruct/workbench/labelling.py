@@ -55,6 +55,10 @@ class Labelling(ABC):
         """What the data told before anybody answered."""
         return {}
 
+    def given_whole(self) -> set[int]:
+        """Rows of which the data told all: they are finished from the beginning."""
+        return set()
+
     @abstractmethod
     def write(self, path: Path, told: Mapping[int, Cells]) -> None:
         """The data with what was told, row -> cells, in a format that ``enstruct train`` reads."""

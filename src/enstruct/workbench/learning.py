@@ -21,32 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.workbench.review import cross_fitted_marginals
+from enstruct.metrics import rowwise_f1
+from enstruct.metrics.intervals import Counted, Interval, intervals
+from enstruct.metrics.labels import mean_counts
+from enstruct.workbench.label_sets import LabelSets
 
 log = logging.getLogger("enstruct")
 
 FIRST, GROWTH = 20, 1.25
 """Finished rows from which on there is a model, and how many times as many before the next one."""
-RESAMPLES, COVERED = 2000, 95
-"""Of bootstrap intervals over rows; percent."""
 FEW = 10
 """Rows drawn at random from which on a model is judged."""
 NO_LONGER = 0.02
 """F1 that a doubling of the rows must be able to gain: below it going on pays no longer."""
-
-
-class Interval(NamedTuple):
-    """A mean over rows with its percentile bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: NDArray[np.float64], seed: int = 0) -> Interval:
-        drawn = np.random.default_rng([seed, 3]).integers(0, len(values), (RESAMPLES, len(values)))
-        low, high = np.percentile(values[drawn].mean(1), ((100 - COVERED) / 2, (100 + COVERED) / 2))
-        return cls(float(values.mean()), float(low), float(high))
 
 
 class Work(NamedTuple):
@@ -81,7 +68,7 @@ class Judgement(NamedTuple):
             return f"A model of {self.rows} rows helps. Too few {self._which} are finished to say how good it is."
         good = (
             f"A model of {self.rows} rows helps. Judged on {self.judged} {self._which} that it had not seen: F1 "
-            f"{_percent(self.f1)}, {self.wrong.mean:.1f} [{self.wrong.low:.1f}, {self.wrong.high:.1f}] wrong labels a row."
+            f"{_percent(self.f1)}, {self.wrong.value:.1f} [{self.wrong.low:.1f}, {self.wrong.high:.1f}] wrong labels a row."
         )
         if self.gain is None:
             return f"{good} What more rows would gain is not known yet."
@@ -99,15 +86,13 @@ def fit(work: Work) -> Judgement:
     """Fit a joint, save it to ``work.folder``, judge it. DataError for rows that nothing can be learnt from."""
     model = JointMultiLabelClassifier(**work.settings).fit(work.X, work.Y)
     model.save(Path(work.folder))
-    p = cross_fitted_marginals(model, len(work.rows))
+    p = model.fitted_on_.marginals(model.constants_)
     chosen = np.flatnonzero(work.judging)
     if len(chosen) < FEW:
         return Judgement(len(work.rows), len(chosen), None, None, None, work.drawn)
     f1 = rowwise_f1(work.Y, p >= 0.5)
     wrong = ((p >= 0.5) != work.Y).sum(1)
-    return Judgement(
-        len(work.rows), len(chosen), Interval.of(f1[chosen]), Interval.of(wrong[chosen]), _gain(work, f1), work.drawn
-    )
+    return Judgement(len(work.rows), len(chosen), over_rows(f1[chosen]), over_rows(wrong[chosen]), _gain(work, f1), work.drawn)
 
 
 def _gain(work: Work, f1: NDArray[np.float64]) -> Interval | None:
@@ -121,28 +106,27 @@ def _gain(work: Work, f1: NDArray[np.float64]) -> Interval | None:
     former = JointMultiLabelClassifier.load(Path(folder))
     X = [work.X[k] for k in later] if isinstance(work.X, list) else work.X[later]
     then = rowwise_f1(work.Y[later], np.asarray(former.predict_proba(X)) >= 0.5)
-    return Interval.of(f1[later] - then)
+    return over_rows(f1[later] - then)
 
 
-def rowwise_f1(truth: NDArray[Any], sets: NDArray[Any]) -> NDArray[np.float64]:
-    """(rows,) 1 where both are empty."""
-    both, total = ((truth == 1) & sets).sum(1), (truth == 1).sum(1) + sets.sum(1)
-    return np.where(total == 0, 1.0, 2 * both / np.maximum(total, 1))
+def over_rows(values: NDArray[np.float64]) -> Interval:
+    """The mean of the rows' values, with its interval of 95%."""
+    return intervals({"": Counted(mean_counts(values))}, seed=0)[""]
 
 
 def _percent(value: Interval) -> str:
-    return f"{100 * value.mean:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
+    return f"{100 * value.value:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
 
 
 @dataclass
 class Learner:
-    """Fits whenever enough rows have been finished since the last fit. ``rows``: numbers -> what a model takes of them;
-    ``ready(model, judgement)`` is called in the thread of the fit."""
+    """Fits whenever enough rows of ``sets`` have been finished since the last fit. ``at_random`` (rows,): whether a model may be
+    judged by a row, ``drawn``: as these were drawn; ``ready(model)`` is called in the thread of the fit."""
 
-    rows: Callable[[NDArray[np.intp]], Any]
+    sets: LabelSets
     at_random: NDArray[np.bool_]
     settings: dict[str, Any]
-    ready: Callable[[JointMultiLabelClassifier, Judgement], None] = lambda model, judgement: None
+    ready: Callable[[JointMultiLabelClassifier], None] = lambda model: None
     drawn: bool = True
     folder: Path | None = None
     """Where models are kept while it works, this process's alone; None for a temporary one."""
@@ -155,9 +139,8 @@ class Learner:
     _tried: int = 0
 
     def __post_init__(self) -> None:
-        if self.folder is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="enstruct-workbench-"))
-        else:
+        self._place = Path(tempfile.mkdtemp(prefix="enstruct-workbench-")) if self.folder is None else self.folder
+        if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)  # what a killed process left
             self.folder.mkdir(parents=True)
         self._process: Any = None
@@ -201,18 +184,16 @@ class Learner:
             process.kill()
         if self._thread is not None:
             self._thread.join()
-        assert self.folder is not None
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._place, ignore_errors=True)
 
     def _fit(self, numbers: NDArray[np.intp], Y: NDArray[np.float64]) -> None:
-        assert self.folder is not None
-        folder = str(self.folder / str(len(numbers)))
+        folder = str(self._place / str(len(numbers)))
         half = [one for one in self._fits if len(one[1]) <= len(numbers) / 2]
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         try:
             judging, before = self.at_random[numbers], half[-1] if half else None
-            work = Work(numbers, self.rows(numbers), Y, judging, folder, self.settings, before, self.drawn)
+            work = Work(numbers, self.sets.rows_of(numbers), Y, judging, folder, self.settings, before, self.drawn)
             self._process = context.Process(target=_in_process, args=(work, theirs), daemon=True)
             self._process.start()
             theirs.close()
@@ -229,7 +210,7 @@ class Learner:
                 model = JointMultiLabelClassifier.load(Path(folder))
                 self._fits.append((folder, numbers))
                 self.judgement, self.problem = outcome, ""
-                self.ready(model, outcome)
+                self.ready(model)
             else:
                 self._failed(len(numbers), outcome)
         except Exception as error:  # whatever it is, the page says so, and later rows are tried

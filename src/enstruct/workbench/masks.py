@@ -48,7 +48,7 @@ class Masks(Labelling):
         return ""
 
     def describe(self) -> dict[str, Any]:
-        return {"names": self.names, "rules": [], "has_model": True}
+        return {"names": self.names, "rules": []}
 
     def content(self, row: int) -> dict[str, Any]:
         image = self.data.images[row]

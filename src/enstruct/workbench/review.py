@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from enstruct.errors import DataError
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -62,7 +61,7 @@ class Review:
         flat = quality.ravel()
         most = min(MOST, int((flat < SUSPECT).sum())) if top is None else min(top, int((~np.isnan(flat)).sum()))
         order = np.argsort(flat, kind="stable")[:most]
-        p = cross_fitted_marginals(model, len(Y))
+        p = model.fitted_on_.marginals(model.constants_)
         suspects = []
         for row, label in zip(*np.divmod(order, len(names)), strict=True):
             given = bool(Y[row, label])
@@ -118,14 +117,6 @@ class Review:
             for name, value in answers.cells.items()
         )
         return {"suspects": len(self.suspects), "answered": answered, "changed": changed}
-
-
-def cross_fitted_marginals(model: JointMultiLabelClassifier, n: int) -> NDArray[np.float64]:
-    """(rows, labels) p(y_i = 1 | x) of the rows of the fit, by bases that have not seen them."""
-    p = np.empty((n, len(model.constants_)))
-    p[:] = model.constants_
-    p[:, model.varying_] = expit(model.fitted_on_.logits[model.fitted_on_.group])
-    return p
 
 
 def _reason(names: Sequence[str], Y: NDArray[np.float64], p: NDArray[np.float64], row: int, label: int, alone: float) -> str:

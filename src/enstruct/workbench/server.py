@@ -34,7 +34,7 @@ from enstruct.workbench.session import Session
 
 try:
     import uvicorn
-    from fastapi import Body, FastAPI, Query, Request
+    from fastapi import APIRouter, Body, FastAPI, Query, Request
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import FileResponse, JSONResponse
     from starlette.background import BackgroundTask
@@ -52,7 +52,7 @@ By = Annotated[str, Query(max_length=64)]
 
 
 def application(session: Session) -> FastAPI:
-    """Without a guard: only :func:`guarded` and tests take it as it is."""
+    """Without a guard: only :func:`serving` and tests take it as it is."""
     app = FastAPI(title="enstruct workbench", docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.exception_handler(EnstructError)
@@ -71,51 +71,44 @@ def application(session: Session) -> FastAPI:
         return FileResponse(STATIC / "index.html")
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.include_router(_asking(session), prefix="/api")
+    app.include_router(_telling(session), prefix="/api")
+    return app
 
-    @app.get("/api/session")
+
+def _asking(session: Session) -> APIRouter:
+    """Paths by which nothing changes."""
+    paths = APIRouter()
+
+    @paths.get("/session")
     def describe() -> dict[str, Any]:
         return session.describe()
 
-    @app.get("/api/next")
+    @paths.get("/next")
     def next_row(by: By, after: int = -1) -> dict[str, Any]:
         return {"row": session.next(check_name("by", by), after)}
 
-    @app.get("/api/rows/{row}")
+    @paths.get("/rows/{row}")
     def row_of(row: int, by: By = "") -> dict[str, Any]:
         return session.row(row, by)
 
-    @app.post("/api/rows/{row}/answers")
+    @paths.post("/rows/{row}/answers")
     def answers(row: int, read: Read) -> dict[str, Any]:
         return session.answers(row, read)
 
-    @app.post("/api/rows/{row}/question")
+    @paths.post("/rows/{row}/question")
     def question(row: int, read: Read) -> dict[str, Any]:
         return {"ask": session.question(row, read)}
 
-    @app.post("/api/acts")
-    def tell(
-        act: Annotated[str, Body()],
-        by: Annotated[str, Body()],
-        row: Annotated[int, Body()],
-        cells: Annotated[dict[str, Any], Body()],
-        done: Annotated[bool, Body()] = False,
-        seen: Annotated[int | None, Body()] = None,
-    ) -> dict[str, Any]:
-        return session.tell(check_name("act", act), check_name("by", by), row, cells, done, seen)
-
-    @app.post("/api/undo")
-    def undo(act: Annotated[str, Body()], by: Annotated[str, Body()]) -> dict[str, Any]:
-        return {"undone": session.undo(check_name("act", act), check_name("by", by))}
-
-    @app.get("/api/progress")
+    @paths.get("/progress")
     def progress(row: int | None = None) -> dict[str, Any]:
         return session.progress(row)
 
-    @app.get("/api/suspects")
+    @paths.get("/suspects")
     def suspects() -> dict[str, Any]:
         return {"suspects": [] if session.review is None else session.review.listed(session.journal)}
 
-    @app.get("/api/written")
+    @paths.get("/written")
     def written() -> FileResponse:
         folder = Path(tempfile.mkdtemp(prefix="enstruct-written-"))
         try:
@@ -129,7 +122,29 @@ def application(session: Session) -> FastAPI:
         after = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(folder / name, filename=name, media_type="application/octet-stream", background=after)
 
-    return app
+    return paths
+
+
+def _telling(session: Session) -> APIRouter:
+    """Paths of acts."""
+    paths = APIRouter()
+
+    @paths.post("/acts")
+    def tell(
+        act: Annotated[str, Body()],
+        by: Annotated[str, Body()],
+        row: Annotated[int, Body()],
+        cells: Annotated[dict[str, Any], Body()],
+        done: Annotated[bool, Body()] = False,
+        seen: Annotated[int | None, Body()] = None,
+    ) -> dict[str, Any]:
+        return session.tell(check_name("act", act), check_name("by", by), row, cells, done, seen)
+
+    @paths.post("/undo")
+    def undo(act: Annotated[str, Body()], by: Annotated[str, Body()]) -> dict[str, Any]:
+        return {"undone": session.undo(check_name("act", act), check_name("by", by))}
+
+    return paths
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
 from enstruct.workbench.labelling import Cells, Labelling
-from enstruct.workbench.learning import Judgement, Learner
+from enstruct.workbench.learning import Learner
 from enstruct.workbench.review import Review
 from enstruct.workbench.row_order import RowOrder
 
@@ -30,13 +31,14 @@ class Session:
     ) -> None:
         self.labelling, self.journal, self.order, self.title = labelling, journal, order, title
         self.learner, self.review = learner, review
-        self.finished = {row for row, answers in journal.rows.items() if answers.done}
+        self._given_whole = labelling.given_whole() if review is None else set()
+        self.finished = self._given_whole | {row for row, answers in journal.rows.items() if answers.done}
         self._preparing: threading.Thread | None = None
         self._lock = threading.RLock()
         self.model_number = 0
         """Rises as models are put in place, so that pages ask again."""
         if learner is not None:
-            learner.ready = self._use
+            learner.ready = partial(self._use, learner.sets)
         self._consider()
 
     def describe(self) -> dict[str, Any]:
@@ -85,6 +87,8 @@ class Session:
         """DataError for what cannot be told, ConflictError, SaveError."""
         self._checked(row)
         with self._lock:  # what was checked is what is told
+            if self.journal.knows(act):
+                return self._state(row)
             after = {**self.journal.row(row).cells, **cells}
             self.labelling.check(row, cells, self._whole(row, after), done and self.review is None)
             self.journal.tell(act, by, row, cells, done, seen)
@@ -94,7 +98,7 @@ class Session:
     def undo(self, act: str, by: str) -> dict[str, Any] | None:
         """The row of what was undone, as it is now; None where there was nothing."""
         with self._lock:
-            if (after := self.journal.after_undo(by)) is not None:
+            if not self.journal.knows(act) and (after := self.journal.after_undo(by)) is not None:
                 self.labelling.check(after[0], {}, self._whole(*after), False)
             row = self.journal.undo(act, by)
             if row is None:
@@ -124,26 +128,23 @@ class Session:
             self.order.rank(self.labelling.uncertainty)
 
     def _settle(self, row: int) -> None:
-        if self.journal.row(row).done:
+        if self.journal.row(row).done or (row in self._given_whole and not self.journal.row(row).cells):
             self.finished.add(row)
         else:
             self.finished.discard(row)
         self._consider()
 
-    def _use(self, model: JointMultiLabelClassifier, judgement: Judgement) -> None:
+    def _use(self, sets: LabelSets, model: JointMultiLabelClassifier) -> None:
         """A model that was just fitted."""
-        assert isinstance(self.labelling, LabelSets)
-        self.labelling.use(model)
+        sets.use(model)
         self.model_number += 1
         self.begin_ranking()
 
     def _consider(self) -> None:
         """Whether it is time for another model."""
-        labelling = self.labelling
-        if self.learner is None or not isinstance(labelling, LabelSets) or not self.learner.wants(len(self.finished)):
-            return
-        whole = {row: labelling.vector(row, self.journal.row(row).cells) for row in self.finished}
-        self.learner.consider(whole)
+        if self.learner is not None and self.learner.wants(len(self.finished)):
+            sets = self.learner.sets
+            self.learner.consider({row: sets.vector(row, self.journal.row(row).cells) for row in self.finished})
 
     def _whole(self, row: int, cells: Cells) -> dict[str, Any]:
         """What stands of a row: what the data gave, and over it what is told."""

@@ -39,7 +39,7 @@ class TagSequences(Labelling):
     def describe(self) -> dict[str, Any]:
         scheme = self.tagger.tags_.user_scheme
         types = sorted({name[2:] for name in self.names if spells_span(name)}) if scheme else []
-        return {"names": self.names, "scheme": scheme, "types": types, "rules": [], "has_model": True}
+        return {"names": self.names, "scheme": scheme, "types": types, "rules": []}
 
     def content(self, row: int) -> dict[str, Any]:
         return {"words": list(self._words[row])}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,13 +31,13 @@ BLOCK = 1000
 
 @dataclass(frozen=True)
 class Written:
-    """How the data in ``source`` are written again; ``data``: of files that are neither CSV nor JSON lines.
+    """How the data in ``source`` are written again; ``data()``: what files hold that are neither CSV nor JSON lines.
 
     ``label_columns``: what held labels in it, a field of JSON lines too.
     """
 
     source: str
-    data: Dataset | None
+    data: Callable[[], Dataset]
     label_columns: tuple[str, ...] = ()
 
     @property
@@ -75,10 +75,10 @@ class Written:
             for k, row in enumerate(labels):
                 yield [*(table[name][k] for name in kept), *row]
             return
-        assert self.data is not None  # of files that are not copied as they stand
-        X, texts = self.data.X, self.data.holds_texts
-        yield [*self.data.feature_names, *names]
-        for start in range(0, len(self.data), BLOCK):
+        data = self.data()
+        X, texts = data.X, data.holds_texts
+        yield [*data.feature_names, *names]
+        for start in range(0, len(data), BLOCK):
             block: Any = X[start : start + BLOCK]
             block = block.toarray() if sparse.issparse(block) else block
             for k, row in enumerate(block):

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.metrics import Counts
+from enstruct.metrics.intervals import Counted, intervals
 from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 from enstruct_bench.workbench.clicks import ORDERS
 
-RESAMPLES = 2000
 WAYS = {"teaching": "the page's order", "entropy": "by entropies", "random": "at random"}
 TITLES = {
     "clicks": "clicks until a set is right",
@@ -67,9 +68,8 @@ def _clicks(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _share(clicks: Any, base: Any) -> Quantity:
-    drawn = np.random.default_rng(0).integers(0, len(clicks), (RESAMPLES, len(clicks)))
-    low, high = np.percentile(clicks[drawn].sum(1) / np.maximum(base[drawn].sum(1), 1), [2.5, 97.5])
-    return Quantity(100 * float(clicks.sum() / base.sum()), low=100 * float(low), high=100 * float(high), form=".1f")
+    value, low, high = intervals({"": Counted(Counts.of(clicks, base))}, seed=0)[""]
+    return Quantity(100 * value, low=100 * low, high=100 * high, form=".1f")
 
 
 def _waiting(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -58,7 +58,7 @@ def clicks(model: JointMultiLabelClassifier, table: Table, X: Any, Y: NDArray[An
     """(rows,) through the page's paths."""
     names = [str(k) for k in range(table.n_labels)]
     data = Dataset(X, as_indicator(np.zeros(Y.shape)), tuple(map(str, range(X.shape[1]))), tuple(names))
-    sets = LabelSets(names, X, Contents(data), None, Written("none", data), model)
+    sets = LabelSets(names, X, Contents(data), None, Written("none", lambda: data), model)
     header = {"task": "labels", "data": "none", "rows": len(Y), "names": names, "content": "none"}
     with tempfile.TemporaryDirectory() as folder:
         session = Session(sets, Journal(Path(folder) / "answers.jsonl", header), RowOrder(len(Y), "given"), "clicks")

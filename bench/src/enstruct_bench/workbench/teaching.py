@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.metrics import rowwise_f1
 from enstruct.workbench.label_sets import uncertainty_of
-from enstruct.workbench.learning import FIRST, rowwise_f1
+from enstruct.workbench.learning import FIRST
 from enstruct.workbench.row_order import RowOrder
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.joint.table import table_of

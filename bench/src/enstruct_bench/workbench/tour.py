@@ -95,7 +95,7 @@ def _at(
 
 def _sets(model: JointMultiLabelClassifier | None, fresh: Dataset) -> LabelSets:
     names = list(fresh.label_names)
-    return LabelSets(names, list(map(str, fresh.X)), Contents(fresh), None, Written("songs.csv", fresh), model)
+    return LabelSets(names, list(map(str, fresh.X)), Contents(fresh), None, Written("songs.csv", lambda: fresh), model)
 
 
 def _model() -> JointMultiLabelClassifier:
@@ -116,7 +116,7 @@ def _new(page: Any, place: Path) -> Iterator[None]:
     """After forty rows, each told as it was generated, and the fits that they led to."""
     data = songs(120, seed=6)
     names, sets = list(data.label_names), _sets(None, data)
-    learner = Learner(sets.rows_of, np.ones(len(data), dtype=bool), SETTINGS)  # generated in no order
+    learner = Learner(sets, np.ones(len(data), dtype=bool), SETTINGS)  # generated in no order
     with _at(page, sets, place, "new.csv", learner) as session:
         for row, has in enumerate(data.Y.toarray()[:40]):
             session.tell(f"t{row}", "me", row, {name: bool(value) for name, value in zip(names, has, strict=True)}, True, None)
@@ -177,7 +177,7 @@ def _review(page: Any, place: Path) -> Iterator[None]:
     Y[wrong] = 1 - Y[wrong]
     model = JointMultiLabelClassifier(**SETTINGS).fit(list(data.X), Y)
     names = list(data.label_names)
-    sets = LabelSets(names, list(map(str, data.X)), Contents(data), Y, Written("songs.csv", data))
+    sets = LabelSets(names, list(map(str, data.X)), Contents(data), Y, Written("songs.csv", lambda: data))
     with _at(page, sets, place, "songs.csv", review=Review.of(model, names, Y)):
         page.keyboard.press("a")
         page.locator(".answered").wait_for()

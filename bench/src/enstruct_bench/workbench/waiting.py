@@ -58,7 +58,7 @@ def served(n_labels: int, rows: int) -> Iterator[tuple[str, Session]]:
     empty = as_indicator(np.zeros((1, n_labels)))
     Yempty = empty[np.zeros(rows, dtype=int)]
     data = Dataset(fresh, Yempty, tuple(f"feature {k}" for k in range(FEATURES)), tuple(names))
-    sets = LabelSets(names, fresh, Contents(data), None, Written("none", data), model)
+    sets = LabelSets(names, fresh, Contents(data), None, Written("none", lambda: data), model)
     header = {"task": "labels", "data": "none", "rows": rows, "names": names, "content": "none"}
     with tempfile.TemporaryDirectory() as folder:
         session = Session(sets, Journal(Path(folder) / "answers.jsonl", header), RowOrder(rows, "teaching"), "waiting")

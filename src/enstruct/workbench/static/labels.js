@@ -1,19 +1,18 @@
 // Label sets: every label with its probability; one told moves all others.
-import { answersOf, questionOf } from "./backend.js";
+import { questionOf } from "./backend.js";
 import { contents, el, get, has, percent, put } from "./dom.js";
+import { RowView } from "./view.js";
 
 const FEW = 30; // labels that are listed surest first; more are listed likeliest first
 
-export class LabelView {
+export class LabelView extends RowView {
   constructor(app) {
-    this.app = app;
+    super(app);
     this.names = app.session.names;
     this.sort = this.names.length <= FEW ? "surest" : "likeliest";
     this.filter = "";
     this.countRead = true;
     this.focus = null;
-    this.read = {};
-    this.asked = 0;
   }
 
   keys() {
@@ -36,32 +35,16 @@ export class LabelView {
     const read = el("input", { type: "checkbox", id: "read", checked: this.countRead, onchange: (event) => { this.countRead = event.target.checked; } });
     const tools = el("div", { class: "tools" }, this.search, el("label", {}, "Order", select),
       el("label", { title: "What stands above a label that you correct counts as read and right, for this row's answers alone" }, read, "what is above counts as read"));
-    const right = el("section", { class: "panel", "aria-label": "Labels" }, tools, this.list, this.doneLine());
+    const right = el("section", { class: "panel", "aria-label": "Labels" }, tools, this.list, this.finishLine());
     this.app.fill(contents(state.row, content), right);
     await this.update(state);
   }
 
-  doneLine() {
-    this.finish = el("button", { type: "button", class: "main", id: "finish", onclick: () => this.done() }, "Right as shown (Enter)");
-    this.stateLine = el("span", { class: "state", role: "status" });
-    return el("div", { class: "done-line" }, this.finish, this.stateLine);
-  }
-
-  async update(state) {
-    this.state = state;
-    this.asking = this.ask();
-    await this.asking;
-  }
-
-  async ask() {
-    const turn = ++this.asked, row = this.state.row;
-    const answers = await answersOf(row, this.read);
-    if (turn !== this.asked) return;
-    this.answers = answers;
-    if (answers.problem) this.app.say(answers.problem);
-    this.app.whenReleased(() => this.draw());
-    const question = answers.p === null ? null : await questionOf(row, this.read);
-    if (turn !== this.asked) return;
+  // The question, which nothing waits for.
+  async answered(turn) {
+    if (this.answers.problem) this.app.say(this.answers.problem);
+    const question = this.answers.p === null ? null : await questionOf(this.state.row, this.read).catch(() => null);
+    if (turn !== this.turn) return;
     this.question = question;
     this.list.dataset.question = question ?? "";
     this.app.whenReleased(() => this.draw());
@@ -138,8 +121,8 @@ export class LabelView {
     await this.app.tell(this.state.row, put({}, name, value), done, seen);
   }
 
-  done() {
-    return this.app.finish(() => ({ ...Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]])), ...this.state.cells }));
+  whole() {
+    return { ...Object.fromEntries(this.names.map((name, k) => [name, this.answers.shown[k]])), ...this.state.cells };
   }
 
   go(step) {

@@ -20,6 +20,8 @@ class App {
     this.opened = 0; // rows that were asked for
     $("title").textContent = this.session.title;
     document.title = `${this.session.title} – enstruct workbench`;
+    $("rules").hidden = !this.session.rules.length;
+    $("rule-list").replaceChildren(...this.session.rules.map((words) => el("li", {}, words)));
     $("kept").textContent = `Answers are kept in ${this.session.answers}`;
     const reviewing = this.session.mode === "review";
     this.view = reviewing ? new ReviewView(this) : new { labels: LabelView, tags: TagView, masks: MaskView }[this.session.task](this);

@@ -1,17 +1,16 @@
 // Masks: strokes on the picture, and the mask follows.
-import { answersOf } from "./backend.js";
 import { el } from "./dom.js";
+import { RowView } from "./view.js";
 
 const COLOURS = ["0 0 0", "26 133 255", "212 17 89", "255 194 10", "64 176 166", "93 58 155", "230 97 0"];
 
-export class MaskView {
+export class MaskView extends RowView {
   constructor(app) {
-    this.app = app;
+    super(app);
     this.values = app.session.names.map(Number);
     this.value = this.values[1] ?? this.values[0];
     this.radius = 3;
     this.opacity = 0.45;
-    this.asked = 0;
   }
 
   keys() {
@@ -40,29 +39,13 @@ export class MaskView {
     }));
     const radius = el("input", { type: "range", min: "1", max: String(Math.max(8, Math.round(Math.max(height, width) / 8))), value: String(this.radius), id: "radius", oninput: (event) => { this.radius = Number(event.target.value); } });
     this.brush = radius;
-    this.finish = el("button", { type: "button", class: "main", id: "finish", onclick: () => this.done() }, "Right as shown (Enter)");
-    this.stateLine = el("span", { class: "state", role: "status" });
     this.app.fill(
       el("section", { class: "panel", "aria-label": "Picture" }, el("h2", {}, "Picture ", el("span", { class: "row-number" }, content.name)), el("div", { class: "stage" }, picture, this.over)),
       el("section", { class: "panel", "aria-label": "Tools" }, el("h2", {}, "Paint what you know; the rest follows"), this.classes,
         el("div", { class: "tools" }, el("label", {}, "Brush", radius)),
-        el("div", { class: "done-line" }, this.finish, this.stateLine)));
+        this.finishLine()));
     this.pick(this.value);
     await this.update(state);
-  }
-
-  async update(state) {
-    this.state = state;
-    this.asking = this.ask();
-    await this.asking;
-  }
-
-  async ask() {
-    const turn = ++this.asked;
-    const answers = await answersOf(this.state.row, {});
-    if (turn !== this.asked) return;
-    this.answers = answers;
-    this.draw();
   }
 
   pick(value) {
@@ -129,9 +112,7 @@ export class MaskView {
     await this.app.tell(this.state.row, { [name]: stroke, ...("mask" in this.state.cells ? { mask: null } : {}) }, false, seen);
   }
 
-  done() {
-    return this.app.finish(() => ({ mask: this.answers.runs }));
-  }
+  whole() { return { mask: this.answers.runs }; }
 
   key(event) {
     if (/^[1-9]$/.test(event.key)) {

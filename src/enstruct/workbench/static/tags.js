@@ -1,17 +1,16 @@
 // Tags: words with coloured spans; a told span moves the others.
-import { answersOf } from "./backend.js";
 import { el, has, percent } from "./dom.js";
+import { RowView } from "./view.js";
 
 const UNSURE = 0.8; // below it a tag is underlined
 const PREFIXES = { IOB1: "BI", IOB2: "BI", BIOES: "BIES", BILOU: "BILU" };
 
-export class TagView {
+export class TagView extends RowView {
   constructor(app) {
-    this.app = app;
+    super(app);
     const { names, types, scheme } = app.session;
     this.scheme = scheme;
     this.types = scheme ? types : names;
-    this.asked = 0;
   }
 
   keys() {
@@ -36,26 +35,10 @@ export class TagView {
       ...this.types.map((type, k) => one(type, k + 1, () => this.say(type))),
       this.scheme ? one("no span", 0, () => this.say(null)) : null,
       el("button", { type: "button", onclick: () => this.take() }, "Take back (x)"));
-    this.finish = el("button", { type: "button", class: "main", id: "finish", onclick: () => this.done() }, "Right as shown (Enter)");
-    this.stateLine = el("span", { class: "state", role: "status" });
     this.hint = el("p", { class: "count" });
     this.app.fill(el("section", { class: "panel", "aria-label": "Sentence" }, el("h2", {}, "Sentence ", el("span", { class: "row-number" }, String(state.row))),
-      this.line, this.hint, types, el("div", { class: "done-line" }, this.finish, this.stateLine)));
+      this.line, this.hint, types, this.finishLine()));
     await this.update(state);
-  }
-
-  async update(state) {
-    this.state = state;
-    this.asking = this.ask();
-    await this.asking;
-  }
-
-  async ask() {
-    const turn = ++this.asked;
-    const answers = await answersOf(this.state.row, {});
-    if (turn !== this.asked) return;
-    this.answers = answers;
-    this.app.whenReleased(() => this.draw());
   }
 
   draw() {
@@ -65,7 +48,7 @@ export class TagView {
     if (!this.scheme) tags.forEach((tag, k) => of.set(k, { type: tag, first: true, last: true }));
     const focused = document.activeElement?.dataset?.word;
     this.line.replaceChildren(...this.words.map((word, k) => {
-      const span = of.get(k), told = String(k) in this.state.cells;
+      const span = of.get(k), told = has(this.state.cells, String(k));
       const kinds = ["word", span ? "in" : "", span?.first ? "first" : "", span?.last ? "last" : "", told ? "told" : "", !told && p[k] < UNSURE ? "unsure" : "", this.isChosen(k) ? "chosen" : ""];
       const made = el("button", { type: "button", class: kinds.filter(Boolean).join(" "), "data-word": String(k), title: `${tags[k]}, ${told ? "told" : percent(p[k])}`,
         "aria-pressed": String(this.isChosen(k)),
@@ -123,14 +106,14 @@ export class TagView {
 
   async take() {
     if (this.chosen === null) return;
-    const cells = Object.fromEntries(this.range().filter((k) => String(k) in this.state.cells).map((k) => [String(k), null]));
+    const cells = Object.fromEntries(this.range().filter((k) => has(this.state.cells, String(k))).map((k) => [String(k), null]));
     this.leave();
     if (Object.keys(cells).length) await this.app.tell(this.state.row, cells, false, this.state.version);
     else this.draw();
   }
 
-  done() {
-    return this.app.finish(() => ({ ...Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), ...this.state.cells }));
+  whole() {
+    return { ...Object.fromEntries(this.answers.tags.map((tag, k) => [String(k), tag])), ...this.state.cells };
   }
 
   key(event) {

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.metrics import Counts, ratio
+from enstruct.metrics.base import Counts, ratio
 
 DRAWS = 1000
 BLOCK = 2**22

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from enstruct.metrics import METRICS, Counts, average_precision, calibration_error, log_loss
-from enstruct.report.resampling import Counted, intervals, weights
+from enstruct.metrics.intervals import Counted, intervals, weights
 from enstruct.report.scores import calibration_counts, label_intervals, log_loss_counts, precision_interval
 
 
@@ -56,7 +56,7 @@ def test_what_holds_whatever_the_rule(answers, holes):
 
 def test_draws_are_those_of_the_seed_however_they_are_cut(monkeypatch):
     whole = np.concatenate(list(weights(7, 20, 4)))
-    monkeypatch.setattr("enstruct.report.resampling.BLOCK", 21)
+    monkeypatch.setattr("enstruct.metrics.intervals.BLOCK", 21)
     assert np.array_equal(np.concatenate(list(weights(7, 20, 4))), whole)
     assert (whole.sum(1) == 7).all()
 

@@ -1,14 +1,12 @@
-"""What label, review and answers share: the data of a page, its session, and the page served until Ctrl-C."""
+"""Pages that commands serve, until Ctrl-C: where they are to be found, and what they show of rows."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import socket
 import threading
 import webbrowser
-from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
@@ -93,32 +91,8 @@ class _Address:
         self.path.unlink(missing_ok=True)
 
 
-def header_of(task: str, source: str, n_rows: int, names: list[str], how: Mapping[str, Any]) -> dict[str, Any]:
-    """The first line of a file of answers; ``how``: the data are read again."""
-    kept = str(Path(source).resolve()) if Path(source).exists() else source
-    return {"task": task, "data": kept, "rows": n_rows, "names": names, "content": content_of(source), "how": dict(how)}
-
-
-def content_of(source: str) -> str:
-    """A digest of a file's bytes, or of the names and sizes of a folder's files; of a named set its name."""
-    path, digest = Path(source), hashlib.sha256()
-    if path.is_file():
-        with path.open("rb") as file:
-            while block := file.read(2**20):
-                digest.update(block)
-    elif path.is_dir():
-        for each in sorted(path.rglob("*")):
-            if each.is_file():
-                digest.update(f"{each.relative_to(path)} {each.stat().st_size}\n".encode())
-    else:
-        digest.update(source.encode())
-    return digest.hexdigest()
-
-
-def pictures_of(source: str, column: str | None) -> list[str] | None:
+def pictures_of(source: str, column: str) -> list[str]:
     """The cells of a column of a CSV file."""
-    if column is None:
-        return None
     if ending(source) not in (".csv", ".tsv"):
         raise ConfigError(f"--pictures names a column of a CSV file, and {source} is none: leave it out.")
     table = raw_table(source)

@@ -1,0 +1,34 @@
+"""What the energy of a joint was trained on, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from enstruct.estimators.bases import Table
+from enstruct.training.residual import Candidate
+
+
+class FittedOn(NamedTuple):
+    """Distinct rows, their cross-fitted logits (rows, labels that vary), the folds.
+
+    ``group`` (rows of ``fit``,): the distinct row that each is, -1 for those of weight 0.
+    """
+
+    logits: NDArray[np.float32]
+    table: Table
+    group: NDArray[np.intp]
+    folds: Sequence[NDArray[np.intp]]
+    candidate: Candidate
+    epochs: int
+
+    def marginals(self, constants: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(rows of ``fit``, labels) p(y_i = 1 | x) by bases that have not seen the row; ``constants`` (labels,): the values of
+        labels that never vary, NaN of others."""
+        p = np.repeat(constants[None], len(self.group), axis=0)
+        p[:, np.isnan(constants)] = expit(self.logits[self.group])
+        return p
