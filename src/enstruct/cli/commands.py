@@ -69,7 +69,7 @@ def prepared(arguments: list[str] | None = None) -> Callable[[], int]:
             return partial(refused, f"There is no `enstruct {name}` since 0.2: it is {now}.")
     try:
         parser = build_parser(words)
-    except EnstructError as error:
+    except (EnstructError, OSError, ValueError) as error:  # a name that is too long, or has a NUL in it
         return partial(refused, str(error))
     return prepared_command(parser, COMMANDS, arguments)
 

@@ -14,21 +14,22 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.dataset import Dataset, any_of
+from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
 from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.numbers import overflows, to_numbers, whole
-from enstruct.data.opening import read_lines
+from enstruct.data.opening import read_lines, stream_lines
 from enstruct.data.rows import indicator_of
+from enstruct.data.stacking import Stack, blocks
 from enstruct.errors import DataError, ParseError, shown
 
 MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
@@ -41,7 +42,7 @@ TOKEN = re.compile(r"""\s*((?:\d+\s+)?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass
+@dataclass(slots=True)
 class Attribute:
     """``kind``: numeric, nominal, hierarchical or text; ``values`` of a nominal; ``declared`` of a hierarchy."""
 
@@ -59,11 +60,21 @@ class Attribute:
 
 
 @dataclass
-class _File:
+class _Header:
+    """What stands before the rows. ``rows``: the lines of these, numbered, to be read once."""
+
     path: Path
     relation: str = ""
     attributes: list[Attribute] = field(default_factory=list)
-    lines: list[tuple[int, str]] = field(default_factory=list)
+    rows: Iterable[tuple[int, str]] = ()
+
+
+class _File(NamedTuple):
+    """Some of the rows, as their lines stand in the file, numbered."""
+
+    path: Path
+    attributes: list[Attribute]
+    lines: list[tuple[int, str]]
 
 
 def read_arff(
@@ -80,48 +91,67 @@ def read_arff(
     refused as identifiers, and without a model so is a name in ``drop`` that is not there. Raises ParseError (file, line,
     column).
     """
-    file = _read(Path(path))
+    header = _read(Path(path))
     if feature_names is not None:
-        drop = [attribute.name for attribute in file.attributes if attribute.name in drop]
-    dropped = {*_attribute_indices(file, drop)}
-    targets = [i for i in _label_columns(file, labels, drop) if i not in dropped]
-    inputs = sorted({*range(len(file.attributes))} - {*targets} - dropped)
+        drop = [attribute.name for attribute in header.attributes if attribute.name in drop]
+    dropped = {*_attribute_indices(header, drop)}
+    targets = [i for i in _label_columns(header, labels, drop) if i not in dropped]
+    inputs = sorted({*range(len(header.attributes))} - {*targets} - dropped)
     if not inputs:
-        raise ParseError("no input attribute is left", file.path)
+        raise ParseError("no input attribute is left", header.path)
     for i in inputs:
-        _refuse_text(file, file.attributes[i], {*(feature_names or ())})
-    is_sparse = any(body.startswith("{") for _, body in file.lines[:1])
+        _refuse_text(header, header.attributes[i])
     wanted = sorted([*inputs, *targets])
-    cells = _sparse_cells(file, wanted) if is_sparse else _dense_cells(file, wanted)
-    X, feature_names = _features(file, inputs, cells, is_sparse)
-    Y, label_names, hierarchy, unknown = _labels(file, targets, cells)
-    names = tuple(feature_names), tuple(label_names)
-    return Dataset(X, Y, *names, hierarchy, Path(path).name, unknown=any_of(unknown))
+    label_sets = _LabelSets(header, targets)
+    features, indicators, unknown = Stack(), Stack(), list[Any]()
+    is_sparse = None
+    for lines in blocks(header.rows):
+        file = _File(header.path, header.attributes, lines)
+        is_sparse = lines[0][1].startswith("{") if is_sparse is None else is_sparse
+        cells = _sparse_cells(file, wanted) if is_sparse else _dense_cells(file, wanted)
+        features.add(_features(file, inputs, cells, is_sparse))
+        Y, holes = label_sets.of(file, cells)
+        indicators.add(Y)
+        unknown.append((features.rows, holes if holes.any() else None))
+    if not features.rows:
+        raise ParseError("the @data section has no rows", header.path)
+    for i in inputs:
+        _refuse_identifier(header, header.attributes[i], features.rows, {*(feature_names or ())})
+    names = tuple(name for i in inputs for name in _names_of(header.attributes[i])), tuple(label_sets.names)
+    X, Y = features.whole(), indicators.whole()
+    return Dataset(X, Y, *names, label_sets.hierarchy, Path(path).name, unknown=_together(unknown, Y.shape))
+
+
+def _together(parts: list[tuple[int, NDArray[np.bool_] | None]], shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """What is unknown of blocks, each with the row that it ends at; None where nothing is."""
+    if all(part is None for _, part in parts):
+        return None
+    unknown = np.zeros(shape, dtype=bool)
+    for end, part in parts:
+        if part is not None:
+            unknown[end - len(part) : end] = part
+    return unknown
 
 
 # -- header ---------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> _File:
-    file, in_data = _File(path), False
-    for number, raw in enumerate(read_lines(path), start=1):
-        line = raw.strip()
-        if not line or line.startswith("%"):
-            continue
-        if in_data:
-            file.lines.append((number, line))
-        elif line.lower().startswith("@relation"):
+def _read(path: Path) -> _Header:
+    file, in_data = _Header(path), False
+    lines = enumerate(map(str.strip, stream_lines(path)), start=1)
+    filled = ((number, line) for number, line in lines if line and not line.startswith("%"))
+    for number, line in filled:
+        if line.lower().startswith("@relation"):
             file.relation = _unquote(line[len("@relation") :].strip())
         elif line.lower().startswith("@attribute"):
             file.attributes.append(_attribute(path, number, line))
         elif line.lower().startswith("@data"):
-            in_data = True
+            in_data, file.rows = True, filled
+            break
         else:
             raise ParseError(f"expected @attribute or @data, found {shown(line)}", path, number)
     if not file.attributes or not in_data:
         raise ParseError("no @attribute or no @data section; is this an ARFF file?", path)
-    if not file.lines:
-        raise ParseError("the @data section has no rows", path)
     return file
 
 
@@ -170,7 +200,7 @@ def _split(body: str) -> list[str]:
 # -- which columns --------------------------------------------------------------------------------
 
 
-def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
+def _label_columns(file: _Header, labels: Any, drop: Sequence[str]) -> list[int]:
     if labels is None:
         labels, drop = _implied_labels(file), ()  # a number of the file's own counts what is left out too
     if isinstance(labels, int):
@@ -188,7 +218,7 @@ def _label_columns(file: _File, labels: Any, drop: Sequence[str]) -> list[int]:
     return [*columns.values()]
 
 
-def _implied_labels(file: _File) -> Any:
+def _implied_labels(file: _Header) -> Any:
     meka = re.search(r"-C\s+(-?[0-9]+)", file.relation)
     if meka:
         number = whole(meka[1].removeprefix("-")) or 0
@@ -218,7 +248,7 @@ def read_label_names(path: Path | str) -> list[str]:
     return names
 
 
-def _attribute_indices(file: _File, names: Sequence[str]) -> list[int]:
+def _attribute_indices(file: _Header, names: Sequence[str]) -> list[int]:
     """Of names that occur twice the first."""
     number: dict[str, int] = {}
     for i, attribute in enumerate(file.attributes):
@@ -229,15 +259,19 @@ def _attribute_indices(file: _File, names: Sequence[str]) -> list[int]:
     return [number[name] for name in names]
 
 
-def _refuse_text(file: _File, attribute: Attribute, learnt: set[str]) -> None:
+def _refuse_text(header: _Header, attribute: Attribute) -> None:
     if attribute.kind == "text":
-        what = "holds text or dates"
-    elif len(attribute.values) > max(50, IDENTIFIER_SHARE * len(file.lines)) and not learnt & {*_columns(attribute)}:
-        what = f"has {len(attribute.values)} values in {len(file.lines)} rows: it looks like an identifier"
-    else:
-        return
+        raise _left_out(header, attribute, "holds text or dates")
+
+
+def _refuse_identifier(header: _Header, attribute: Attribute, rows: int, learnt: set[str]) -> None:
+    if len(attribute.values) > max(50, IDENTIFIER_SHARE * rows) and not learnt & {*_columns(attribute)}:
+        raise _left_out(header, attribute, f"has {len(attribute.values)} values in {rows} rows: it looks like an identifier")
+
+
+def _left_out(header: _Header, attribute: Attribute, what: str) -> ParseError:
     message = f"this input {what}; leave it out with drop=[{shown(attribute.name)}]"
-    raise ParseError(message, file.path, attribute.line, attribute.name)
+    return ParseError(message, header.path, attribute.line, attribute.name)
 
 
 # -- data -----------------------------------------------------------------------------------------
@@ -310,23 +344,26 @@ def _convert(file: _File, column: int, rows: Any, texts: Sequence[str]) -> Any:
     raise ParseError(f"{shown(texts[bad])} is not {wanted}", file.path, line, attribute.name)
 
 
-def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> tuple[Any, list[str]]:
-    names: list[str] = []
-    blocks: list[tuple[np.ndarray, np.ndarray]] = []  # the rows and values of each column
+def _features(file: _File, inputs: list[int], cells: Cells, is_sparse: bool) -> Any:
+    """(rows, features), of nominal inputs without a 0/1 meaning a column a value."""
+    columns: list[tuple[np.ndarray, np.ndarray]] = []  # the rows and values of each
     for i in inputs:
         attribute, (rows, values) = file.attributes[i], cells[i]
         if attribute.kind == "numeric" or attribute.codes is not None:
-            names.append(attribute.name)
-            blocks.append((rows, values))
+            columns.append((rows, values))
         else:
-            names += _columns(attribute)
             texts = np.asarray(values, dtype=object)
-            blocks += [(rows, np.where(texts == "?", np.nan, texts == value)) for value in attribute.values]
+            columns += [(rows, np.where(texts == "?", np.nan, texts == value)) for value in attribute.values]
     if not is_sparse:
-        return np.column_stack([values for _, values in blocks]), names
-    X = _from_columns(blocks, len(file.lines))
+        return np.column_stack([values for _, values in columns])
+    X = _from_columns(columns, len(file.lines))
     X.eliminate_zeros()
-    return X, names
+    return X
+
+
+def _names_of(attribute: Attribute) -> list[str]:
+    """Of an input's columns."""
+    return [attribute.name] if attribute.kind == "numeric" or attribute.codes is not None else _columns(attribute)
 
 
 def _columns(attribute: Attribute) -> list[str]:
@@ -341,47 +378,58 @@ def _from_columns(blocks: list[tuple[np.ndarray, np.ndarray]], n: int) -> sparse
     return sparse.csr_matrix((values, (row, column)), shape=(n, len(blocks)))
 
 
-_Labels = tuple[sparse.csr_matrix, list[str], Hierarchy | None, NDArray[np.bool_]]
-"""Y, the names, the hierarchy, and where a label is not known (rows, labels)."""
+class _LabelSets:
+    """What the label attributes say of rows: ``names``, their ``hierarchy`` if they have one. ParseError for such as are none."""
 
+    def __init__(self, header: _Header, targets: list[int]) -> None:
+        self.targets, self.attributes = targets, [header.attributes[i] for i in targets]
+        self.hierarchy: Hierarchy | None = None
+        self._number: dict[str, int] = {}
+        if {attribute.kind for attribute in self.attributes} == {"hierarchical"}:
+            if len(targets) > 1:
+                raise ParseError("more than one hierarchical class attribute", header.path)
+            attribute = self.attributes[0]
+            self.names, self.hierarchy, self._number = parse_hierarchy(attribute.declared)
+            lines = [attribute.line] * len(self.names)
+        else:
+            self.names, lines = ([getattr(one, what) for one in self.attributes] for what in ("name", "line"))
+        check_label_names(self.names, header.path, lines)
 
-def _labels(file: _File, targets: list[int], cells: Cells) -> _Labels:
-    attributes = [file.attributes[i] for i in targets]
-    if {attribute.kind for attribute in attributes} == {"hierarchical"}:
-        if len(targets) > 1:
-            raise ParseError("more than one hierarchical class attribute", file.path)
-        return _hierarchical_labels(file, attributes[0], *cells[targets[0]])
-    if not targets:
-        return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), [], None, np.zeros((0, 0), dtype=bool)
-    names = [attribute.name for attribute in attributes]
-    check_label_names(names, file.path, [attribute.line for attribute in attributes])
-    blocks, unknown = [], np.zeros((len(file.lines), len(targets)), dtype=bool)
-    for k, (i, attribute) in enumerate(zip(targets, attributes, strict=True)):
-        rows, values = cells[i]
-        if attribute.kind != "numeric" and attribute.codes is None:
-            raise ParseError("a label attribute must be {0,1}, {NO,YES} or the like", file.path, attribute.line, attribute.name)
-        bad = ~(np.isin(values, (0.0, 1.0)) | np.isnan(values))
-        if bad.any():
-            line = file.lines[int(rows[np.argmax(bad)])][0]
-            raise ParseError("a label must be 0 or 1, or ? where it is unknown", file.path, line, attribute.name)
-        unknown[rows[np.isnan(values)], k] = True
-        on = rows[values == 1]
-        blocks.append((on, np.ones(len(on), dtype=np.uint8)))
-    return _from_columns(blocks, len(file.lines)), names, None, unknown
+    def of(self, file: _File, cells: Cells) -> tuple[sparse.csr_matrix, NDArray[np.bool_]]:
+        """(Y, where a label is not known), both (rows, labels)."""
+        unknown = np.zeros((len(file.lines), len(self.names)), dtype=bool)
+        if self.hierarchy is not None:
+            return self._closed(self.hierarchy, file, *cells[self.targets[0]], unknown), unknown
+        if not self.targets:
+            return sparse.csr_matrix((len(file.lines), 0), dtype=np.uint8), unknown
+        columns = []
+        for k, (i, attribute) in enumerate(zip(self.targets, self.attributes, strict=True)):
+            rows, values = cells[i]
+            if attribute.kind != "numeric" and attribute.codes is None:
+                what = "a label attribute must be {0,1}, {NO,YES} or the like"
+                raise ParseError(what, file.path, attribute.line, attribute.name)
+            bad = ~(np.isin(values, (0.0, 1.0)) | np.isnan(values))
+            if bad.any():
+                line = file.lines[int(rows[np.argmax(bad)])][0]
+                raise ParseError("a label must be 0 or 1, or ? where it is unknown", file.path, line, attribute.name)
+            unknown[rows[np.isnan(values)], k] = True
+            on = rows[values == 1]
+            columns.append((on, np.ones(len(on), dtype=np.uint8)))
+        return _from_columns(columns, len(file.lines)), unknown
 
-
-def _hierarchical_labels(file: _File, attribute: Attribute, rows: np.ndarray, texts: Sequence[str]) -> _Labels:
-    names, hierarchy, number = parse_hierarchy(attribute.declared)
-    check_label_names(names, file.path, [attribute.line] * len(names))
-    label_sets: list[list[int]] = [[] for _ in file.lines]
-    unknown = np.zeros((len(file.lines), len(names)), dtype=bool)
-    for row, text in zip(rows, texts, strict=True):
-        unknown[row] = text == "?"
-        for name in () if text == "?" else text.split("@"):
-            if name not in number:
-                raise ParseError(f"undeclared class {shown(name)}", file.path, file.lines[row][0], attribute.name)
-            label_sets[row].append(number[name])
-    try:
-        return hierarchy.close(indicator_of(label_sets, len(names))), names, hierarchy, unknown
-    except DataError as error:
-        raise ParseError(str(error), file.path, attribute.line, attribute.name) from error
+    def _closed(
+        self, hierarchy: Hierarchy, file: _File, rows: np.ndarray, texts: Sequence[str], unknown: NDArray[np.bool_]
+    ) -> sparse.csr_matrix:
+        """Label sets with what their labels imply; marks ``unknown``."""
+        attribute = self.attributes[0]
+        label_sets: list[list[int]] = [[] for _ in file.lines]
+        for row, text in zip(rows, texts, strict=True):
+            unknown[row] = text == "?"
+            for name in () if text == "?" else text.split("@"):
+                if name not in self._number:
+                    raise ParseError(f"undeclared class {shown(name)}", file.path, file.lines[row][0], attribute.name)
+                label_sets[row].append(self._number[name])
+        try:
+            return hierarchy.close(indicator_of(label_sets, len(self.names)))
+        except DataError as error:
+            raise ParseError(str(error), file.path, attribute.line, attribute.name) from error

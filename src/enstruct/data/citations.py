@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from enstruct.data.opening import read_lines
+from enstruct.data.opening import stream_lines
 from enstruct.errors import ParseError, shortened
 
 MARK = re.compile(r"<(/?)([A-Za-z][\w-]*)>")
@@ -21,11 +21,12 @@ MARK = re.compile(r"<(/?)([A-Za-z][\w-]*)>")
 def read_citations(path: Path | str) -> tuple[list[list[str]], list[list[str]]]:
     """(references, tags), both as lists of words."""
     references, tags = [], []
-    for number, line in enumerate(read_lines(path), 1):
+    same: dict[str, str] = {}
+    for number, line in enumerate(stream_lines(path), 1):
         if not line.strip():
             continue
         words, names = _parse(line.replace("<br>", " ").replace("</br>", " "), path, number)
-        references.append(words)
+        references.append([same.setdefault(word, word) for word in words])
         tags.append(names)
     if not references:
         raise ParseError("there are no references in it", path)
@@ -65,7 +66,7 @@ def _parse(line: str, path: Path | str, number: int) -> tuple[list[str], list[st
 
 def read_references(path: Path | str) -> list[list[str]]:
     """The words of each line alone, whatever marks stand in it: references without tags, or with faulty ones."""
-    lines = (MARK.sub(" ", line).split() for line in read_lines(path))
+    lines = (MARK.sub(" ", line).split() for line in stream_lines(path))
     return [words for words in lines if words]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from enstruct.data.label_names import check_label_name
 from enstruct.data.numbers import is_whole
-from enstruct.data.opening import read_lines
+from enstruct.data.opening import stream_lines
 from enstruct.errors import ParseError, shown
 
 BLANKS = " \t\r"
@@ -31,9 +31,11 @@ def read_conll(
     sentences: list[list[str | tuple[str, ...]]] = [[]]
     tags: list[list[str]] = [[]]
     width, universal = 0, is_universal(path)
-    for number, line in enumerate(read_lines(path), 1):
+    same: dict[str, str] = {}  # a word that occurs often is one object
+    for number, line in enumerate(stream_lines(path), 1):
         if not line.strip(BLANKS) or line.startswith("-DOCSTART-"):
             if sentences[-1]:
+                sentences[-1], tags[-1] = [*sentences[-1]], [*tags[-1]]  # without the room that they grew into
                 sentences.append([])
                 tags.append([])
             continue
@@ -54,6 +56,7 @@ def read_conll(
             raise ParseError(f"{len(cells)} columns, but {width} in the lines before: {shown(line.strip())}", path, number)
         if not cells[0]:
             raise ParseError("there is no word before the first tab", path, number)
+        cells = [same.setdefault(cell, cell) for cell in cells]
         sentences[-1].append((cells[0], *(cells[c] for c in columns)) if columns else cells[0])
         if labelled:
             check_label_name(cells[-1], path, number)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import csv
 import re
+from array import array
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,10 @@ from scipy import sparse
 
 from enstruct.data.dataset import Dataset, any_of
 from enstruct.data.label_names import check_label_name, counted
-from enstruct.data.numbers import is_number, overflows, to_numbers
-from enstruct.data.opening import read_lines
+from enstruct.data.numbers import is_number, overflows, plain_numbers, to_numbers
+from enstruct.data.opening import stream_lines
 from enstruct.data.rows import as_indicator, indicator_of
+from enstruct.data.stacking import CHARACTERS, Stack
 from enstruct.data.texts import as_array
 from enstruct.errors import ParseError, shortened, shown
 
@@ -32,28 +34,80 @@ MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
 LISTED = re.compile(r"""[\[({]\s*(?:['"].*['"],?\s*)?[\])}]""", re.DOTALL)
 """A list, set or tuple of texts as Python prints it."""
+UNKNOWN = -1
+"""Of a table of labels in small numbers: what is not known."""
 HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
 
 
-@dataclass
-class _Table:
-    """``columns``: name -> cells; ``lines``: where each row ends in the file."""
+class _Block(NamedTuple):
+    """Some rows: column -> cells, and the line of the file that each row ends in."""
 
-    path: Path
     columns: dict[str, tuple[str, ...]]
     lines: list[int]
+
+
+class _File:
+    """A file whose header is read; ``names`` of its columns. ParseError for a header that is none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._characters = 0  # of the block that is being read
+        self._rows = self._parsed()
+        header = next(self._rows, None)
+        if header is None:
+            raise ParseError("there are no rows below the header", path)
+        self.names = _header(path, [name.strip() for name in header[1]])
 
     def check(self, names: Sequence[str], must_be_there: bool = True) -> list[str]:
         """Those that are there. ParseError where they must be and are not."""
         names = [names] if isinstance(names, str) else names
+        there = {*self.names}
         for name in names:
-            if must_be_there and name not in self.columns:
-                first = ", ".join(shortened(name, 20) for name in [*self.columns][:6])
+            if must_be_there and name not in there:
+                first = ", ".join(shortened(name, 20) for name in self.names[:6])
                 raise ParseError(f"there is no column {shown(name)}; the header has {first}, ...", self.path)
-        return [name for name in names if name in self.columns]
+        return [name for name in names if name in there]
 
-    def error(self, message: str, row: int, column: str) -> ParseError:
-        return ParseError(message, self.path, self.lines[row], column)
+    def blocks(self) -> Iterator[_Block]:
+        """All rows, some at a time, once. ParseError where there are none, or one has not as many fields as the header."""
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        width, empty = len(self.names), True
+        for line, row in self._rows:
+            if len(row) != width:
+                raise ParseError(f"{len(row)} fields where the header has {width}", self.path, line)
+            lines.append(line)
+            rows.append(row)
+            if self._characters > CHARACTERS:
+                yield self._block(rows, lines)
+                rows, lines, empty, self._characters = [], [], False, 0
+        if rows:
+            yield self._block(rows, lines)
+        elif empty:
+            raise ParseError("there are no rows below the header", self.path)
+
+    def _block(self, rows: list[list[str]], lines: list[int]) -> _Block:
+        return _Block(dict(zip(self.names, zip(*rows, strict=True), strict=True)), lines)
+
+    def _lines(self) -> Iterator[str]:
+        for line in stream_lines(self.path):
+            self._characters += len(line)
+            yield line + "\n"
+
+    def _parsed(self) -> Iterator[tuple[int, list[str]]]:
+        """(the line it ends in, the row), the header first."""
+        lines = self._lines()
+        first = next(lines, "")
+        reader = csv.reader(chain([first], lines), delimiter=_separator(self.path, first), strict=True)
+        width = 0  # quotes may hold several lines
+        try:
+            for row in reader:
+                if row or width == 1:  # of a single column an empty cell is an empty line
+                    width = width or len(row)
+                    yield reader.line_num, row or [""]
+        except csv.Error as error:
+            what = f"no field, or a quotation mark that is never closed ({error})"
+            raise ParseError(what, self.path, reader.line_num) from error
 
 
 def read_csv(
@@ -73,38 +127,54 @@ def read_csv(
     ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column); also where
     nothing but labels is there, unless what else there was was dropped: such a table has features from elsewhere.
     """
-    table = _read(Path(path))
-    dropped = table.check(drop, must_be_there)
-    targets = _targets(table, labels, dropped)
+    file = _File(Path(path))
+    dropped = file.check(drop, must_be_there)
+    targets = _targets(file, labels, dropped)
     left_out = {*targets, *dropped}
-    inputs = table.check(text) if text else [name for name in table.columns if name not in left_out]
+    inputs = file.check(text) if text else [name for name in file.names if name not in left_out]
     if both := [name for name in text or () if name in left_out]:
         raise ParseError(f"the column {shown(both[0])} of texts is said to be a label, or left out", path)
     if not inputs and not dropped:
         raise ParseError("no feature column is left", path)
-    X: NDArray[Any]
-    if text:
-        X = as_array(["\n".join(cells) for cells in zip(*(table.columns[name] for name in inputs), strict=True)])
-    else:
-        X = np.column_stack([np.zeros((len(table.lines), 0)), *(_numbers(table, name) for name in inputs)])
-    if len(targets) == 1 and _holds_names(table.columns[targets[0]], targets[0], known):
-        (Y, names), unknown = _named(table, targets[0], known), None
-    else:
+    one = _Column(file.path, targets[0]) if len(targets) == 1 else None  # it may hold names, which all of it tells
+    if one is None:
         for name in targets:
             check_label_name(name, path, 1, name)
-        told, names = _told(table, targets), tuple(targets)
-        Y, unknown = as_indicator(np.nan_to_num(told)), any_of(np.isnan(told))
+    features, told, texts = Stack(), Stack(), list[str]()
+    for block in file.blocks():
+        if text:
+            texts += ["\n".join(cells) for cells in zip(*(block.columns[name] for name in inputs), strict=True)]
+        else:
+            numbers = (_numbers(file.path, block, name) for name in inputs)
+            features.add(np.column_stack([np.zeros((len(block.lines), 0)), *numbers]))
+        if one is None:
+            told.add(_told(file.path, block, targets))
+        else:
+            one.add(block)
+    X = as_array(texts) if text else features.whole()
+    if one is not None and one.holds_names(known):
+        (Y, names), unknown = _named(one, known), None
+    else:
+        table = told.whole() if one is None else one.told()
+        Y, names, unknown = as_indicator(table == 1), tuple(targets), any_of(table == UNKNOWN)
+        if one is not None:
+            check_label_name(targets[0], path, 1, targets[0])
     return Dataset(X, Y, tuple(inputs), names, name=Path(path).name, unknown=unknown)
 
 
 def column_names(path: Path | str) -> list[str]:
     """The header's. Raises ParseError."""
-    return [*_read(Path(path)).columns]
+    return _File(Path(path)).names
 
 
 def raw_table(path: Path | str) -> dict[str, tuple[str, ...]]:
     """Column -> its cells as they stand in the file. Raises ParseError."""
-    return _read(Path(path)).columns
+    file = _File(Path(path))
+    columns: dict[str, list[str]] = {name: [] for name in file.names}
+    for block in file.blocks():
+        for name, cells in block.columns.items():
+            columns[name] += cells
+    return {name: tuple(cells) for name, cells in columns.items()}
 
 
 def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float64]:
@@ -112,36 +182,17 @@ def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float6
 
     Its columns are labels, some of ``label_names`` in any order. Raises ParseError (file, line, column).
     """
-    table = _read(Path(path))
+    file = _File(Path(path))
     places = {name: k for k, name in enumerate(label_names)}
-    if odd := next((name for name in table.columns if name not in places), None):
+    if odd := next((name for name in file.names if name not in places), None):
         raise ParseError(f"the model has no label {shown(odd)}: take the column out, or name it as in training", path, 1, odd)
-    told = np.full((len(table.lines), len(label_names)), np.nan)
-    told[:, [places[name] for name in table.columns]] = _told(table, [*table.columns])
+    cells = Stack()
+    for block in file.blocks():
+        cells.add(_told(file.path, block, file.names))
+    there = cells.whole()
+    told = np.full((len(there), len(label_names)), np.nan)
+    told[:, [places[name] for name in file.names]] = np.where(there == UNKNOWN, np.nan, there)
     return told
-
-
-def _read(path: Path) -> _Table:
-    lines = read_lines(path)
-    separator = _separator(path, lines[0] if lines else "")
-    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, strict=True)  # quotes may hold several lines
-    rows: list[list[str]] = []
-    numbers: list[int] = []
-    try:
-        for row in reader:
-            if row or (rows and len(rows[0]) == 1):  # of a single column an empty cell is an empty line
-                rows.append(row or [""])
-                numbers.append(reader.line_num)
-    except csv.Error as error:
-        raise ParseError(f"no field, or a quotation mark that is never closed ({error})", path, reader.line_num) from error
-    if len(rows) < 2:
-        raise ParseError("there are no rows below the header", path)
-    names = _header(path, [name.strip() for name in rows[0]])
-    for row, number in zip(rows, numbers, strict=True):
-        if len(row) != len(names):
-            raise ParseError(f"{len(row)} fields where the header has {len(names)}", path, number)
-    cells = zip(*rows[1:], strict=True)
-    return _Table(path, dict(zip(names, cells, strict=True)), numbers[1:])
 
 
 def _separator(path: Path, header: str) -> str:
@@ -165,8 +216,8 @@ def _header(path: Path, names: list[str]) -> list[str]:
     return names
 
 
-def _targets(table: _Table, labels: Any, dropped: Sequence[str]) -> list[str]:
-    names = [*table.columns]
+def _targets(table: _File, labels: Any, dropped: Sequence[str]) -> list[str]:
+    names = table.names
     if labels is None:
         raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", table.path)
     if isinstance(labels, (int, np.integer)):
@@ -179,9 +230,11 @@ def _targets(table: _Table, labels: Any, dropped: Sequence[str]) -> list[str]:
     return [name for name in table.check(labels) if name not in dropped]
 
 
-def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
+def _numbers(path: Path, block: _Block, name: str) -> NDArray[np.float64]:
     """A column's cells, NaN where they are missing."""
-    cells = [cell.strip() for cell in table.columns[name]]
+    if (numbers := plain_numbers(block.columns[name])) is not None:
+        return numbers
+    cells = [cell.strip() for cell in block.columns[name]]
     plain = [NUMBERS.get(cell.lower(), cell) for cell in cells]
     values, at = to_numbers(plain)
     if at is None:
@@ -193,73 +246,104 @@ def _numbers(table: _Table, name: str) -> NDArray[np.float64]:
     else:
         mend = "make 0/1 columns of words, read texts by --text"
     cell, short = shown(cells[at], 40), shortened(name, 20)
-    raise table.error(f"{cell} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])", at, name)
+    what = f"{cell} is no number: {mend}, or leave the column out (drop=[{short!r}], --drop [{short}])"
+    raise ParseError(what, path, block.lines[at], name)
 
 
-def _holds_names(cells: Sequence[str], column: str, known: Sequence[str] | None) -> bool:
-    """Not if all that is there is 0 or 1, so that a gap is no row without labels but one whose label is unknown; unless those
-    are ``known``."""
-    values = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in cells} - {"nan"}
-    if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
-        return True
-    return known is not None and column not in known
-
-
-def _told(table: _Table, targets: Sequence[str]) -> NDArray[np.float64]:
-    """(rows, targets) of 0, 1 and NaN."""
-    told = np.zeros((len(table.lines), len(targets)))
+def _told(path: Path, block: _Block, targets: Sequence[str]) -> NDArray[np.int8]:
+    """(rows, targets) of 0, 1 and UNKNOWN."""
+    told = np.zeros((len(block.lines), len(targets)), dtype=np.int8)
     for k, name in enumerate(targets):
-        told[:, k] = values = _numbers(table, name)
-        bad = ~(np.isin(values, (0.0, 1.0)) | np.isnan(values))
+        values = _numbers(path, block, name)
+        missing = np.isnan(values)
+        bad = ~((values == 0) | (values == 1) | missing)
         if bad.any():
-            raise table.error("a label must be 0 or 1, or its cell empty where it is unknown", int(np.argmax(bad)), name)
+            what = "a label must be 0 or 1, or its cell empty where it is unknown"
+            raise ParseError(what, path, block.lines[int(np.argmax(bad))], name)
+        told[:, k] = np.where(missing, UNKNOWN, values)
     return told
 
 
-def _check_no_reals(table: _Table, target: str, cells: Sequence[str]) -> None:
-    """That a column of measurements is not taken for names, one label for each value; names that are numbers have no fraction."""
-    numbers = {at: cell.strip().replace(",", ".") for at, cell in enumerate(cells) if cell.strip()}
-    if not all(map(is_number, numbers.values())):
-        return
-    for at, number in numbers.items():
-        if not float(number).is_integer():
-            raise table.error(
-                f"{shown(cells[at])} is a number with a fraction, and no label: give another column; if it is a name, put a ; "
-                "behind it",
-                at,
-                target,
+class _Column:
+    """The only column of labels, of names or of 0 and 1: its cells as they stand in the file."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+        self.cells: list[str] = []
+        self.lines = array("q")
+        self._same: dict[str, str] = {}  # a cell that occurs often is one object
+
+    def add(self, block: _Block) -> None:
+        self.cells += [self._same.setdefault(cell, cell) for cell in block.columns[self.name]]
+        self.lines.extend(block.lines)
+
+    def error(self, message: str, row: int) -> ParseError:
+        return ParseError(message, self.path, self.lines[row], self.name)
+
+    def holds_names(self, known: Sequence[str] | None) -> bool:
+        """Not if all that is there is 0 or 1, so that a gap is no row without labels but one whose label is unknown; unless those
+        are ``known``."""
+        values = {NUMBERS.get(cell.strip().lower(), cell.strip()) for cell in self._same} - {"nan"}
+        if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
+            return True
+        return known is not None and self.name not in known
+
+    def told(self) -> NDArray[np.int8]:
+        """(rows, 1) of 0, 1 and UNKNOWN."""
+        return _told(self.path, _Block({self.name: tuple(self.cells)}, [*self.lines]), [self.name])
+
+    def check_no_reals(self) -> None:
+        """That a column of measurements is not taken for names, one label for each value; names that are numbers have no
+        fraction."""
+        numbers = {cell: cell.strip().replace(",", ".") for cell in self._same if not _is_missing(cell)}
+        if not all(map(is_number, numbers.values())):
+            return
+        for cell, number in numbers.items():
+            if not float(number).is_integer():
+                raise self.error(
+                    f"{shown(cell)} is a number with a fraction, and no label: give another column; if it is a name, put a ; "
+                    "behind it",
+                    self.cells.index(cell),
+                )
+
+    def check_separated(self) -> None:
+        """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
+        cells = [cell for cell in self._same if not _is_missing(cell)]
+        if any(";" in cell or "|" in cell for cell in cells):
+            return
+        listed = [cell for cell in cells if LISTED.fullmatch(cell.strip())]
+        parts = Counter(part.strip() for cell in cells for part in cell.split(","))
+        by_commas = [cell for cell in cells if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
+        if listed or by_commas:
+            cell = (listed or by_commas)[0]
+            raise self.error(
+                f"{shown(cell)} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
+                "put a ; behind it",
+                self.cells.index(cell),
             )
 
 
-def _check_separated(table: _Table, target: str, cells: Sequence[str]) -> None:
-    """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
-    if any(";" in cell or "|" in cell for cell in cells):
-        return
-    listed = [at for at, cell in enumerate(cells) if LISTED.fullmatch(cell.strip())]
-    parts = Counter(part.strip() for cell in set(cells) for part in cell.split(","))
-    by_commas = [at for at, cell in enumerate(cells) if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
-    if listed or by_commas:
-        at = (listed or by_commas)[0]
-        raise table.error(
-            f"{shown(cells[at])} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
-            "put a ; behind it",
-            at,
-            target,
-        )
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in MISSING
 
 
-def _named(table: _Table, target: str, known: Sequence[str] | None) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
+def _named(column: _Column, known: Sequence[str] | None) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
     """Of a column of names: a missing cell is a row without labels."""
-    cells = ["" if cell.strip().lower() in MISSING else cell for cell in table.columns[target]]
     if known is None:
-        _check_no_reals(table, target, cells)
-        _check_separated(table, target, cells)
-    name_sets = [{name.strip() for name in cell.replace("|", ";").split(";")} - {""} for cell in cells]
-    names = tuple(sorted(set().union(*name_sets)) if known is None else known)
+        column.check_no_reals()
+        column.check_separated()
+    sets: dict[str, list[str]] = {}
+    first: dict[str, int] = {}
+    for row, cell in enumerate(column.cells):
+        if cell not in sets:
+            found = {name.strip() for name in cell.replace("|", ";").split(";")} - {""}
+            sets[cell], first[cell] = ([] if _is_missing(cell) else sorted(found)), row
+    names = tuple(sorted({name for each in sets.values() for name in each}) if known is None else known)
     number = {name: k for k, name in enumerate(names)}
-    for at, name_set in enumerate(name_sets):
-        if unknown := sorted(name_set - number.keys()):
-            raise table.error(f"the model has no label {shown(unknown[0])}: take it out", at, target)
-        for name in name_set:
-            check_label_name(name, table.path, table.lines[at], target)
-    return indicator_of([[number[name] for name in name_set] for name_set in name_sets], len(names)), names
+    for cell, each in sets.items():
+        for name in each:
+            if name not in number:
+                raise column.error(f"the model has no label {shown(name)}: take it out", first[cell])
+            check_label_name(name, column.path, column.lines[first[cell]], column.name)
+    numbered = {cell: [number[name] for name in each] for cell, each in sets.items()}
+    return indicator_of([numbered[cell] for cell in column.cells], len(names)), names

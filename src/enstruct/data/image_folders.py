@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from enstruct.data.catalogue import PICTURES, data_root, not_passed_on
+from enstruct.data.opening import is_folder
 from enstruct.data.splits import places_60_20_20
 from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shortened
 
@@ -104,7 +105,7 @@ def _folder(source: str) -> Path:
     root = data_root()
     if source in PICTURES and root is not None and (root / PICTURES[source]).is_dir():
         return root / PICTURES[source]
-    if Path(source).is_dir():
+    if is_folder(source):
         return Path(source)
     if source in PICTURES:
         raise not_passed_on(source, PICTURES[source])
@@ -117,7 +118,7 @@ def read_pictures(folder: Path | str, labelled: bool = True) -> Pictures:
     ParseError for a file that is no image or has another size than its partner, DataError for files without a partner.
     """
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DatasetNotFoundError(f"There is no folder {folder}.")
     place = folder / "images" if (folder / "images").is_dir() else folder
     images = _files(place)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
-from enstruct.data.opening import OPENERS
+from enstruct.data.opening import OPENERS, is_folder
 
 ENDINGS: dict[str, tuple[str, ...]] = {
     "labels": (".csv", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".jsonl"),
@@ -24,7 +24,7 @@ def kind_of(source: str) -> str | None:
     for task, sets in SETS.items():
         if source in sets:
             return task
-    if Path(source).is_dir():
+    if is_folder(source):
         return "labels" if is_text_folder(source) or (Path(source) / "layout.json").is_file() else "masks"
     endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
     telling = [*endings[-1:], *(ending for ending in endings if ending in INLINE)]  # as cora.tagged.txt
@@ -39,9 +39,9 @@ def ending(path: Path | str) -> str:
 
 def is_text_folder(path: Path | str) -> bool:
     """Whether a folder holds .txt files, or folders of such, and no pictures."""
-    folder = Path(path)
-    if not folder.is_dir():
+    if not is_folder(path):
         return False
+    folder = Path(path)
     files = [file for pattern in ("*", "*/*") for file in folder.glob(pattern)]
     if any(file.name in ("images", "masks") or file.suffix.lower() in PICTURE_ENDINGS for file in files):
         return False

@@ -13,6 +13,7 @@ from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
 from enstruct.data.kinds import ending, is_text_folder
 from enstruct.data.npz import read_npz
 from enstruct.data.on_disk import is_on_disk, read_on_disk
+from enstruct.data.opening import is_file
 from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.data.text_files import TEXT, read_jsonl, read_text_folder
@@ -95,7 +96,7 @@ def load(
     """A catalogue entry's ``part``, a file, or a folder of texts."""
     entry = CATALOGUE.get(str(source))
     if entry is None:
-        if not Path(source).is_file() and not is_text_folder(source) and not is_on_disk(source):
+        if not is_file(source) and not is_text_folder(source) and not is_on_disk(source):
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop, text=text)

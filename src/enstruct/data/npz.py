@@ -122,6 +122,8 @@ def _csr(path: Path | str, arrays: dict[str, Any], name: str) -> sparse.csr_matr
         if part.ndim != 1 or part.dtype.kind not in kinds:
             what = "numbers" if "f" in kinds else "whole numbers"
             raise ParseError(f"{name}{key} must be a list of {what}, not {part.shape} of {shown(part.dtype)}", path)
+    if data.dtype.kind == "f" and data.dtype.itemsize not in (4, 8):  # SciPy counts with no other
+        data = _double(data)
     try:
         matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # an index beyond the shape would be read from foreign memory
@@ -131,13 +133,18 @@ def _csr(path: Path | str, arrays: dict[str, Any], name: str) -> sparse.csr_matr
     return matrix
 
 
+def _double(values: NDArray[Any]) -> NDArray[np.float64]:
+    """In double precision; what is beyond it infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):  # some bits are a NaN that says so
+        return values.astype(np.float64, copy=False)
+
+
 def _check_finite(path: Path | str, X: Any) -> None:
     """ParseError for what is infinite, or would be in double precision; NaN is a missing cell."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f":
         return
-    with np.errstate(over="ignore"):
-        infinite = np.isinf(values.astype(np.float64, copy=False))
+    infinite = np.isinf(_double(values))
     if infinite.any():
         at = int(np.argmax(infinite))
         if sparse.issparse(X):

@@ -27,6 +27,7 @@ from scipy import sparse
 from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.label_names import check_label_names
 from enstruct.data.mapped import CELLS, DenseStore, MappedRows, SparseStore
+from enstruct.data.opening import is_file
 from enstruct.errors import DataError, EnstructError, ParseError, shown
 from enstruct.files import replace_folder
 
@@ -53,7 +54,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
 
 def is_on_disk(path: Path | str) -> bool:
     """Whether it is such a folder, by what lies in it."""
-    return (Path(path) / LAYOUT).is_file()
+    return is_file(Path(path) / LAYOUT)
 
 
 def read_on_disk(path: Path | str) -> Dataset:
@@ -73,6 +74,7 @@ def read_on_disk(path: Path | str) -> Dataset:
         if len(x_values) != n * d:
             raise _unfit(folder, f"{len(x_values)} numbers for {n} x {d}")
         store = DenseStore(x_values.reshape(n, d))
+    _check_finite(folder, x_values)
     _check_named(folder, layout)
     labels, begins = _mapped(folder, layout, "y_indices"), _mapped(folder, layout, "y_indptr")
     _check_csr(folder, "y", labels, begins, n, layout.labels)
@@ -135,6 +137,12 @@ def _check_csr(folder: Path, what: str, indices: NDArray[Any], indptr: NDArray[A
         part = np.asarray(indices[start : start + CELLS])
         if part.min() < 0 or part.max() >= width:
             raise _unfit(folder, f"{what}_indices.bin with columns beyond the {width} that there are")
+
+
+def _check_finite(folder: Path, values: NDArray[Any]) -> None:
+    for start in range(0, len(values), CELLS):
+        if not np.isfinite(values[start : start + CELLS]).all():
+            raise _unfit(folder, "x_values.bin with numbers that are not finite")
 
 
 def _unfit(folder: Path, what: str) -> ParseError:

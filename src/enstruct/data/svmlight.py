@@ -7,19 +7,23 @@ anything.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import MOST_COLUMNS, Dataset, most_columns
 from enstruct.data.numbers import is_number, whole
-from enstruct.data.opening import read_lines, stream_lines
-from enstruct.data.rows import indicator_of
+from enstruct.data.opening import stream_lines
 from enstruct.errors import ParseError, shortened, shown
+
+BLANK = -1
+"""Entries of a line without any: whether it is a row the end of the file tells."""
 
 
 def read_svmlight(
@@ -27,27 +31,114 @@ def read_svmlight(
 ) -> Dataset:
     """Raises ParseError with the line at fault. ``n_labels`` and ``n_features`` widen the matrices if given.
 
-    first_feature : what features of files without a header count from, 0 or 1; None: 1 unless index 0 occurs.
+    first_feature : what features of files without header count from, 0 or 1; None: 1 unless index 0 occurs.
     """
-    numbered = enumerate(read_lines(path), 1)
-    lines = [(number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#")]
-    first = next((i for i, (_, line) in enumerate(lines) if line), 0)
-    header = _header(lines[first][1]) if lines else None
-    body = _rows(lines[first + 1 :] if header else lines, header[0] if header else 0)
-    entries = sum(line.count(":") + line.count(",") + 1 for _, line in body)
-    limits = most_columns(entries, n_features), most_columns(entries, n_labels)
+    header, at, lines = _opened(path)
+    read = _Read()
+    for number, line in lines:
+        read.add(path, number, line)
+    limits = most_columns(read.entries, n_features), most_columns(read.entries, n_labels)
+    n_rows = read.rows(header[0] if header else 0)
     if header:
-        _check_header(path, lines[first][0], header, len(body), limits)
+        _check_header(path, at, header, n_rows, limits)
         n_features, n_labels, first_feature = header[1], max(header[2], n_labels or 0), 0
-    if not body:
+    if not n_rows:
         raise ParseError("no rows", path)
-    rows = [_row(path, number, line, limits) for number, line in body]
+    for most, limit in zip((read.most_feature, read.most_label), limits, strict=True):
+        _place(path, most.line, str(most.index), most.index, limit)
     if first_feature is None:
-        first_feature = 0 if any(0 in features for _, features in rows) else 1
-    X = _features(path, [features for _, features in rows], body, first_feature, n_features)
-    Y = _indicator(path, [labels for labels, _ in rows], body, n_labels)
-    names = tuple(f"f{i}" for i in range(X.shape[1])), tuple(str(i) for i in range(Y.shape[1]))
+        first_feature = 0 if read.least_feature.index == 0 else 1
+    width = max(1, read.most_feature.index + 1 - first_feature) if n_features is None else n_features
+    for each in (read.least_feature, read.most_feature):
+        if each.line and not 0 <= each.index - first_feature < width:
+            what = f"invalid index {each.index}: there are {width} features, from {first_feature} on"
+            raise ParseError(what, path, each.line)
+    if read.most_label.line == 0 and n_labels is None:
+        raise ParseError("no row has a label", path)
+    label_width = read.most_label.index + 1 if n_labels is None else n_labels
+    for each in (read.least_label, read.most_label):
+        if each.line and not 0 <= each.index < label_width:
+            raise ParseError(f"label {each.index} is outside 0..{label_width - 1}", path, each.line)
+    X, Y = read.matrices(header[0] if header else 0, width, label_width, first_feature)
+    names = tuple(f"f{i}" for i in range(width)), tuple(str(i) for i in range(label_width))
     return Dataset(X, Y, *names, name=Path(path).name, first_feature=None if header else first_feature)
+
+
+class _Extreme:
+    """The least or the largest number so far, and the line that it stood in first; line 0: there is none."""
+
+    __slots__ = ("index", "line")
+
+    def __init__(self) -> None:
+        self.index, self.line = -1, 0
+
+    def meet(self, index: int, line: int, least: bool) -> None:
+        if not self.line or (index < self.index if least else index > self.index):
+            self.index, self.line = index, line
+
+
+class _Read:
+    """All lines behind the header as flat arrays, blank ones too: which of them are rows the end of the file tells."""
+
+    def __init__(self) -> None:
+        self.values, self.columns, self.labels = array("d"), array("i"), array("i")
+        self._features, self._labels = array("i"), array("i")  # how many of each line
+        self.filled = self._last = 0
+        self.least_feature, self.most_feature = _Extreme(), _Extreme()
+        self.least_label, self.most_label = _Extreme(), _Extreme()
+
+    @property
+    def entries(self) -> int:
+        """Features and labels, of a line without labels one."""
+        return len(self.values) + len(self.labels)
+
+    def add(self, path: Path | str, number: int, line: str) -> None:
+        if not line:
+            self._features.append(BLANK)
+            self._labels.append(BLANK)
+            return
+        labels, features = _row(path, number, line, (MOST_COLUMNS, MOST_COLUMNS))
+        self.filled += 1
+        self._features.append(len(features))
+        self._labels.append(len(labels))
+        self._last = len(self._features)
+        self.columns.extend(features)
+        self.values.extend(features.values())
+        self.labels.extend(labels)
+        if features:  # they rise
+            self.least_feature.meet(next(iter(features)), number, True)
+            self.most_feature.meet(next(reversed(features)), number, False)
+        if labels:
+            self.least_label.meet(min(labels), number, True)
+            self.most_label.meet(max(labels), number, False)
+
+    def rows(self, promised: int) -> int:
+        """Lines but blank ones at the end, or without any blank ones if there are as many others as the header promised."""
+        return self.filled if self.filled == promised else max(self._last, min(promised, len(self._features)))
+
+    def matrices(self, promised: int, width: int, n_labels: int, first: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        """X and Y; what was read is taken out of here."""
+        n = self.rows(promised)
+        counts = [np.frombuffer(each, np.int32) for each in (self._features, self._labels)]
+        if self.filled == promised:
+            counts = [each[each != BLANK] for each in counts]
+        features, labels = (np.maximum(each[:n], 0) for each in counts)
+        columns = np.frombuffer(self.columns, np.int32) if len(self.columns) else np.zeros(0, np.int32)
+        columns -= first
+        X = sparse.csr_matrix((np.array(self.values, copy=None), columns, _begins(features)), shape=(n, width))
+        flat = np.array(self.labels, np.int32, copy=None)
+        Y = sparse.csr_matrix((np.ones(len(flat), np.uint8), flat, _begins(labels)), shape=(n, n_labels))
+        Y.sum_duplicates()
+        Y.data[:] = 1
+        return X, Y
+
+
+def _begins(counts: NDArray[np.int32]) -> NDArray[Any]:
+    """Where each row's entries begin, and where the last one's end."""
+    total = int(counts.sum())
+    begins = np.zeros(len(counts) + 1, np.int32 if total < 2**31 else np.int64)
+    np.cumsum(counts, out=begins[1:])
+    return begins
 
 
 def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iterator[tuple[list[int], dict[int, float]]]]:
@@ -57,20 +148,12 @@ def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iter
     as it comes up.
     """
     limits = MOST_COLUMNS, MOST_COLUMNS
-    numbered = enumerate(stream_lines(path), 1)
-    lines = ((number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#"))
-    before: list[tuple[int, str]] = []
-    header = None
-    for number, line in lines:
-        header = _header(line) if line else None
-        before = [] if header else [*before, (number, line)]
-        if line:
-            break
+    header, _, lines = _opened(path)
 
     def rows() -> Iterator[tuple[list[int], dict[int, float]]]:
         blank: list[tuple[int, str]] = []
         given = 0
-        for number, line in chain(before, lines):
+        for number, line in lines:
             blank.append((number, line))
             if line:
                 yield from (_row(path, *one, limits) for one in blank)
@@ -82,13 +165,18 @@ def stream_svmlight(path: Path | str) -> tuple[tuple[int, int, int] | None, Iter
     return header, rows()
 
 
-def _rows(lines: list[tuple[int, str]], promised: int) -> list[tuple[int, str]]:
-    """Without blank lines at the end, or anywhere if there are as many others as the header promised."""
-    filled = [(number, line) for number, line in lines if line]
-    if len(filled) == promised:
-        return filled
-    last = next((i for i in range(len(lines), 0, -1) if lines[i - 1][1]), 0)
-    return lines[: max(last, min(promised, len(lines)))]
+def _opened(path: Path | str) -> tuple[tuple[int, int, int] | None, int, Iterator[tuple[int, str]]]:
+    """(the header or None, the line it is in, the lines behind it, numbered and without comments)."""
+    numbered = enumerate(stream_lines(path), 1)
+    lines = ((number, line.split("#", 1)[0].rstrip()) for number, line in numbered if not line.lstrip().startswith("#"))
+    before: list[tuple[int, str]] = []
+    for number, line in lines:
+        if header := _header(line) if line else None:
+            return header, number, lines
+        before.append((number, line))
+        if line:
+            break
+    return None, 0, chain(before, lines)
 
 
 def _header(line: str) -> tuple[int, int, int] | None:
@@ -139,26 +227,3 @@ def _place(path: Path | str, number: int, text: str, index: int, most: int) -> i
         what = f"the number {shortened(text, 20)} means as many columns, more than {most}: number those that occur"
         raise ParseError(what, path, number)
     return index
-
-
-def _features(
-    path: Path | str, rows: list[dict[int, float]], body: Any, first_feature: int, n_features: int | None
-) -> sparse.csr_matrix:
-    width = max(1, max(max(row, default=0) for row in rows) + 1 - first_feature) if n_features is None else n_features
-    for (number, _), row in zip(body, rows, strict=True):
-        if outside := [index for index in row if not 0 <= index - first_feature < width]:
-            raise ParseError(f"invalid index {outside[0]}: there are {width} features, from {first_feature} on", path, number)
-    columns = np.array([index - first_feature for row in rows for index in row], dtype=np.int64)
-    values = np.array([value for row in rows for value in row.values()], dtype=np.float64)
-    return sparse.csr_matrix((values, columns, np.cumsum([0, *map(len, rows)])), shape=(len(rows), width))
-
-
-def _indicator(path: Path | str, label_sets: list[list[int]], body: Any, n_labels: int | None) -> sparse.csr_matrix:
-    flat = [label for labels in label_sets for label in labels]
-    if not flat and n_labels is None:
-        raise ParseError("no row has a label", path)
-    width = max(flat) + 1 if n_labels is None else n_labels
-    for (number, _), labels in zip(body, label_sets, strict=True):
-        if outside := [label for label in labels if not 0 <= label < width]:
-            raise ParseError(f"label {outside[0]} is outside 0..{width - 1}", path, number)
-    return indicator_of(label_sets, width)

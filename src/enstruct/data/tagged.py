@@ -17,7 +17,7 @@ from enstruct.data.catalogue import INLINE, data_root, not_passed_on
 from enstruct.data.catalogue import TAGGED as TAGGED
 from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
-from enstruct.data.opening import stream_lines
+from enstruct.data.opening import is_file, stream_lines
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
 Token = str | tuple[str, ...]
@@ -68,7 +68,7 @@ def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = 
     """
     path = Path(path)
     inline = is_inline(path) if inline is None else inline
-    if not path.is_file():
+    if not is_file(path):
         raise DatasetNotFoundError(f"There is no file {path}, and no tagged set of that name: {', '.join(TAGGED)}.")
     if inline:
         sentences, tags = read_citations(path) if labelled else (read_references(path), None)

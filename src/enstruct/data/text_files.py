@@ -9,6 +9,7 @@ folder     .txt files, a document each; those in a folder within it have its nam
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,21 +18,22 @@ import numpy as np
 
 from enstruct.data.dataset import Dataset, any_of
 from enstruct.data.label_names import check_label_name
-from enstruct.data.opening import read_lines
+from enstruct.data.opening import read_lines, stream_lines
 from enstruct.data.rows import as_indicator, indicator_of
 from enstruct.data.texts import as_array
 from enstruct.errors import ParseError, shown
 
 TEXT, LABELS = "text", "labels"
 """Fields, where others are not named."""
-Told = dict[str, bool] | list[str] | None
+Told = dict[str, bool] | tuple[str, ...] | None
 """Of one document: some labels that it has or lacks, others are not known; those that it has, all others it lacks; nothing."""
 
 
 def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: Sequence[str] | None = None) -> Dataset:
     """One file. ``labels``: the field's name; (): no labels. ``known``: the names that there are, in their order; None for those
     in the file. ParseError (file, line)."""
-    path, texts, told, lines = Path(path), [], [], []
+    path, texts, told, lines = Path(path), list[str](), list[Told](), array("q")
+    same: dict[tuple[str, ...], tuple[str, ...]] = {}  # a set that occurs often is one object
     field = labels if isinstance(labels, str) else LABELS if labels is None else ""
     if labels not in (None, ()) and not field:
         raise ParseError(f"labels={shown(labels)}: name the field that holds them, as labels='{LABELS}'", path)
@@ -41,7 +43,8 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
             what = "is missing" if row.get(text) is None else "is no text"
             raise ParseError(f'the field {shown(text, 30)} {what} (there are {there}): give "" for an empty text', path, number)
         texts.append(row[text])
-        told.append(_labels(row.get(field), path, number) if field else [])
+        one = _labels(row.get(field), path, number) if field else ()
+        told.append(same.setdefault(one, one) if isinstance(one, tuple) else one)
         lines.append(number)
     if not texts:
         raise ParseError("there is no document in it", path)
@@ -61,12 +64,12 @@ def read_text_folder(path: Path | str, labelled: bool = True, known: Sequence[st
         raise ParseError("there is no .txt file in it, nor in its folders", root)
     if labelled and not any(found.values()):
         raise ParseError("its files lie in no folder within it, whose name would be their label", root)
-    told: list[Told] = [names if labelled else [] for names in found.values()]
+    told: list[Told] = [tuple(names) if labelled else () for names in found.values()]
     return _dataset(root, [content for _, content in found], told, None, TEXT, known if labelled else ())
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(stream_lines(path), 1):
         if not line.strip():
             continue
         try:
@@ -82,9 +85,9 @@ def _labels(value: Any, path: Path, line: int) -> Told:
     if value is None:
         return None
     if isinstance(value, str):
-        return [name for part in value.replace("|", ";").split(";") if (name := part.strip())]
+        return tuple(name for part in value.replace("|", ";").split(";") if (name := part.strip()))
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return value
+        return tuple(value)
     if isinstance(value, dict):
         if all(one is None or (isinstance(one, (bool, int)) and one in (0, 1)) for one in value.values()):
             return {name: bool(one) for name, one in value.items() if one is not None}
@@ -93,7 +96,7 @@ def _labels(value: Any, path: Path, line: int) -> Told:
 
 
 def _dataset(
-    path: Path, texts: list[str], told: list[Told], lines: list[int] | None, text: str, known: Sequence[str] | None
+    path: Path, texts: list[str], told: list[Told], lines: Sequence[int] | None, text: str, known: Sequence[str] | None
 ) -> Dataset:
     seen = sorted({name for one in told for name in (one or ())})
     names = tuple(seen if known is None else known)
@@ -105,10 +108,17 @@ def _dataset(
                 check_label_name(name, path, line)
             elif name not in number:
                 raise ParseError(f"the model has no label {shown(name)}: take it out", path, line)
-    Y = indicator_of([[number[name] for name in one or () if not isinstance(one, dict) or one[name]] for one in told], len(names))
+    numbered: dict[tuple[str, ...], list[int]] = {}  # of those that are known whole
+    for one in told:
+        if isinstance(one, tuple) and one not in numbered:
+            numbered[one] = [number[name] for name in one]
+    Y = indicator_of(
+        [numbered[one] if isinstance(one, tuple) else [number[name] for name, has in (one or {}).items() if has] for one in told],
+        len(names),
+    )
     unknown = np.zeros((len(texts), len(names)), dtype=bool)
     for row, one in enumerate(told):
-        if not isinstance(one, list):
+        if not isinstance(one, tuple):
             unknown[row] = True
             unknown[row, [number[name] for name in one or ()]] = False
     return Dataset(as_array(texts), as_indicator(Y), (text,), names, name=path.name, unknown=any_of(unknown))

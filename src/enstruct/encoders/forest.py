@@ -179,6 +179,8 @@ def _check(arrays: dict[str, NDArray[Any]], n_features: int, n_labels: int) -> N
     for name, most in below.items():
         if not _within(arrays[name], 0, most - 1):
             raise ValueError(f"the trees' {name} do not lie between 0 and {most - 1}")
+    if not len(arrays["roots"]):
+        raise ValueError("there are no trees")
     if not all(arrays[name].shape == (n_nodes,) for name in ("threshold", "left", "right", "first", "size", "mass")):
         raise ValueError("the trees' nodes differ in number")
     left, right = arrays["left"], arrays["right"]

@@ -51,8 +51,6 @@ def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:
     if reset:
         for name in ("feature_names_in_", "text_"):  # of rows that it was fitted to before
             estimator.__dict__.pop(name, None)
-        if not all(np.isfinite(block.data if X.is_sparse else block).all() for block in X.blocks()):
-            raise DataError("The file of X holds numbers that are missing or infinite: write it anew by `enstruct data convert`.")
         estimator.n_features_in_ = X.shape[1]
     elif X.shape[1] != estimator.n_features_in_:
         raise DataError(f"X has {X.shape[1]} features, but the model was fitted to {estimator.n_features_in_}.")
@@ -125,8 +123,10 @@ class Features:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of :meth:`arrays`, of checked shapes."""
+        """The inverse of :meth:`arrays`, of checked shapes. ValueError for a spread that nothing can be divided by."""
         columns, scale = arrays.get("columns"), arrays.get("scaler/scale")
+        if scale is not None and not (scale > 0).all():
+            raise ValueError("the spread of a feature is not above 0")
         if "scaler/idf" in arrays:
             from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -171,7 +171,8 @@ def make_scaler(standardize: bool | str, X: Any) -> Any:
         return MaxAbsScaler().fit(X) if beyond or not isinstance(standardize, str) else None
     if isinstance(standardize, str) and np.isin(X, (0, 1)).all():
         return None
-    return StandardScaler().fit(X)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond single precision is refused by in_single_precision
+        return StandardScaler().fit(X)
 
 
 def seen_columns(X: Any) -> NDArray[np.intp] | None:

@@ -43,7 +43,7 @@ from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
 from enstruct.training.ranks import check_alone
 from enstruct.training.residual import CANDIDATES, INDEPENDENT, PATIENCE, Candidate, Fitted, fit_residual
-from enstruct.validation import check_whole, one_of, optional
+from enstruct.validation import check_whole, one_of, optional, whole
 
 SAMPLES = 200
 """Label sets a row that decisions of least risk are taken on."""
@@ -342,7 +342,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) label sets from the joint, given what is told."""
-        check_whole(1, n=n)
+        whole(1, 2**31)("n", n)
         logits, told = self._asked(X, known)
         seed = self.seed_ if random_state is None else seed_of(random_state)
         drawn = self._joint(logits, seed).sample(n, torch.from_numpy(told)).numpy()

@@ -39,7 +39,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from enstruct.errors import ModelFileError, SaveError
+from enstruct.errors import ModelFileError, SaveError, shown
 from enstruct.estimators.saved_header import Header, typed_header
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
@@ -49,6 +49,8 @@ FORMAT = 2
 HEADER, WEIGHTS, AUTOMATIC, JOINT = "model.json", "weights.safetensors", "auto.json", "joint.json"
 LARGEST_HEADER = 2**28
 """Bytes: no vocabulary and no history comes near."""
+CONSTANTS = "constants"
+"""The tensor of each label's only value in training, NaN of those that vary."""
 READS = 50
 """Times that a folder is read again which somebody replaces meanwhile."""
 T = TypeVar("T")
@@ -251,7 +253,11 @@ class Weights:
             if self.digest is not None and _digest(self.path) != self.digest:
                 raise ModelFileError(f"{self.path} is damaged, or belongs to another {HEADER}: put both back as saved.")
             with safe_open(self.path, framework="pt") as file:
-                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        for key, value in tensors.items():
+            if value.is_floating_point() and not (torch.isfinite(value) | (value.isnan() & (key == CONSTANTS))).all():
+                raise ModelFileError(f"{self.path} is damaged: {shown(key)} holds what is no finite number.")
+        return tensors
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

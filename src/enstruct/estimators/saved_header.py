@@ -195,5 +195,5 @@ def typed_header(header: Any, kind: type[Header], path: Any) -> Header:
     """The header as this kind of one. ModelFileError, with the place, where it is none."""
     try:
         return msgspec.convert(header, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, UnicodeError) as error:  # of half a character, which JSON can write
         raise ModelFileError(f"{path} is damaged: {error}.") from error

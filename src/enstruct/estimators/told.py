@@ -59,7 +59,8 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         table = whole
     if table.shape[1] != labels.n_labels:
         raise DataError(f"{what} has {table.shape[1]} columns, and there are {labels.n_labels} labels: one column a label.")
-    out = np.where(table == -1, np.nan, table).astype(np.float32)
+    with np.errstate(over="ignore"):  # infinite is neither 0 nor 1, too
+        out = np.where(table == -1, np.nan, table).astype(np.float32)
     wrong = ~(np.isnan(out) | (out == 0) | (out == 1))
     if wrong.any():
         row, label = np.argwhere(wrong)[0]

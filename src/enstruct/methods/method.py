@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from enstruct.errors import ConfigError, unknown_name
+from enstruct.errors import ConfigError, shown, unknown_name
 from enstruct.hypergradients import Alternating, Coupling
 from enstruct.inference import Solver, Unrolled
 from enstruct.inference.rules import HALF_DAMPED
@@ -140,6 +140,12 @@ class Method:
     scaling: str = "auto"
 
     def __post_init__(self) -> None:
+        if self.objective is not None and not isinstance(self.objective, Objective):
+            raise ConfigError(f"objective must be one of enstruct.objectives, or None, not {shown(self.objective)}.")
+        if self.inference is not None and not hasattr(self.inference, "needs_predictor"):
+            raise ConfigError(f"inference must be a solver of enstruct.inference, or None, not {shown(self.inference)}.")
+        if not (isinstance(self.stages, tuple) and self.stages and all(isinstance(one, Stage) for one in self.stages)):
+            raise ConfigError(f"stages must be a tuple of Stage, not {shown(self.stages)}.")
         if self.has_energy and (self.objective is None or self.negatives is None):
             raise ConfigError(f"Method {self.name!r} trains an energy, so it needs an objective and negatives.")
         if self.objective is not None and self.objective.absolute_cost and self.cost not in BOUNDED_COSTS:

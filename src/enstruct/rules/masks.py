@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.rules.often import Count
+from enstruct.validation import is_whole
 
 EPS = 1e-9
 STEP = 1e-3
@@ -81,10 +83,13 @@ class MaskRules:
         for rule in several:
             if not isinstance(rule, MASK_RULES):
                 raise ConfigError(f"rules= of a segmenter takes rules of enstruct.rules.masks, not {rule!r:.80}.")
-            if rule.value not in classes:
+            if not is_whole(rule.value) or rule.value not in classes:
                 raise ConfigError(str(unknown_name("class in a rule", str(rule.value), [str(one) for one in classes])))
-            if isinstance(rule, Connected) and rule.pieces < 1:
+            if isinstance(rule, Connected) and not (is_whole(rule.pieces) and rule.pieces >= 1):
                 raise ConfigError(f"The rule {rule}: at least one piece.")
+            shares = [value for name, value in vars(rule).items() if name not in ("value", "pieces")]
+            if not all(isinstance(share, Real) for share in shares):
+                raise ConfigError(f"The rule {rule!r:.120}: shares are numbers from 0 to 1.")
             bounds = {Size: lambda r: [(r.least, r.most)], Within: lambda r: [(r.top, r.bottom), (r.left, r.right)]}
             if not all(0 <= low <= high <= 1 for low, high in bounds.get(type(rule), lambda r: [])(rule)):
                 raise ConfigError(f"The rule {rule!r:.120}: shares from 0 to 1, the lower first.")

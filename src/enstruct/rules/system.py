@@ -25,6 +25,7 @@ from enstruct.rules.inequality import Inequality
 from enstruct.rules.labels import LabelRule, Soft, inequalities_of, words_of
 from enstruct.rules.often import Count, check_seldom
 from enstruct.rules.states import legal_states
+from enstruct.validation import is_whole
 
 CELLS = 2**22
 """Numbers (rows, inequalities) at a time."""
@@ -74,8 +75,8 @@ class RuleSystem:
                 raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
             bare = rule.rule if isinstance(rule, Soft) else rule
             if isinstance(bare, Hierarchy):
-                if bare.n_labels != len(names):
-                    raise ConfigError(f"rules= has a hierarchy of {bare.n_labels} labels, and there are {len(names)}.")
+                if not is_whole(bare.n_labels) or bare.n_labels != len(names):
+                    raise ConfigError(f"rules= has a hierarchy of {shown(bare.n_labels)} labels, and there are {len(names)}.")
                 bare.check()
             weight = rule.weight if isinstance(rule, Soft) else np.inf
             found += [(one, k, weight) for one in inequalities_of(rule, number) if not one.always]

@@ -42,18 +42,23 @@ def read_text(path: Path) -> str:
     """DataError for no file, ParseError for one that is not text."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"The rules {path} cannot be read ({error.strerror}).") from None
-    except UnicodeDecodeError:
-        raise ParseError("this is no UTF-8 text.", path) from None
+    except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+        if isinstance(error, UnicodeDecodeError):
+            raise ParseError("this is no UTF-8 text.", path) from None
+        raise DataError(f"The rules {shown(str(path), 100)} cannot be read ({getattr(error, 'strerror', error)}).") from None
 
 
 def _of_yaml(text: str, path: Path) -> list[Any]:
     import yaml  # only here: most programs read none
 
     try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):  # some lines of them can stand for more than any memory holds
+                raise ParseError("references (*name) are not read: write the rule out.", path, event.start_mark.line + 1)
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except ParseError:
+        raise
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a date of month 13 is a ValueError
         mark = getattr(error, "problem_mark", None)
         raise ParseError("this is no YAML.", path, None if mark is None else mark.line + 1) from None
     if content is None:

@@ -32,7 +32,7 @@ def make_optimizer(name: str, module: nn.Module, rate: float, weight_decay: floa
     accepted = inspect.signature(cls).parameters
     if weight_decay and "weight_decay" not in accepted:
         raise ConfigError(f"The optimizer {name!r} has no weight decay; set weight_decay=0.")
-    settings: dict[str, Any] = {"lr": rate, "weight_decay": weight_decay, "fused": True}
+    settings: dict[str, Any] = {"lr": float(rate), "weight_decay": float(weight_decay), "fused": True}
     chosen = {key: value for key, value in settings.items() if key in accepted}
     pretrained = {id(p): own for part in module.modules() if (own := getattr(part, "own_rate", None)) for p in part.parameters()}
     learning = [p for p in module.parameters() if p.requires_grad]

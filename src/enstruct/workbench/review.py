@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.label_issues import label_issues
 from enstruct.files import write_json
@@ -79,7 +79,13 @@ class Review:
         if odd := next((name for name, value in settings.items() if record["settings"].get(name) != value), None):
             was, now = record["settings"].get(odd), settings[odd]
             raise DataError(f"{path} lists suspects found with --{odd} {was}, not {now}: move it away, or name another --log.")
-        return cls(names, Y, [Suspect(**{name: one[name] for name in Suspect._fields}) for one in record["suspects"]])
+        suspects = [Suspect(**{name: one[name] for name in Suspect._fields}) for one in record["suspects"]]
+        for one in suspects:
+            if not (0 <= one.row < len(Y) and one.label in names and 0 <= one.quality <= 1 and 0 <= one.alone <= 1):
+                raise DataError(
+                    f"{path} lists {shown(one.label, 40)} of row {one.row}, which is no cell of these data: move it away."
+                )
+        return cls(names, Y, suspects)
 
     def save(self, path: Path, content: str, settings: Mapping[str, str], corrected: Path) -> None:
         """With how they were found, and where the corrected data will be. SaveError."""

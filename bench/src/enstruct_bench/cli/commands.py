@@ -1,4 +1,4 @@
-"""``enstruct-bench``: list, run, compare, joint, holes, light, tune, figure, report, costs, workbench.
+"""``enstruct-bench``: list, run, compare, joint, holes, light, tune, figure, report, costs, workbench, fuzz, kill, race, soak.
 
 ``enstruct-bench COMMAND --help`` describes each.
 """
@@ -17,7 +17,10 @@ from enstruct.errors import EnstructError
 
 MODULES = {"list": "list_tables", "run": "run_table"}
 """Of commands whose names are taken in Python."""
-NAMES = ("list", "run", "compare", "joint", "holes", "light", "tune", "figure", "report", "costs", "workbench")
+NAMES = (
+    *("list", "run", "compare", "joint", "holes", "light", "tune", "figure", "report", "costs", "workbench"),
+    *("fuzz", "kill", "race", "soak"),
+)
 COMMANDS = {name: f"enstruct_bench.cli.{MODULES.get(name, name)}" for name in NAMES}
 """As :data:`enstruct.cli.commands.COMMANDS`."""
 BY_TASK = ("compare", "joint")

@@ -37,7 +37,7 @@ def as_array(counts: Counts) -> NDArray[np.float32]:
 
 def as_counts(array: NDArray[Any]) -> Counts | None:
     """Of such an array; None for one that is no other."""
-    if array.dtype.kind not in "fiu" or not array.size:
+    if array.dtype.kind not in "fiu" or not array.size or not np.isfinite(array).all():
         return None
     if array.ndim == 1:
         return Counts.of(array)

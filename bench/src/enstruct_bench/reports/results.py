@@ -12,6 +12,7 @@ from pathlib import Path
 
 from enstruct.records import read_record
 from enstruct_bench.reports.automatic import automatic_section
+from enstruct_bench.reports.campaigns import campaign_section
 from enstruct_bench.reports.clicks import clicks_section
 from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.conditionals import conditionals_section
@@ -56,7 +57,8 @@ of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
 `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
 `tuning.search_implicit`, `tuning.ablate_auto`
-(`search-*`, `ablation-*`). The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
+(`search-*`, `ablation-*`), `workbench` (`workbench-*`), `fuzz`, `kill`, `race` and `soak` (`campaign-*`).
+The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
 Example-F1, or the metric named, in percent on test rows: at 0.5, at the threshold tuned on validation rows, and under the
 decision rule chosen on validation rows. Δ: paired difference to the first row, 95% by hierarchical bootstrap over seeds and
@@ -93,6 +95,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-curves": curves_section,
     "benchmark-devices": devices_section,
     "workbench-": workbench_section,
+    "campaign-": campaign_section,
 }
 """How files begin that have a section of their own -> what prints it, in the order of the page."""
 GROUPS = ("automatic", *(f"{prefix}.*" for prefix in ONE_FILE), "costs", "reproduce")

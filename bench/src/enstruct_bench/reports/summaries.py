@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from enstruct.errors import DataError, EnstructError, shortened, shown
 from enstruct.files import write_text
 from enstruct.records import Shape, read_record
 from enstruct_bench.comparison.quantity import FORMS, Quantity, Value
@@ -61,9 +62,21 @@ def renew(sections: Iterable[Section], results: Path, say: Callable[[str], None]
             if origin["runs"]:
                 say(f"{section.name}: the summary of {kept} runs stays, as only {origin['runs']} are at hand")
             continue
-        text = section.text()
+        text = _text_of(section)
         if text:
             write_text(path, _laid_out({"section": section.name, "blocks": blocks(text), "from": origin}))
+
+
+def _text_of(section: Section) -> str:
+    """DataError for files that say what no command writes."""
+    try:
+        return section.text()
+    except EnstructError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as error:
+        files = ", ".join(path.name for path in section.files)
+        why = f"{type(error).__name__}: {error}"
+        raise DataError(f"{shortened(files, 100)}: damaged, or of another kind ({shown(why, 80)}). Move it away.") from error
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Campaigns that every release passes: malformed input, kills, races, long use."""
