@@ -4,8 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 LIBRARY := $(VENV)/.library
 READY := $(VENV)/.ready
+CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cccl nvidia-cuda-cupti nvidia-cuda-nvrtc \
+	nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 \
+	nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
-.PHONY: demo test lint types layers tests docs bench clean
+.PHONY: demo test lint types layers tests docs bench lock clean
 
 demo: $(LIBRARY)
 	$(BIN)/enstruct demo
@@ -40,10 +43,24 @@ $(LIBRARY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	touch $(LIBRARY)
 
-# what the tests and the laboratory need besides
+# what the tests and the laboratory need besides; `make test LOCKED=1` takes it by the hashes in requirements.lock
 $(READY): $(LIBRARY) bench/pyproject.toml
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable . --editable bench
+else
 	$(BIN)/python -m pip install --quiet --editable '.[plots]' --editable bench --group dev
+endif
 	touch $(READY)
+
+# all but torch, which is pinned above, and the CUDA packages that a plain torch would bring
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile pyproject.toml --group dev --extra plots --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --quiet --no-header --no-emit-package torch --no-emit-package triton \
+		$(foreach name,$(CUDA),--no-emit-package $(name)) --output-file requirements.lock
+	rm -rf $(VENV)-lock
 
 clean:
 	rm -rf $(VENV) docs/_build demo-output

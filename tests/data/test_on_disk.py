@@ -127,3 +127,12 @@ def test_a_layout_that_promises_more_columns_than_there_are_numbers(written):
     (folder / "layout.json").write_text(json.dumps(layout))
     with pytest.raises(ParseError, match="counts"):
         read_on_disk(folder)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_none_are_found_when_the_folder_is_read(value, written):
+    _, folder = written
+    file = folder / "x_values.bin"
+    file.write_bytes(np.array([value], "<f4").tobytes() + file.read_bytes()[4:])
+    with pytest.raises(ParseError, match="not finite"):
+        read_on_disk(folder)

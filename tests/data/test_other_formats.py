@@ -342,3 +342,11 @@ def test_a_model_s_widths_are_taken_of_small_files(tmp_path, monkeypatch):
         assert read_file(path, n_features=200).X.shape == (1, 200)
         with pytest.raises(ParseError, match="columns, more than"):
             read_file(path)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.longdouble, ">f8", np.float32])
+def test_numbers_of_any_precision_in_csr(kind, tmp_path):
+    X = sparse.csr_matrix(np.array([[0, 1.5], [2, 0]]))
+    parts = {"X_data": X.data.astype(kind), "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
+    np.savez(tmp_path / "d.npz", **parts, Y=np.eye(2))
+    assert read_npz(tmp_path / "d.npz").X.toarray().tolist() == [[0, 1.5], [2, 0]]

@@ -1,5 +1,6 @@
 """Folders of models: what may be replaced, what is read, and what damaged files may cost."""
 
+import hashlib
 import json
 import os
 import resource
@@ -7,6 +8,7 @@ import threading
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from enstruct import EnergyMultiLabelClassifier
 from enstruct.encoders import Forest
@@ -175,5 +177,42 @@ def test_trees_that_would_lead_in_circles_are_refused(blocks, tmp_path):
         damaged[name][at] = wrong
         with pytest.raises(ValueError, match=r"trees|node|leaf"):
             Forest.restored(damaged, n_features, n_labels)
+    with pytest.raises(ValueError, match="no trees"):
+        Forest.restored({**tensors, "roots": tensors["roots"][:0]}, n_features, n_labels)
     with pytest.raises(ValueError, match="not of 17 labels"):
         Forest.restored(tensors, n_features, n_labels + 1)
+
+
+def corrected(path):
+    """The header says of the weights what they are now, as whoever changes them on purpose would see to."""
+    header = json.loads((path / "model.json").read_text())
+    header["weights"] = hashlib.sha256((path / "weights.safetensors").read_bytes()).hexdigest()
+    (path / "model.json").write_text(json.dumps(header))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("predictor", float("nan"), "no finite number"),
+        ("predictor", float("inf"), "no finite number"),
+        ("scaler/scale", 0.0, "not above 0"),
+    ],
+)
+def test_weights_that_nothing_can_be_computed_with_are_refused(name, value, message, model, tmp_path):
+    model.save(tmp_path / "m")
+    tensors = load_file(tmp_path / "m" / "weights.safetensors")
+    key = next(key for key in sorted(tensors) if key.startswith(name) and tensors[key].is_floating_point())
+    tensors[key].view(-1)[0] = value
+    save_file(tensors, tmp_path / "m" / "weights.safetensors")
+    corrected(tmp_path / "m")
+    with pytest.raises(ModelFileError, match=message):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")
+
+
+def test_half_a_character_in_a_header_is_refused(model, tmp_path):
+    model.save(tmp_path / "m")
+    header = json.loads((tmp_path / "m" / "model.json").read_text())
+    header["notes"] = "\ud800"
+    (tmp_path / "m" / "model.json").write_text(json.dumps(header))
+    with pytest.raises(ModelFileError, match="damaged"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m")

@@ -76,3 +76,12 @@ def test_gspen_answers_as_it_learns():
     assert row.inference.rule == row.negatives.inference.rule
     assert row.stages[-1].transplant
     assert not row.stages[-1].predictor
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("objective", True), ("objective", "nce"), ("stages", "1"), ("stages", ()), ("stages", [1]), ("inference", 3)],
+)
+def test_columns_of_another_kind_are_refused(column, value):
+    with pytest.raises(ConfigError, match=f"{column} must be"):
+        METHODS["spen"].with_(**{column: value})

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from scipy import ndimage
 
 from enstruct.errors import ConfigError, DataError
@@ -105,6 +106,9 @@ def test_what_is_told_outside_of_a_box_is_refused():
         ([Size(1, 0.5), Size(1, 0, 0.2)], "No mask meets these rules together: 1 is 50 to 100% of the image; 1 is 0 to 20%"),
         ([Connected(0), Connected(1)], "Every class has a rule"),
         ("connected", "enstruct.rules.masks"),
+        (Connected(torch.tensor([1.0, 2.0])), "class in a rule"),
+        (Connected(1, 1.5), "at least one piece"),
+        (Size(1, "0", 1.0), "shares are numbers"),
     ],
 )
 def test_what_is_no_rule_is_refused(rules, message):

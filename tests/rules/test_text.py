@@ -71,7 +71,20 @@ def test_yaml_that_is_no_rule_is_refused(tmp_path, text):
         read_rules(tmp_path / "rules.yaml")
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    ("- " + "[" * 5000, "no YAML"),
+    ("- 2026-13-45", "no YAML"),
+    ("- &a [x]\n- {exclude: [a, b], weight: [" + "*a, " * 10 + "*a]}", r"line 2.*references \(\*name\) are not read"),
+])  # fmt: skip
+def test_yaml_that_would_take_all_memory_is_refused(tmp_path, text, message):
+    (tmp_path / "rules.yaml").write_text(text)
+    with pytest.raises(ParseError, match=message):
+        read_rules(tmp_path / "rules.yaml")
+
+
 def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_rules("a\0b.txt")
     with pytest.raises(DataError, match="cannot be read"):
         read_rules(tmp_path / "none.txt")
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00a")

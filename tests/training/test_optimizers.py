@@ -1,5 +1,7 @@
 """torch's optimisers by name, through the estimator and through a checkpoint."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 from scipy import sparse
@@ -99,3 +101,9 @@ def test_the_predictors_optimizer_is_a_parameter_and_survives_a_resume(tmp_path)
         assert torch.equal(a, b)
     for a, b in zip(whole.energy_.parameters(), resumed.energy_.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_rates_of_any_kind_of_number():
+    module = torch.nn.Linear(2, 1)
+    group = make_optimizer("adamw", module, Fraction(1, 4), Fraction(1, 2)).param_groups[0]
+    assert (group["lr"], group["weight_decay"]) == (0.25, 0.5)

@@ -1,5 +1,7 @@
 """Suspects, and the reasons for them."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -67,6 +69,12 @@ def test_suspects_are_kept_and_read(flipped, tmp_path):
         Review.read(tmp_path / "s.json", LABELS, Y, "another", {"base": "auto"})
     with pytest.raises(DataError, match="--base auto, not seal-nce"):
         Review.read(tmp_path / "s.json", LABELS, Y, "digest", {"base": "seal-nce"})
+    for wrong in ({"row": len(Y)}, {"row": -1}, {"label": "nobody"}, {"quality": 2.0}):
+        record = json.loads((tmp_path / "s.json").read_text())
+        record["suspects"][0] |= wrong
+        (tmp_path / "wrong.json").write_text(json.dumps(record))
+        with pytest.raises(DataError, match="no cell of these data"):
+            Review.read(tmp_path / "wrong.json", LABELS, Y, "digest", {})
     (tmp_path / "s.json").write_text('{"content": 5}')
     with pytest.raises(DataError, match="no list of suspects"):
         Review.read(tmp_path / "s.json", LABELS, Y, "digest", {})

@@ -66,7 +66,9 @@ def test_whatever_is_wrong_with_a_file_is_said(name, tmp_path):
     assert table(name, ResultsFile(path, SETTING, {}, kind).cells) == whole
 
 
-@pytest.mark.parametrize("scores", [np.zeros(5), np.zeros((6, 3)), np.array(["x"] * 6), np.zeros(0), np.float64(1)])
+@pytest.mark.parametrize(
+    "scores", [np.zeros(5), np.zeros((6, 3)), np.array(["x"] * 6), np.zeros(0), np.float64(1), np.full(6, np.nan)]
+)
 def test_scores_that_cannot_be_held_against_others(scores, tmp_path):
     path = tmp_path / "out.json"
     store = written(path, "labels")

@@ -139,3 +139,18 @@ def test_damage_is_named(content, tmp_path):
     (tmp_path / "s.json").write_text(content)
     with pytest.raises(DataError, match=r"s\.json is not a summary"):
         read_summary(tmp_path / "s.json")
+
+
+def test_what_nobody_reads_in_a_quantity_is_passed_over(tmp_path):
+    summary = json.loads(UNKNOWN_FORM.replace('"form": "x"', '"": 3'))
+    (tmp_path / "s.json").write_text(json.dumps(summary))
+    assert "1.00" in printed(tmp_path / "s.json")
+
+
+def test_a_section_that_its_files_make_impossible_is_named(tmp_path):
+    def text():
+        raise KeyError("model")
+
+    (tmp_path / "compare-x.json").write_text('{"runs": [{"seed": 1}]}')
+    with pytest.raises(DataError, match=r"compare-x\.json: damaged, or of another kind.*KeyError"):
+        renew([Section("x", text, (tmp_path / "compare-x.json",))], tmp_path, print)

@@ -77,9 +77,9 @@ def _joint(**settings: Any) -> Small:
 
 def _automatic() -> Small:
     X, Y = labelled()
-    model = AutoMultiLabelClassifier(
-        methods=["binary-relevance", "cross-entropy"], members=2, folds=2, minutes=0.02, random_state=0
-    )
+    settings = {"hidden": 6, "layers": 1}
+    of = ["binary-relevance", "cross-entropy"]
+    model = AutoMultiLabelClassifier(of, members=2, folds=2, minutes=0.02, settings=settings, random_state=0)
     return Small(model.fit(X, Y), X[:5])
 
 
@@ -99,7 +99,7 @@ def _tagger() -> Small:
 
 def _segmenter() -> Small:
     images, masks = ellipses(12, size=16, seed=1)
-    return Small(EnergySegmenter("seal-nce", width=4, levels=1, max_epochs=1, random_state=0).fit(images, masks), images[:2])
+    return Small(EnergySegmenter("seal-nce", width=2, levels=1, max_epochs=1, random_state=0).fit(images, masks), images[:2])
 
 
 MAKERS: dict[str, Callable[[], Small]] = {

@@ -1,4 +1,5 @@
-"""``enstruct-bench``: list, run, compare, joint, holes, light, tune, figure, report, costs, workbench, fuzz, kill, race, soak.
+"""``enstruct-bench``: list, run, compare, joint, holes, light, tune, figure, report, costs, workbench; the campaigns fuzz, kill,
+race and soak; licences.
 
 ``enstruct-bench COMMAND --help`` describes each.
 """
@@ -19,7 +20,7 @@ MODULES = {"list": "list_tables", "run": "run_table"}
 """Of commands whose names are taken in Python."""
 NAMES = (
     *("list", "run", "compare", "joint", "holes", "light", "tune", "figure", "report", "costs", "workbench"),
-    *("fuzz", "kill", "race", "soak"),
+    *("fuzz", "kill", "race", "soak", "licences"),
 )
 COMMANDS = {name: f"enstruct_bench.cli.{MODULES.get(name, name)}" for name in NAMES}
 """As :data:`enstruct.cli.commands.COMMANDS`."""

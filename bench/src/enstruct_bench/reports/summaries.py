@@ -35,6 +35,7 @@ QUANTITY: Shape = {
     **dict.fromkeys(("name?", "note?"), str),
     "form?": FORMS,
 }
+FIELDS = [name.removesuffix("?") for name in QUANTITY]
 SHAPE: Shape = {
     "section": str,
     "blocks": [(str, {"columns": [str], "rows": [[(str, int, QUANTITY)]]})],
@@ -102,7 +103,7 @@ def read_blocks(path: Path) -> list[str | tuple[list[str], list[list[Value]]]]:
 
 
 def _read(cell: Any) -> Value:
-    return Quantity(**cell) if isinstance(cell, dict) else cell
+    return Quantity(**{name: cell[name] for name in FIELDS if name in cell}) if isinstance(cell, dict) else cell
 
 
 def blocks(text: str) -> list[str | dict[str, Any]]:

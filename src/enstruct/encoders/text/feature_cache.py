@@ -1,8 +1,8 @@
 """Features of texts by a frozen encoder, kept on disk by the content of both: what was computed once is read the next time.
 
-A file of SQLite for each way to compute them, named by its digest; in it a row a text: the digest of the text, its features. The
-files that were used longest ago go once all take more than ``MOST_BYTES``. A file that is damaged is thrown away; one that cannot
-be written, or that another process holds, keeps nothing, which costs time alone.
+A file of SQLite for each way to compute them, named by its digest; in it a row a text: the digest of the text, its features and a
+checksum. The files that were used longest ago go once all take more than ``MOST_BYTES``. A file that is damaged is thrown away;
+one that cannot be written, or that another process holds, keeps nothing, which costs time alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -58,7 +59,7 @@ def kept(how: str, texts: Sequence[str], width: int, cache: bool | str | Path, c
     missing = np.flatnonzero(~there)
     if len(missing):
         out[missing] = compute([texts[row] for row in missing.tolist()])
-        _write(path, [(names[row], out[row].tobytes()) for row in missing])
+        _write(path, [(names[row], (features := out[row].tobytes()) + _sum(names[row], features)) for row in missing])
     return out
 
 
@@ -80,9 +81,15 @@ def _read(path: Path, names: list[bytes], width: int) -> Iterator[tuple[int, Fea
             path.unlink()
         return
     for name, content in found:
-        features = np.frombuffer(content, dtype=np.float32) if isinstance(content, bytes) else np.zeros(0, np.float32)
-        if features.shape == (width,) and np.isfinite(features).all():
-            yield place[name], features
+        if isinstance(content, bytes) and len(content) == 4 * width + len(_sum(b"", b"")):
+            features, summed = content[: 4 * width], content[4 * width :]
+            if name in place and _sum(name, features) == summed:  # a bit may have turned on the disk
+                yield place[name], np.frombuffer(features, dtype=np.float32)
+
+
+def _sum(name: bytes, features: bytes) -> bytes:
+    """What a row ends with, so that a damaged one is known."""
+    return zlib.crc32(name + features).to_bytes(4, "little")
 
 
 def _write(path: Path, rows: list[tuple[bytes, bytes]]) -> None:
