@@ -11,9 +11,9 @@ SLICES = {
     "fuzz models --count 120 --seed 7": 120,
     "fuzz parameters --count 100 --seed 7": 100,
     "fuzz results --count 60 --seed 7": 60,
-    "kill --count 20 --seed 7": 20,
-    "race --count 140 --seed 7": 140,
-    "soak --predictions 600 --fits 3": 0,
+    "kill --count 10 --seed 7": 10,
+    "race --count 112 --seed 7": 112,
+    "soak --predictions 300 --fits 2": 0,
 }
 
 

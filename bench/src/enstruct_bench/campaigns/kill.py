@@ -87,7 +87,7 @@ def _how_it_ended(code: int | None, said: str, by: int) -> str:
     """What is wrong with it; nothing where it ended as it should."""
     if "Traceback" in said:
         return f"a traceback: {said[-200:]}"
-    wanted = {signal.SIGKILL: (-signal.SIGKILL,), signal.SIGTERM: (143, 0), signal.SIGINT: (130, 0)}[signal.Signals(by)]
+    wanted = {signal.SIGKILL: (-signal.SIGKILL, 0), signal.SIGTERM: (143, 0), signal.SIGINT: (130, 0)}[signal.Signals(by)]
     if code is not None and code not in wanted:
         return f"exit code {code}: {said[-200:]}"
     return ""

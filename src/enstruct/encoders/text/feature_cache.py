@@ -73,7 +73,8 @@ def _read(path: Path, names: list[bytes], width: int) -> Iterator[tuple[int, Fea
             for few in _in_parts(names):
                 asked = ",".join("?" * len(few))
                 found += file.execute(f"SELECT text, features FROM kept WHERE text IN ({asked})", few).fetchall()
-        os.utime(path)
+        with suppress(OSError):  # another process has swept it since
+            os.utime(path)
     except sqlite3.OperationalError as error:
         log.info("features of texts are not read: %s", error)
     except sqlite3.DatabaseError:
