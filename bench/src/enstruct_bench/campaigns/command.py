@@ -15,10 +15,10 @@ from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct.records import Shape, read_record
-from enstruct_bench.campaigns.trial import DEFECT, VERDICTS
+from enstruct_bench.campaigns.trial import ACCEPTED, DEFECT, VERDICTS
 from enstruct_bench.comparison.provenance import present_commit
 
-GROUP: Shape = {"tried": int, **dict.fromkeys(VERDICTS, int)}
+GROUP: Shape = {"tried": int, **dict.fromkeys(VERDICTS, int), "times?": float}
 RUN: Shape = {
     "name": str,
     "groups": {str: GROUP},
@@ -31,6 +31,8 @@ RUN: Shape = {
 }
 SHAPE: Shape = {"what": str, "runs": [RUN]}
 FUZZED = ("readers", "sizes", "models", "parameters", "results")
+LARGE = 10**7
+"""Bytes."""
 SHOWN = 40
 """Defects that are told one by one; all are counted."""
 Row = Mapping[str, Any]
@@ -110,13 +112,16 @@ def _kept(out: Path, what: str) -> dict[str, dict[str, Any]]:
 
 
 def tallied(rows: Sequence[Row]) -> dict[str, Any]:
-    """By group and verdict; the first defects one by one; the most memory and time that a trial took."""
-    groups: dict[str, dict[str, int]] = {}
+    """By group and verdict; the first defects one by one; the most memory and time that a trial took. "times": the most memory
+    that reading a large file took, over the file's size."""
+    groups: dict[str, dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: str(row["group"])):
         group = groups.setdefault(row["group"], {"tried": 0, **dict.fromkeys(VERDICTS, 0)})
         times = row.get("count", 1)
         group["tried"] += times
         group[row["verdict"]] += times
+        if row["size"] >= LARGE and row["verdict"] == ACCEPTED:
+            group["times"] = max(group.get("times", 0.0), row["peak"] / row["size"])
     defects = sorted((row for row in rows if row["verdict"] == DEFECT), key=lambda row: int(row["number"]))
     listed = [{name: row[name] for name in ("number", "group", "change", "why")} for row in defects[:SHOWN]]
     most = max((row["peak"] for row in rows), default=0) / 2**20
@@ -129,7 +134,8 @@ def told(run: Row) -> list[str]:
     width = max((len(name) for name in run["groups"]), default=0)
     lines = [f"{'':{width}}  {'tried':>7} {'refused':>8} {'accepted':>9} {'defect':>7}"]
     for name, group in run["groups"].items():
-        lines.append(f"{name:{width}}  {group['tried']:7d} {group['refused']:8d} {group['accepted']:9d} {group['defect']:7d}")
+        counts = f"{group['tried']:7d} {group['refused']:8d} {group['accepted']:9d} {group['defect']:7d}"
+        lines.append(f"{name:{width}}  {counts}" + (f"  {group['times']:.1f} times its size" if "times" in group else ""))
     for row in run["listed"]:
         lines.append(f"DEFECT {row['number']} ({row['group']}; {row['change']}): {row['why']}")
     tried = sum(group["tried"] for group in run["groups"].values())

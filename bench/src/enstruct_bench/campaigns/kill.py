@@ -278,7 +278,7 @@ def _hard(kind: str) -> Callable[[Path, int, random.Random], Iterator[Found]]:
         victim = _victim(kind, folder, str(kills), str(rng.randrange(2**31)))
         whole = victim
         if kind == "full disk" and _may_mount():
-            mount = f"mount -t tmpfs -o size=700k none '{folder}' && exec \"$@\""
+            mount = f"mount -t tmpfs -o size=1500k none '{folder}' && exec \"$@\""
             whole = ["unshare", "-rm", "sh", "-c", mount, "sh", *victim]
         process = subprocess.Popen(
             whole,

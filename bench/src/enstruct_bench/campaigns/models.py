@@ -55,6 +55,7 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
 def prepare(seed: int, folder: Path) -> None:
     """Every kind is fitted and answers once, so that what is imported late has been."""
     torch.set_num_threads(1)
+    np.seterr(all="ignore")  # finite weights may be too large to compute with
     for kind in MAKERS:
         place = folder / "sound" / kind
         small(kind).model.save(place)
@@ -252,6 +253,3 @@ def _files(rng: Random, path: Path, sound: Path) -> str:
         case "foreign":
             path.write_bytes(mutations.foreign(rng)[1])
     return f"files: {change}"
-
-
-np.seterr(all="ignore")

@@ -37,7 +37,7 @@ from enstruct.rules import masks as rules_of_masks
 from enstruct.rules import tags as rules_of_tags
 from enstruct_bench.campaigns.documents import Random
 from enstruct_bench.campaigns.mutations import NASTY
-from enstruct_bench.campaigns.small_models import MAKERS, NETWORK, small
+from enstruct_bench.campaigns.small_models import NETWORK, small
 from enstruct_bench.campaigns.tiny import images, sentences, table
 from enstruct_bench.campaigns.trial import Trial, Unsound
 
@@ -508,4 +508,3 @@ def _fitted(model: Any, X: Any, y: Any, probe: bool = True) -> None:
 
 
 GROUPS = (_estimator, _estimator, _estimator, _column, _rule, _data, _data, _other_data, _call, _call, _command, _command)
-KINDS = tuple(MAKERS)

@@ -25,6 +25,7 @@ from enstruct import EnergyMultiLabelClassifier
 from enstruct.errors import SaveError
 from enstruct.files import write_json
 from enstruct.metrics import Counts
+from enstruct.training.checkpoint import Checkpoint
 from enstruct.workbench.journal import Journal
 from enstruct.workplaces import recover
 from enstruct_bench.campaigns.tiny import table
@@ -141,53 +142,95 @@ def over_and_over(begin: Victim, folder: Path) -> int:
 
 
 def hard(folder: Path, turns: int, seed: int, hardship: Callable[[Path, random.Random], Any]) -> Iterator[str]:
-    """Turns of saving, figures and answers under a hardship each; "defect ..." where something is left that should not be."""
+    """Turns of work under a hardship each: "done" or "refused", "defect ..." where something is left that should not be."""
     rng = random.Random(seed)
-    both = models()
-    X, _ = table()
-    own = [model.predict_proba(X) for model in both]
-    both[0].save(folder / "model")
-    write_json(folder / "figures.json", {"turn": 0})
-    journal = Journal(folder / "answers.jsonl", HEADER)
-    told = 0
+    work = _Work(folder)
     for k in range(turns):
-        what = rng.choice(("saving", "figures", "answers"))
+        what = rng.choice((*("saving", "figures", "answers") * 2, "training", "exporting"))
         refused = ""
         with hardship(folder, rng):
             try:
-                if what == "saving":
-                    both[k % 2].save(folder / "model")
-                elif what == "figures":
-                    write_json(folder / "figures.json", {"turn": k, "numbers": [k] * rng.randrange(50_000)})
-                else:
-                    journal.tell(f"n{told}", "tab", k % 1000, {"calm": True, "x" * rng.randrange(5000): False}, False)
-                    told += 1
+                getattr(work, what)(k, rng)
             except SaveError as error:
                 refused = str(error)
             except Exception as error:
                 yield f"defect {what}: {type(error).__name__}: {error}"
                 continue
-        yield _left(folder, own, X, told, what, refused)
-    journal.close()
+        try:
+            wrong = work.wrong()
+        except Exception as error:
+            wrong = f"{type(error).__name__}: {error}"
+        yield f"defect {what}: {wrong}" if wrong else f"refused {refused}" if refused else f"done {what}"
+    work.journal.close()
 
 
-def _left(folder: Path, own: list[Any], X: Any, told: int, what: str, refused: str) -> str:
-    """Whether all is whole."""
-    try:
-        answer = EnergyMultiLabelClassifier.load(folder / "model").predict_proba(X)
-        if not any(np.array_equal(answer, each) for each in own):
-            return "defect: the model is neither the former nor the new one"
-        json.loads((folder / "figures.json").read_text(encoding="utf-8"))
-        if len(Journal.read(folder / "answers.jsonl")) != told:
-            return "defect: an answer that was kept is lost, or one that was refused is there"
-        for name in ("model", "figures.json"):
-            recover(folder / name)  # as whoever saves there next does
-        odd = {path.name for path in folder.iterdir()} - {"model", "figures.json", "answers.jsonl", "ballast"}
-        if odd:
-            return f"defect: {', '.join(sorted(odd))} is left behind"
-    except Exception as error:
-        return f"defect {what}: {type(error).__name__}: {error}"
-    return f"refused {refused}" if refused else f"done {what}"
+class _Work:
+    """A model, an export, a file of figures, answers and a training that is gone on with, all in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.both = folder, models()
+        self.X, self.y = table()
+        self.own = [model.predict_proba(self.X) for model in self.both]
+        self.linear = [
+            EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(self.X, y) for y in (self.y, 1 - self.y)
+        ]
+        self.trained = self._training(None).predict_proba(self.X)
+        self.journal, self.told = Journal(folder / "answers.jsonl", HEADER), 0
+        self.saving(0)
+        self.figures(0, random.Random(0))
+
+    def saving(self, k: int, rng: random.Random | None = None) -> None:
+        self.both[k % 2].save(self.folder / "model")
+
+    def figures(self, k: int, rng: random.Random) -> None:
+        write_json(self.folder / "figures.json", {"turn": k, "numbers": [k] * rng.randrange(50_000)})
+
+    def answers(self, k: int, rng: random.Random) -> None:
+        self.journal.tell(f"n{self.told}", "tab", k % 1000, {"calm": True, "x" * rng.randrange(5000): False}, False)
+        self.told += 1
+
+    def exporting(self, k: int, rng: random.Random) -> None:
+        from enstruct.export import export_onnx
+
+        export_onnx(self.linear[k % 2], self.folder / "exported", overwrite=True)
+
+    def training(self, k: int, rng: random.Random) -> None:
+        self._training(Checkpoint(self.folder / "going.safetensors", resume=True))
+
+    def _training(self, checkpoint: Checkpoint | None) -> Any:
+        callbacks = [] if checkpoint is None else [checkpoint]
+        network = EnergyMultiLabelClassifier("seal-nce", hidden=4, layers=1, max_epochs=3, random_state=0, callbacks=callbacks)
+        return network.fit(self.X, self.y)
+
+    def wrong(self) -> str:
+        """What is wrong with what is there, now that nothing is in the way; nothing where all is whole."""
+        answer = EnergyMultiLabelClassifier.load(self.folder / "model").predict_proba(self.X)
+        if not any(np.array_equal(answer, each) for each in self.own):
+            return "the model is neither the former nor the new one"
+        json.loads((self.folder / "figures.json").read_text(encoding="utf-8"))
+        if len(Journal.read(self.folder / "answers.jsonl")) != self.told:
+            return "an answer that was kept is lost, or one that was refused is there"
+        if (self.folder / "exported").exists():
+            answer = _exported(self.folder / "exported", self.X)
+            if not any(np.allclose(answer, model.predict_proba(self.X), atol=1e-5) for model in self.linear):
+                return "the export is neither of the former nor of the new model"
+        going = self.folder / "going.safetensors"
+        if going.exists():
+            again = self._training(Checkpoint(going, resume=True)).predict_proba(self.X)
+            going.unlink()
+            if not np.array_equal(again, self.trained):
+                return "training went on to another model"
+        for name in ("model", "figures.json", "exported", going.name):
+            recover(self.folder / name)  # as whoever saves there next does
+        ours = {"model", "figures.json", "answers.jsonl", "exported", "ballast"}
+        odd = {path.name for path in self.folder.iterdir()} - ours
+        return f"{', '.join(sorted(odd))} is left behind" if odd else ""
+
+
+def _exported(place: Path, X: Any) -> Any:
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(str(place / "model.onnx")).run(None, {"features": X.astype(np.float32)})[0]
 
 
 @contextmanager
