@@ -39,15 +39,19 @@ bench: $(READY)
 $(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+endif
 	$(BIN)/python -m pip install --quiet torch==2.13.0
+ifndef LOCKED
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+endif
 	touch $(LIBRARY)
 
 # what the tests and the laboratory need besides; `make test LOCKED=1` takes it by the hashes in requirements.lock
 $(READY): $(LIBRARY) bench/pyproject.toml
 ifdef LOCKED
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable . --editable bench
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable bench
 else
 	$(BIN)/python -m pip install --quiet --editable '.[plots]' --editable bench --group dev
 endif

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -237,3 +238,16 @@ def test_question_marks_of_labels_are_unknown(tmp_path):
 def test_a_class_that_is_a_question_mark_tells_nothing_of_its_row(tmp_path):
     data = read_arff(write(tmp_path, TREE.replace("\n2,01\n", "\n2,?\n")))
     np.testing.assert_array_equal(data.told(), [[1, 1, 1, 1], [np.nan] * 4])
+
+
+def test_identifiers_are_refused_before_their_values_take_columns(tmp_path):
+    values = ",".join(f"v{k}" for k in range(3000))
+    rows = "\n".join(f"v{k},1" for k in range(3000))
+    (tmp_path / "d.arff").write_text(f"@relation 'x: -C -1'\n@attribute id {{{values}}}\n@attribute y {{0,1}}\n@data\n{rows}\n")
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParseError, match="3000 values in 3000 rows: it looks like an identifier"):
+            read_arff(tmp_path / "d.arff")
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()

@@ -1,12 +1,14 @@
 """CSV files: which columns are labels, what cells mean, and what is said of those that cannot be read."""
 
+import gc
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from enstruct.cli.main import main
-from enstruct.data.csv_table import read_csv, read_told
+from enstruct.data.csv_table import column_names, read_csv, read_told
 from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
 from enstruct.errors import DataError, ParseError
@@ -256,3 +258,24 @@ def test_names_that_are_numbers_with_fractions_say_so(write):
 
 def test_brackets_and_blanks_take_no_time(write):
     assert read_csv(write("a,y\n1,[" + " " * 100_000 + "x\n2,pop\n"), "y").label_names[1] == "pop"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_files_are_closed_whatever_comes_of_them(write):
+    path = write("a,b\n" + "1,0\n" * 50_000)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    gc.disable()
+    try:
+        for _ in range(5):
+            assert column_names(path) == ["a", "b"]
+            with pytest.raises(ParseError):
+                read_csv(path, ["c"])
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
+    finally:
+        gc.enable()
+
+
+def test_the_line_that_is_not_utf_8_is_named(tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"a,b\n" + b"1,0\n" * 30_000 + b"1,\xff\n")
+    with pytest.raises(ParseError, match="line 30002: the file is not in UTF-8"):
+        read_csv(tmp_path / "d.csv", -1)

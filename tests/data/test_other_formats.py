@@ -350,3 +350,9 @@ def test_numbers_of_any_precision_in_csr(kind, tmp_path):
     parts = {"X_data": X.data.astype(kind), "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
     np.savez(tmp_path / "d.npz", **parts, Y=np.eye(2))
     assert read_npz(tmp_path / "d.npz").X.toarray().tolist() == [[0, 1.5], [2, 0]]
+
+
+def test_a_label_far_below_zero_is_outside(tmp_path):
+    (tmp_path / "d.svm").write_text("-3000000000 1:1\n2 1:1\n")
+    with pytest.raises(ParseError, match=r"line 1: label -3000000000 is outside 0\.\.2"):
+        read_svmlight(tmp_path / "d.svm")

@@ -216,3 +216,20 @@ def test_half_a_character_in_a_header_is_refused(model, tmp_path):
     (tmp_path / "m" / "model.json").write_text(json.dumps(header))
     with pytest.raises(ModelFileError, match="damaged"):
         EnergyMultiLabelClassifier.load(tmp_path / "m")
+
+
+def test_masks_in_modules_of_others_may_be_infinite(blocks, tmp_path):
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(blocks.X.shape[1], 8)
+            self.register_buffer("mask", torch.tensor([0.0, float("-inf")]))
+            self.features_dim = 8
+
+        def forward(self, x):
+            return self.layer(x)
+
+    model = EnergyMultiLabelClassifier("seal-nce", encoder=Masked(), max_epochs=1, random_state=0).fit(blocks.X, blocks.Y)
+    model.save(tmp_path / "m")
+    again = EnergyMultiLabelClassifier.load(tmp_path / "m", encoder=Masked())
+    assert (again.predict_proba(blocks.X) == model.predict_proba(blocks.X)).all()

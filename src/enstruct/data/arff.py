@@ -36,7 +36,8 @@ MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
     frozenset(pair): pair[1]
     for pair in (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("-1", "1"), ("absent", "present"))
 }
-IDENTIFIER_SHARE = 0.5
+IDENTIFIER_SHARE, FEW = 0.5, 50
+"""Nominal inputs with more than ``FEW`` values, and with one for more than that share of the rows, are taken for identifiers."""
 TOKEN = re.compile(r"""\s*((?:\d+\s+)?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s*(?:,|$)|([^,]*)(?:,|$)""")
 """A value, or of sparse rows its number and it, as it is quoted."""
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
@@ -101,6 +102,7 @@ def read_arff(
         raise ParseError("no input attribute is left", header.path)
     for i in inputs:
         _refuse_text(header, header.attributes[i])
+    _refuse_identifiers(header, [header.attributes[i] for i in inputs], {*(feature_names or ())})
     wanted = sorted([*inputs, *targets])
     label_sets = _LabelSets(header, targets)
     features, indicators, unknown = Stack(), Stack(), list[Any]()
@@ -115,8 +117,6 @@ def read_arff(
         unknown.append((features.rows, holes if holes.any() else None))
     if not features.rows:
         raise ParseError("the @data section has no rows", header.path)
-    for i in inputs:
-        _refuse_identifier(header, header.attributes[i], features.rows, {*(feature_names or ())})
     names = tuple(name for i in inputs for name in _names_of(header.attributes[i])), tuple(label_sets.names)
     X, Y = features.whole(), indicators.whole()
     return Dataset(X, Y, *names, label_sets.hierarchy, Path(path).name, unknown=_together(unknown, Y.shape))
@@ -264,9 +264,15 @@ def _refuse_text(header: _Header, attribute: Attribute) -> None:
         raise _left_out(header, attribute, "holds text or dates")
 
 
-def _refuse_identifier(header: _Header, attribute: Attribute, rows: int, learnt: set[str]) -> None:
-    if len(attribute.values) > max(50, IDENTIFIER_SHARE * rows) and not learnt & {*_columns(attribute)}:
-        raise _left_out(header, attribute, f"has {len(attribute.values)} values in {rows} rows: it looks like an identifier")
+def _refuse_identifiers(header: _Header, inputs: Sequence[Attribute], learnt: set[str]) -> None:
+    """Before any of their values takes a column. The file is read once more where an input has many."""
+    many = [one for one in inputs if len(one.values) > FEW and not learnt & {*_columns(one)}]
+    if not many:
+        return
+    rows = sum(1 for _ in _read(header.path).rows)
+    for one in many:
+        if len(one.values) > IDENTIFIER_SHARE * rows:
+            raise _left_out(header, one, f"has {len(one.values)} values in {rows} rows: it looks like an identifier")
 
 
 def _left_out(header: _Header, attribute: Attribute, what: str) -> ParseError:

@@ -11,10 +11,10 @@ import csv
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +52,27 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._characters = 0  # of the block that is being read
+        self._source = stream_lines(path)
         self._rows = self._parsed()
-        header = next(self._rows, None)
-        if header is None:
-            raise ParseError("there are no rows below the header", path)
-        self.names = _header(path, [name.strip() for name in header[1]])
+        try:
+            header = next(self._rows, None)
+            if header is None:
+                raise ParseError("there are no rows below the header", path)
+            self.names = _header(path, [name.strip() for name in header[1]])
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """What is not read is not read any more."""
+        self._rows.close()
+        self._source.close()
 
     def check(self, names: Sequence[str], must_be_there: bool = True) -> list[str]:
         """Those that are there. ParseError where they must be and are not."""
@@ -90,11 +106,11 @@ class _File:
         return _Block(dict(zip(self.names, zip(*rows, strict=True), strict=True)), lines)
 
     def _lines(self) -> Iterator[str]:
-        for line in stream_lines(self.path):
+        for line in self._source:
             self._characters += len(line)
             yield line + "\n"
 
-    def _parsed(self) -> Iterator[tuple[int, list[str]]]:
+    def _parsed(self) -> Generator[tuple[int, list[str]], None, None]:
         """(the line it ends in, the row), the header first."""
         lines = self._lines()
         first = next(lines, "")
@@ -127,7 +143,14 @@ def read_csv(
     ``must_be_there``: whether to refuse a column in ``drop`` that is not. Raises ParseError (file, line, column); also where
     nothing but labels is there, unless what else there was was dropped: such a table has features from elsewhere.
     """
-    file = _File(Path(path))
+    with _File(Path(path)) as file:
+        return _read(file, labels, drop, known, must_be_there, text)
+
+
+def _read(
+    file: _File, labels: Any, drop: Sequence[str], known: Sequence[str] | None, must_be_there: bool, text: Sequence[str] | None
+) -> Dataset:
+    path = file.path
     dropped = file.check(drop, must_be_there)
     targets = _targets(file, labels, dropped)
     left_out = {*targets, *dropped}
@@ -159,21 +182,22 @@ def read_csv(
         Y, names, unknown = as_indicator(table == 1), tuple(targets), any_of(table == UNKNOWN)
         if one is not None:
             check_label_name(targets[0], path, 1, targets[0])
-    return Dataset(X, Y, tuple(inputs), names, name=Path(path).name, unknown=unknown)
+    return Dataset(X, Y, tuple(inputs), names, name=path.name, unknown=unknown)
 
 
 def column_names(path: Path | str) -> list[str]:
     """The header's. Raises ParseError."""
-    return _File(Path(path)).names
+    with _File(Path(path)) as file:
+        return file.names
 
 
 def raw_table(path: Path | str) -> dict[str, tuple[str, ...]]:
     """Column -> its cells as they stand in the file. Raises ParseError."""
-    file = _File(Path(path))
-    columns: dict[str, list[str]] = {name: [] for name in file.names}
-    for block in file.blocks():
-        for name, cells in block.columns.items():
-            columns[name] += cells
+    with _File(Path(path)) as file:
+        columns: dict[str, list[str]] = {name: [] for name in file.names}
+        for block in file.blocks():
+            for name, cells in block.columns.items():
+                columns[name] += cells
     return {name: tuple(cells) for name, cells in columns.items()}
 
 
@@ -182,13 +206,14 @@ def read_told(path: Path | str, label_names: Sequence[str]) -> NDArray[np.float6
 
     Its columns are labels, some of ``label_names`` in any order. Raises ParseError (file, line, column).
     """
-    file = _File(Path(path))
     places = {name: k for k, name in enumerate(label_names)}
-    if odd := next((name for name in file.names if name not in places), None):
-        raise ParseError(f"the model has no label {shown(odd)}: take the column out, or name it as in training", path, 1, odd)
     cells = Stack()
-    for block in file.blocks():
-        cells.add(_told(file.path, block, file.names))
+    with _File(Path(path)) as file:
+        if odd := next((name for name in file.names if name not in places), None):
+            mend = "take the column out, or name it as in training"
+            raise ParseError(f"the model has no label {shown(odd)}: {mend}", path, 1, odd)
+        for block in file.blocks():
+            cells.add(_told(file.path, block, file.names))
     there = cells.whole()
     told = np.full((len(there), len(label_names)), np.nan)
     told[:, [places[name] for name in file.names]] = np.where(there == UNKNOWN, np.nan, there)

@@ -7,8 +7,8 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,7 +52,7 @@ def read_lines(path: Path | str) -> list[str]:
         return text.split("\n") if text else []  # splitlines() would break at rarer marks as well
 
 
-def stream_lines(path: Path | str) -> Iterator[str]:
+def stream_lines(path: Path | str) -> Generator[str, None, None]:
     """As :func:`read_lines`, one after another."""
     with _reading(path) as file:
         for number, line in enumerate(file):
@@ -70,9 +70,20 @@ def _reading(path: Path | str) -> Iterator[IO[str]]:
     except (DatasetNotFoundError, ParseError):
         raise
     except UnicodeDecodeError as error:
-        raise ParseError(f"the file is not in UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", path) from error
+        raise ParseError(f"the file is not in UTF-8 ({error.reason}): save it as UTF-8", path, _undecodable(path)) from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise ParseError(f"the file cannot be decompressed or read ({error}); fetch it again", path) from error
+
+
+def _undecodable(path: Path | str) -> int | None:
+    """The first line that is not in UTF-8: decoders count within what they have read last."""
+    with suppress(OSError, EOFError, lzma.LZMAError, zlib.error), open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
 
 
 class _Unpacked(io.RawIOBase):

@@ -104,7 +104,7 @@ class _Read:
         self._last = len(self._features)
         self.columns.extend(features)
         self.values.extend(features.values())
-        self.labels.extend(labels)
+        self.labels.extend(max(label, -1) for label in labels)  # those below 0 are refused in the end
         if features:  # they rise
             self.least_feature.meet(next(iter(features)), number, True)
             self.most_feature.meet(next(reversed(features)), number, False)

@@ -248,14 +248,15 @@ class Weights:
             tensors = {} if module is None else module.state_dict()
             self.check(f"{name}/", {key: tuple(value.shape) for key, value in tensors.items()})
 
-    def read(self) -> dict[str, Tensor]:
+    def read(self, finite: bool = True) -> dict[str, Tensor]:
+        """All tensors. ModelFileError where they are not those of the header; ``finite``: and where one is no finite number."""
         with self._errors():
             if self.digest is not None and _digest(self.path) != self.digest:
                 raise ModelFileError(f"{self.path} is damaged, or belongs to another {HEADER}: put both back as saved.")
             with safe_open(self.path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         for key, value in tensors.items():
-            if value.is_floating_point() and not (torch.isfinite(value) | (value.isnan() & (key == CONSTANTS))).all():
+            if finite and value.is_floating_point() and not (torch.isfinite(value) | (value.isnan() & (key == CONSTANTS))).all():
                 raise ModelFileError(f"{self.path} is damaged: {shown(key)} holds what is no finite number.")
         return tensors
 

@@ -170,7 +170,8 @@ class SavedEstimator(BaseEstimator):
         method = self._method()
         if method.solver is not None:
             return self._load_solved(method, weights)
-        if self._network_encoder() is None and not isinstance(self.energy_network, nn.Module):
+        ours = self._network_encoder() is None and not isinstance(self.energy_network, nn.Module)
+        if ours:
             for name in ("layers", "levels"):
                 if getattr(self, name, 0) > len(weights.shapes):
                     raise ModelFileError(f"{weights.path} has not the weights of {getattr(self, name)} {name}.")
@@ -179,7 +180,7 @@ class SavedEstimator(BaseEstimator):
             weights.check_modules(predictor=predictor, energy=energy)
         with seeded(0):
             self.predictor_, self.energy_ = build()
-        tensors = weights.read()
+        tensors = weights.read(finite=ours)  # modules of others may hold what is infinite, as a mask
         self.predictor_.load_state_dict(persistence.under(tensors, "predictor/"))
         self.predictor_.to(self._device())
         if self.energy_ is not None:

@@ -53,7 +53,9 @@ def kill(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
     from enstruct_bench.campaigns import kill as campaign
 
     _check(kinds, campaign.KINDS)
-    return counted("kill", f"{count} kills, seed {seed}", count, partial(campaign.campaign, count, seed, kinds), out)
+    return counted(
+        "kill", _named(f"{count} kills, seed {seed}", kinds), count, partial(campaign.campaign, count, seed, kinds), out
+    )
 
 
 def race(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
@@ -61,7 +63,9 @@ def race(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
     from enstruct_bench.campaigns import race as campaign
 
     _check(kinds, campaign.KINDS)
-    return counted("race", f"{count} turns, seed {seed}", count, partial(campaign.campaign, count, seed, kinds), out)
+    return counted(
+        "race", _named(f"{count} turns, seed {seed}", kinds), count, partial(campaign.campaign, count, seed, kinds), out
+    )
 
 
 def soak(predictions: int, fits: int, out: Path | None) -> int:
@@ -72,15 +76,20 @@ def soak(predictions: int, fits: int, out: Path | None) -> int:
     return counted("soak", name, 3 * len(campaign.KINDS) + 1, partial(campaign.campaign, predictions, fits), out)
 
 
+def _named(name: str, kinds: Sequence[str]) -> str:
+    return f"{name}, {', '.join(kinds)} alone" if kinds else name
+
+
 def _check(asked: Sequence[str], known: Iterable[str]) -> None:
     if odd := [name for name in asked if name not in {*known}]:
         raise ConfigError(f"There is no kind {odd[0]!r} of this campaign: {', '.join(known)}.")
 
 
 def counted(what: str, name: str, count: int, rows: Callable[[], Iterable[Row]], out: Path | None) -> int:
-    """How many defects; the table is said, and kept in ``out``, where one of that name is not made again."""
+    """How many defects; the table is said, and kept in ``out``, where one of that name and this commit is not made
+    again."""
     kept = _kept(out, what) if out is not None else {}
-    if name in kept:
+    if name in kept and kept[name]["commit"] == present_commit():
         say(f"{name}: kept in {out}")
         return int(kept[name]["defects"])
     begin = time.monotonic()

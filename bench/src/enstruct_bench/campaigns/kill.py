@@ -33,16 +33,18 @@ import torch
 from enstruct import EnergyMultiLabelClassifier
 from enstruct.data.on_disk import read_on_disk
 from enstruct.workbench.journal import Journal
+from enstruct.workplaces import recover
 from enstruct_bench.campaigns.processes import Process, command
 from enstruct_bench.campaigns.tiny import table
 from enstruct_bench.campaigns.trial import ACCEPTED, DEFECT
-from enstruct_bench.campaigns.victims import HEADER, VICTIMS, models, over_and_over
+from enstruct_bench.campaigns.victims import HEADER, VICTIMS, exported_answers, linear, models, over_and_over
 from enstruct_bench.comparison.results_file import ResultsFile
 
 Found = dict[str, Any]
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONFAULTHANDLER": ""}
 TRAIN = ["--labels", "-2", "--model.method", "seal-nce", "--model.hidden", "64", "--model.max_epochs", "30", "--seed", "3"]
+FORMER = "what stood there before"
 CAP_DROP, OVERRIDE, SEARCH = 24, 1, 2
 """prctl(PR_CAPBSET_DROP), and the rights by which root writes where nobody may (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH)."""
 
@@ -90,6 +92,9 @@ def _how_it_ended(code: int | None, said: str, by: int) -> str:
     wanted = {signal.SIGKILL: (-signal.SIGKILL, 0), signal.SIGTERM: (143, 0), signal.SIGINT: (130, 0)}[signal.Signals(by)]
     if code is not None and code not in wanted:
         return f"exit code {code}: {said[-200:]}"
+    word = {143: "terminated", 130: "interrupted"}.get(code or 0, "")
+    if not (said.splitlines() or [""])[-1].startswith(word):
+        return f"it does not say that it was {word}: {said[-200:]}"
     return ""
 
 
@@ -153,12 +158,18 @@ def _of_output(
         lasts, place = time.monotonic() - begin, folder / out
         for _ in range(kills):
             shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+            former = place.suffix != "" and rng.random() < 0.5
+            if former:
+                place.write_text(FORMER, encoding="utf-8")
             by = rng.choice(SIGNALS)
-            process = _started(arguments, folder)
+            process = _started([*arguments, *(["--overwrite"] if former else [])], folder)
             code = process.ended(rng.uniform(0.2 * lasts, 1.05 * lasts), by)
             said = process.errors()
             wrong = _how_it_ended(code, said, by)
-            if not wrong and place.exists() and not whole(place):
+            if not wrong and former and not place.exists():
+                wrong = "what stood there is gone"
+            stands = former and place.exists() and place.read_text(encoding="utf-8") == FORMER
+            if not wrong and place.exists() and not stands and not whole(place):
                 wrong = "the output is not whole"
             if not wrong and code == 0 and not place.exists():
                 wrong = "it ends with 0, and there is no output"
@@ -206,36 +217,36 @@ def _guarded(left: Callable[[Path, list[str]], str]) -> Callable[[Path, list[str
 
 
 class _Saved:
-    """The model is one of the two, the last that was said to be there or the one that was being saved; nothing lies beside it."""
+    """The model is the last that was said to be saved, or the one that was being saved; nothing lies beside it."""
 
     def __init__(self) -> None:
         self._own: list[Any] = []
+        self._standing: int | None = None
 
     def __call__(self, folder: Path, said: list[str]) -> str:
         X, _ = table()
         self._own = self._own or [model.predict_proba(X) for model in models()]
-        if not said and not (folder / "model").exists():
+        last = int(said[-1]) if said else self._standing
+        being_saved = (int(said[-1]) + 1) % 3 if said else 0
+        if last is None and not (folder / "model").exists():
             return ""
         answer = EnergyMultiLabelClassifier.load(folder / "model").predict_proba(X)
-        if not any(np.array_equal(answer, each) for each in self._own):
-            return "the model is neither of the two"
-        models()[0].save(folder / "swept")
-        shutil.rmtree(folder / "swept")
-        EnergyMultiLabelClassifier.load(folder / "model").save(folder / "model")  # which sweeps what the dead have left
+        found = [k for k, own in enumerate(self._own) if np.array_equal(answer, own)]
+        if not found or found[0] not in (last, being_saved):
+            return f"the model is {found or 'none of the three'}, and {last} was saved last, then {being_saved}"
+        self._standing = found[0]
+        recover(folder / "model")  # as whoever saves there next does
         odd = {path.name for path in folder.iterdir()} - {"model"}
         return f"{', '.join(sorted(odd))} is left behind" if odd else ""
 
 
 def _exported(folder: Path, said: list[str]) -> str:
-    import onnxruntime
-
     place = folder / "exported"
     if not place.exists():
         return "what was said to be exported is not there" if said else ""
     X, _ = table()
-    session = onnxruntime.InferenceSession(str(place / "model.onnx"))
-    probabilities, _ = session.run(None, {"features": X.astype(np.float32)})
-    return "" if ((probabilities >= 0) & (probabilities <= 1)).all() else "it answers no probabilities"
+    answer = exported_answers(place, X)
+    return "" if any(np.allclose(answer, model.predict_proba(X), atol=1e-5) for model in linear()) else "it is neither of the two"
 
 
 def _kept_results(folder: Path, said: list[str]) -> str:
@@ -247,16 +258,24 @@ def _kept_results(folder: Path, said: list[str]) -> str:
     return f"cells {wrong} have scores of others" if wrong else ""
 
 
-def _kept_figures(folder: Path, said: list[str]) -> str:
-    path = folder / "figures.json"
-    if not path.exists():
-        return "what was said to be written is not there" if said else ""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return (
-        ""
-        if content["numbers"] == [content["turn"]] * 20_000 and content["turn"] >= max(map(int, said), default=0)
-        else "it is not whole"
-    )
+class _KeptFigures:
+    """Those of the last turn that was said to be done, or of the next."""
+
+    def __init__(self) -> None:
+        self._standing: int | None = None
+
+    def __call__(self, folder: Path, said: list[str]) -> str:
+        path = folder / "figures.json"
+        last = int(said[-1]) if said else self._standing
+        if last is None and not path.exists():
+            return ""
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["numbers"] != [content["turn"]] * 20_000:
+            return "it is not whole"
+        if content["turn"] not in (last, int(said[-1]) + 1 if said else 0):
+            return f"it is of turn {content['turn']}, and {last} was done last"
+        self._standing = content["turn"]
+        return ""
 
 
 def _kept_answers(folder: Path, said: list[str]) -> str:
@@ -330,7 +349,7 @@ KINDS: dict[str, Callable[[Path, int, random.Random], Iterator[Found]]] = {
     "saving": _of_victim("saving", _guarded(_Saved()), 0.5),
     "exporting": _of_victim("exporting", _guarded(_exported), 4.0),
     "results": _of_victim("results", _guarded(_kept_results), 0.5),
-    "figures": _of_victim("figures", _guarded(_kept_figures), 0.3),
+    "figures": _of_victim("figures", _guarded(_KeptFigures()), 0.3),
     "answers": _of_victim("answers", _guarded(_kept_answers), 0.3),
     "predicting": _of_output(["predict", "model", "rows.csv", "--out", "out.txt"], "out.txt", _is_table),
     "converting": _of_output(["data", "convert", "rows.csv", "folder", "--labels", "-2"], "folder", _is_converted),

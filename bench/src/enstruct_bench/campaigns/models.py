@@ -34,7 +34,8 @@ LEAST, TIMES, MOST = 256 * 2**20, 10, 2**31
 """Bytes that loading and answering may take, times the folder's size beyond that, and never more."""
 HARM = (
     "os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pickle.find_class", "socket.connect",
-    "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "ctypes.dlopen",
+    "os.remove", "os.rename", "os.mkdir", "os.symlink", "os.link", "os.truncate", "socket.getaddrinfo", "os.rmdir",
+    "shutil.rmtree", "ctypes.dlopen",
 )  # fmt: skip
 """Events of Python's audit that loading has no use for."""
 _listening: list[str] = []
@@ -47,8 +48,9 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
     if event in HARM:
         _listening.append(f"{event} {str(arguments)[:80]}")
     elif event == "open" and isinstance(arguments[0], str):
-        mode = arguments[1]
-        if isinstance(mode, str) and any(letter in mode for letter in "wax+"):
+        mode, flags = arguments[1], arguments[2]
+        writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
+        if writes or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
             _listening.append(f"open {arguments[0]} to write")
 
 

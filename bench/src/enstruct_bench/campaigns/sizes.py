@@ -44,7 +44,8 @@ def trial(number: int, seed: int, folder: Path) -> Trial:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     read, unpacked = MAKERS[kind](rng, place, size)
-    return Trial(kind, f"{size / 1e6:.0f} MB", read, False, unpacked)
+    must_refuse = "bomb" in kind and size >= SIZES[1]  # a gigabyte and more of what is nearly nothing
+    return Trial(kind, f"{size / 1e6:.0f} MB", read, must_refuse, unpacked)
 
 
 def most_bytes(trial: Trial) -> int:

@@ -38,21 +38,26 @@ Victim = Callable[[Path], Turn]
 """Begins in a folder."""
 
 
-def models() -> tuple[Any, Any]:
-    """Two that answer otherwise, of one kind."""
+def models() -> list[Any]:
+    """Three that answer otherwise, of one kind."""
     X, y = table()
-    networks = (EnergyMultiLabelClassifier("seal-nce", hidden=h, layers=1, max_epochs=1, random_state=0) for h in (4, 300))
-    one, other = (network.fit(X, y) for network in networks)
-    return one, other
+    settings: dict[str, Any] = {"layers": 1, "max_epochs": 1, "random_state": 0}
+    return [EnergyMultiLabelClassifier("seal-nce", hidden=hidden, **settings).fit(X, y) for hidden in (4, 300, 50)]
+
+
+def linear() -> list[Any]:
+    """Two, of whom one says the contrary of the other."""
+    X, y = table()
+    return [EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(X, labels) for labels in (y, 1 - y)]
 
 
 def saving() -> Victim:
-    both = models()
+    several = models()
 
     def begin(folder: Path) -> Turn:
         def turn(k: int) -> str:
-            both[k % 2].save(folder / "model")
-            return "AB"[k % 2]
+            several[k % 3].save(folder / "model")
+            return str(k % 3)
 
         return turn
 
@@ -62,8 +67,7 @@ def saving() -> Victim:
 def exporting() -> Victim:
     from enstruct.export import export_onnx
 
-    X, y = table()
-    both = [EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(X, labels) for labels in (y, 1 - y)]
+    both = linear()
     with tempfile.TemporaryDirectory() as place:
         export_onnx(both[0], Path(place) / "first")  # what it imports is there from now on
 
@@ -168,22 +172,23 @@ class _Work:
     """A model, an export, a file of figures, answers and a training that is gone on with, all in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.both = folder, models()
+        self.folder, self.models = folder, models()
         self.X, self.y = table()
-        self.own = [model.predict_proba(self.X) for model in self.both]
-        self.linear = [
-            EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(self.X, y) for y in (self.y, 1 - self.y)
-        ]
+        self.own = [model.predict_proba(self.X) for model in self.models]
+        self.linear = linear()
         self.trained = self._training(None).predict_proba(self.X)
         self.journal, self.told = Journal(folder / "answers.jsonl", HEADER), 0
+        self.standing: dict[str, int] = {}  # what was done last, by what it was
         self.saving(0)
         self.figures(0, random.Random(0))
 
     def saving(self, k: int, rng: random.Random | None = None) -> None:
-        self.both[k % 2].save(self.folder / "model")
+        self.models[k % 3].save(self.folder / "model")
+        self.standing["model"] = k % 3
 
     def figures(self, k: int, rng: random.Random) -> None:
         write_json(self.folder / "figures.json", {"turn": k, "numbers": [k] * rng.randrange(50_000)})
+        self.standing["figures"] = k
 
     def answers(self, k: int, rng: random.Random) -> None:
         self.journal.tell(f"n{self.told}", "tab", k % 1000, {"calm": True, "x" * rng.randrange(5000): False}, False)
@@ -193,6 +198,7 @@ class _Work:
         from enstruct.export import export_onnx
 
         export_onnx(self.linear[k % 2], self.folder / "exported", overwrite=True)
+        self.standing["exported"] = k % 2
 
     def training(self, k: int, rng: random.Random) -> None:
         self._training(Checkpoint(self.folder / "going.safetensors", resume=True))
@@ -205,15 +211,16 @@ class _Work:
     def wrong(self) -> str:
         """What is wrong with what is there, now that nothing is in the way; nothing where all is whole."""
         answer = EnergyMultiLabelClassifier.load(self.folder / "model").predict_proba(self.X)
-        if not any(np.array_equal(answer, each) for each in self.own):
-            return "the model is neither the former nor the new one"
-        json.loads((self.folder / "figures.json").read_text(encoding="utf-8"))
+        if not np.array_equal(answer, self.own[self.standing["model"]]):
+            return "the model is not the last that was saved"
+        if json.loads((self.folder / "figures.json").read_text(encoding="utf-8"))["turn"] != self.standing["figures"]:
+            return "the figures are not the last that were written"
         if len(Journal.read(self.folder / "answers.jsonl")) != self.told:
             return "an answer that was kept is lost, or one that was refused is there"
-        if (self.folder / "exported").exists():
-            answer = _exported(self.folder / "exported", self.X)
-            if not any(np.allclose(answer, model.predict_proba(self.X), atol=1e-5) for model in self.linear):
-                return "the export is neither of the former nor of the new model"
+        if "exported" in self.standing:
+            answer = exported_answers(self.folder / "exported", self.X)
+            if not np.allclose(answer, self.linear[self.standing["exported"]].predict_proba(self.X), atol=1e-5):
+                return "the export is not the last that was made"
         going = self.folder / "going.safetensors"
         if going.exists():
             again = self._training(Checkpoint(going, resume=True)).predict_proba(self.X)
@@ -227,7 +234,8 @@ class _Work:
         return f"{', '.join(sorted(odd))} is left behind" if odd else ""
 
 
-def _exported(place: Path, X: Any) -> Any:
+def exported_answers(place: Path, X: Any) -> Any:
+    """The probabilities that an export answers."""
     import onnxruntime
 
     return onnxruntime.InferenceSession(str(place / "model.onnx")).run(None, {"features": X.astype(np.float32)})[0]
