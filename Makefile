@@ -40,7 +40,7 @@ $(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 ifdef LOCKED
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 endif
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 ifndef LOCKED
