@@ -8,12 +8,12 @@ import pytest
 
 SLICES = {
     "fuzz readers --count 400 --seed 7": 400,
-    "fuzz models --count 120 --seed 7": 120,
-    "fuzz parameters --count 100 --seed 7": 100,
+    "fuzz models --count 80 --seed 7": 80,
+    "fuzz parameters --count 80 --seed 7": 80,
     "fuzz results --count 60 --seed 7": 60,
     "kill --count 10 --seed 7": 10,
     "race --count 112 --seed 7": 112,
-    "soak --predictions 300 --fits 2": 0,
+    "soak --predictions 200 --fits 2": 0,
 }
 
 
