@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enstruct.errors import DataError
-from enstruct_bench.campaigns import mutations, readers, watch, worker
+from enstruct_bench.campaigns import command, mutations, readers, watch, worker
 from enstruct_bench.campaigns.command import counted, fuzz, kill, tallied
 from enstruct_bench.campaigns.documents import SOURCES, Random
 from enstruct_bench.campaigns.processes import Process
@@ -122,12 +122,14 @@ def test_what_hangs_or_dies_is_a_defect_and_the_others_go_on(monkeypatch, tmp_pa
     assert "no answer" in rows[2]["why"]
 
 
-def test_tables_are_kept_and_not_made_again(tmp_path, capsys):
+def test_tables_are_kept_and_not_made_again(tmp_path, capsys, monkeypatch):
     row = {"number": 3, "group": "g", "change": "c", "verdict": DEFECT, "why": "so", "seconds": 1.0, "peak": 2**20, "size": 1}
     out = tmp_path / "table.json"
     assert counted("race", "a name", 1, lambda: [row, {**row, "verdict": ACCEPTED}], out) == 1
     assert "DEFECT 3 (g; c): so" in capsys.readouterr().out
     assert counted("race", "a name", 1, lambda: 1 / 0, out) == 1
+    monkeypatch.setattr(command, "present_commit", lambda: "another")
+    assert counted("race", "a name", 1, lambda: [{**row, "verdict": ACCEPTED}], out) == 0  # made again
     assert tallied([row])["groups"] == {"g": {"tried": 1, "refused": 0, "accepted": 0, "defect": 1}}
     with pytest.raises(Exception, match="name another"):
         counted("kill", "a name", 1, lambda: [], out)
@@ -135,7 +137,12 @@ def test_tables_are_kept_and_not_made_again(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("call", "message"),
-    [(lambda: fuzz("pipes", 1, 0, 0, 1, None), "one of readers"), (lambda: kill(1, 0, ["x"], None), "no kind 'x'")],
+    [
+        (lambda: fuzz("pipes", 1, 0, 0, 1, None), "one of readers"),
+        (lambda: kill(1, 0, ["x"], None), "no kind 'x'"),
+        (lambda: fuzz("readers", 0, 0, 0, 1, None), "count must be"),
+        (lambda: fuzz("readers", 1, 0, 0, 0, None), "workers must be"),
+    ],
 )
 def test_campaigns_that_are_not_there(call, message):
     with pytest.raises(Exception, match=message):

@@ -15,6 +15,7 @@ from enstruct.environment import environment
 from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct.records import Shape, read_record
+from enstruct.validation import check_whole
 from enstruct_bench.campaigns.trial import ACCEPTED, DEFECT, VERDICTS
 from enstruct_bench.comparison.provenance import present_commit
 
@@ -40,6 +41,7 @@ Row = Mapping[str, Any]
 
 def fuzz(what: str, count: int, seed: int, first: int, workers: int, out: Path | None) -> int:
     """Defects among so many malformed inputs. ConfigError."""
+    check_whole(1, count=count, workers=workers)
     if what not in FUZZED:
         raise ConfigError(f"There is nothing of that name to fuzz, {what!r}: one of {', '.join(FUZZED)}.")
     from enstruct_bench.campaigns.watch import watched  # only here: the trials bring all that is tried
@@ -50,6 +52,7 @@ def fuzz(what: str, count: int, seed: int, first: int, workers: int, out: Path |
 
 def kill(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
     """Defects among so many kills. ConfigError."""
+    check_whole(1, count=count)
     from enstruct_bench.campaigns import kill as campaign
 
     _check(kinds, campaign.KINDS)
@@ -60,6 +63,7 @@ def kill(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
 
 def race(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
     """Defects among so many turns. ConfigError."""
+    check_whole(1, count=count)
     from enstruct_bench.campaigns import race as campaign
 
     _check(kinds, campaign.KINDS)
@@ -69,7 +73,8 @@ def race(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
 
 
 def soak(predictions: int, fits: int, out: Path | None) -> int:
-    """Kinds and ways of which an answer was another, or memory grew."""
+    """Kinds and ways of which an answer was another, or memory grew. ConfigError."""
+    check_whole(1, predictions=predictions, fits=fits)
     from enstruct_bench.campaigns import soak as campaign
 
     name = f"{predictions} predictions, {fits} fits"
