@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,51 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.data.arff_header import Attribute, Header, read_header, split_values, unquote
 from enstruct.data.dataset import Dataset
 from enstruct.data.hierarchy import Hierarchy, parse_hierarchy
 from enstruct.data.label_names import check_label_names, counted
 from enstruct.data.numbers import overflows, to_numbers, whole
-from enstruct.data.opening import read_lines, stream_lines
+from enstruct.data.opening import read_lines
 from enstruct.data.rows import indicator_of
 from enstruct.data.stacking import Stack, blocks
 from enstruct.errors import DataError, ParseError, shown
 
-MEANINGS: dict[frozenset[str], str] = {  # the value that means 1
-    frozenset(pair): pair[1]
-    for pair in (("0", "1"), ("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("-1", "1"), ("absent", "present"))
-}
 IDENTIFIER_SHARE, FEW = 0.5, 50
 """Nominal inputs with more than ``FEW`` values, and with one for more than that share of the rows, are taken for identifiers."""
-TOKEN = re.compile(r"""\s*((?:\d+\s+)?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s*(?:,|$)|([^,]*)(?:,|$)""")
-"""A value, or of sparse rows its number and it, as it is quoted."""
-ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.*)$""", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(slots=True)
-class Attribute:
-    """``kind``: numeric, nominal, hierarchical or text; ``values`` of a nominal; ``declared`` of a hierarchy."""
-
-    name: str
-    kind: str
-    line: int
-    values: tuple[str, ...] = ()
-    declared: str = ""
-    codes: dict[str, float] | None = None  # a nominal with a 0/1 meaning
-
-    def __post_init__(self) -> None:
-        one = MEANINGS.get(frozenset(v.lower() for v in self.values)) if len(self.values) == 2 else None
-        if one is not None:
-            self.codes = {v: float(v.lower() == one) for v in self.values}
-
-
-@dataclass
-class _Header:
-    """What stands before the rows. ``rows``: the lines of these, numbered, to be read once."""
-
-    path: Path
-    relation: str = ""
-    attributes: list[Attribute] = field(default_factory=list)
-    rows: Iterable[tuple[int, str]] = ()
 
 
 class _File(NamedTuple):
@@ -92,7 +58,7 @@ def read_arff(
     refused as identifiers, and without a model so is a name in ``drop`` that is not there. Raises ParseError (file, line,
     column).
     """
-    header = _read(Path(path))
+    header = read_header(Path(path))
     if feature_names is not None:
         drop = [attribute.name for attribute in header.attributes if attribute.name in drop]
     dropped = {*_attribute_indices(header, drop)}
@@ -133,106 +99,42 @@ def _together(parts: list[tuple[int, NDArray[np.bool_] | None]], shape: tuple[in
     return unknown
 
 
-# -- header ---------------------------------------------------------------------------------------
-
-
-def _read(path: Path) -> _Header:
-    file, in_data = _Header(path), False
-    lines = enumerate(map(str.strip, stream_lines(path)), start=1)
-    filled = ((number, line) for number, line in lines if line and not line.startswith("%"))
-    for number, line in filled:
-        if line.lower().startswith("@relation"):
-            file.relation = _unquote(line[len("@relation") :].strip())
-        elif line.lower().startswith("@attribute"):
-            file.attributes.append(_attribute(path, number, line))
-        elif line.lower().startswith("@data"):
-            in_data, file.rows = True, filled
-            break
-        else:
-            raise ParseError(f"expected @attribute or @data, found {shown(line)}", path, number)
-    if not file.attributes or not in_data:
-        raise ParseError("no @attribute or no @data section; is this an ARFF file?", path)
-    return file
-
-
-def _attribute(path: Path, number: int, line: str) -> Attribute:
-    match = ATTRIBUTE.match(line)
-    if match is None:
-        raise ParseError("an @attribute line needs a name and a type", path, number)
-    name, declared = _unquote(match[1]), match[2].strip()
-    kind = declared.split(None, 1)[0].lower()
-    if declared.startswith("{"):
-        if not declared.endswith("}"):
-            raise ParseError("the list of nominal values is not closed with '}'", path, number, name)
-        return Attribute(name, "nominal", number, tuple(_split(declared[1:-1])))
-    if kind in ("numeric", "real", "integer"):
-        return Attribute(name, "numeric", number)
-    if kind == "hierarchical":
-        classes = declared[len(kind) :].strip()
-        if not classes:
-            raise ParseError("a hierarchical attribute needs its classes", path, number, name)
-        return Attribute(name, "hierarchical", number, declared=classes)
-    if kind in ("string", "date", "relational"):
-        return Attribute(name, "text", number)
-    raise ParseError(f"unknown attribute type {shown(kind)}", path, number, name)
-
-
-def _unquote(text: str) -> str:
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return text
-
-
-def _split(body: str) -> list[str]:
-    """Comma-separated values, quotes respected."""
-    if "'" not in body and '"' not in body:
-        return [value.strip() for value in body.split(",")]
-    values, position = [], 0
-    while position < len(body):
-        match = TOKEN.match(body, position)
-        if match is None:
-            break
-        values.append(_unquote(match[2].strip() if match[1] is None else match[1]))
-        position = match.end()
-    return values + ([""] if body.rstrip().endswith(",") else [])
-
-
 # -- which columns --------------------------------------------------------------------------------
 
 
-def _label_columns(file: _Header, labels: Any, drop: Sequence[str]) -> list[int]:
+def _label_columns(header: Header, labels: Any, drop: Sequence[str]) -> list[int]:
     if labels is None:
-        labels, drop = _implied_labels(file), ()  # a number of the file's own counts what is left out too
+        labels, drop = _implied_labels(header), ()  # a number of the file's own counts what is left out too
     if isinstance(labels, int):
-        return [*counted(file.path, [a.name for a in file.attributes], labels, drop)]
+        return [*counted(header.path, [a.name for a in header.attributes], labels, drop)]
     if isinstance(labels, (str, Path)):
         labels = read_label_names(labels)
     if len({*labels}) < len(labels):
-        raise ParseError(f"a label is named twice: {', '.join(shown(name, 20) for name in labels)}", file.path)
-    columns = {file.attributes[i].name: i for i in sorted(_attribute_indices(file, labels))}
-    for i, attribute in enumerate(file.attributes):
+        raise ParseError(f"a label is named twice: {', '.join(shown(name, 20) for name in labels)}", header.path)
+    columns = {header.attributes[i].name: i for i in sorted(_attribute_indices(header, labels))}
+    for i, attribute in enumerate(header.attributes):
         first = columns.get(attribute.name, i)
         if first != i:
-            line = file.attributes[first].line
-            raise ParseError(f"the label stands in line {line} as well: rename one", file.path, attribute.line, attribute.name)
+            line = header.attributes[first].line
+            raise ParseError(f"the label stands in line {line} as well: rename one", header.path, attribute.line, attribute.name)
     return [*columns.values()]
 
 
-def _implied_labels(file: _Header) -> Any:
-    meka = re.search(r"-C\s+(-?[0-9]+)", file.relation)
+def _implied_labels(header: Header) -> Any:
+    meka = re.search(r"-C\s+(-?[0-9]+)", header.relation)
     if meka:
         number = whole(meka[1].removeprefix("-")) or 0
         return -number if meka[1].startswith("-") else number
-    hierarchical = [a.name for a in file.attributes if a.kind == "hierarchical"]
+    hierarchical = [a.name for a in header.attributes if a.kind == "hierarchical"]
     if hierarchical:
         return hierarchical
-    stem = file.path.name.split(".")[0]
+    stem = header.path.name.split(".")[0]
     for candidate in (stem, re.sub(r"[-_](train|test|valid|training)$", "", stem)):
-        beside = file.path.with_name(f"{candidate}.xml")
+        beside = header.path.with_name(f"{candidate}.xml")
         if beside.is_file():
             return beside
     mend = "pass the Mulan XML file, a list of names, or their number (n: the first n, -n: the last n)"
-    raise ParseError(f"cannot tell which attributes are labels: {mend}", file.path)
+    raise ParseError(f"cannot tell which attributes are labels: {mend}", header.path)
 
 
 def read_label_names(path: Path | str) -> list[str]:
@@ -248,34 +150,34 @@ def read_label_names(path: Path | str) -> list[str]:
     return names
 
 
-def _attribute_indices(file: _Header, names: Sequence[str]) -> list[int]:
+def _attribute_indices(header: Header, names: Sequence[str]) -> list[int]:
     """Of names that occur twice the first."""
     number: dict[str, int] = {}
-    for i, attribute in enumerate(file.attributes):
+    for i, attribute in enumerate(header.attributes):
         number.setdefault(attribute.name, i)
     for name in names:
         if name not in number:
-            raise ParseError(f"there is no attribute {shown(name)}", file.path)
+            raise ParseError(f"there is no attribute {shown(name)}", header.path)
     return [number[name] for name in names]
 
 
-def _refuse_text(header: _Header, attribute: Attribute) -> None:
+def _refuse_text(header: Header, attribute: Attribute) -> None:
     if attribute.kind == "text":
         raise _left_out(header, attribute, "holds text or dates")
 
 
-def _refuse_identifiers(header: _Header, inputs: Sequence[Attribute], learnt: set[str]) -> None:
+def _refuse_identifiers(header: Header, inputs: Sequence[Attribute], learnt: set[str]) -> None:
     """Before any of their values takes a column. The file is read once more where an input has many."""
     many = [one for one in inputs if len(one.values) > FEW and not learnt & {*_columns(one)}]
     if not many:
         return
-    rows = sum(1 for _ in _read(header.path).rows)
+    rows = sum(1 for _ in read_header(header.path).rows)
     for one in many:
         if len(one.values) > IDENTIFIER_SHARE * rows:
             raise _left_out(header, one, f"has {len(one.values)} values in {rows} rows: it looks like an identifier")
 
 
-def _left_out(header: _Header, attribute: Attribute, what: str) -> ParseError:
+def _left_out(header: Header, attribute: Attribute, what: str) -> ParseError:
     message = f"this input {what}; leave it out with drop=[{shown(attribute.name)}]"
     return ParseError(message, header.path, attribute.line, attribute.name)
 
@@ -287,7 +189,7 @@ Cells = dict[int, tuple[np.ndarray, Any]]
 
 
 def _dense_cells(file: _File, wanted: list[int]) -> Cells:
-    n, texts = len(file.attributes), [_split(body) for _, body in file.lines]
+    n, texts = len(file.attributes), [split_values(body) for _, body in file.lines]
     for (number, _), values in zip(file.lines, texts, strict=True):
         if len(values) != n:
             raise ParseError(f"{len(values)} values where {n} attributes are declared", file.path, number)
@@ -302,7 +204,7 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
     for row, (number, body) in enumerate(file.lines):
         if not (body.startswith("{") and body.endswith("}")):
             raise ParseError("a sparse row must be enclosed in { }; the line may be truncated", file.path, number)
-        for token in _split(body[1:-1]) if body[1:-1].strip() else ():
+        for token in split_values(body[1:-1]) if body[1:-1].strip() else ():
             digits, _, value = token.partition(" ")
             index = whole(digits)
             if index is None or index >= n or not value:
@@ -310,7 +212,7 @@ def _sparse_cells(file: _File, wanted: list[int]) -> Cells:
             if rows[index][-1:] == [row]:
                 raise ParseError(f"attribute {index} stands twice in this row", file.path, number)
             rows[index].append(row)
-            texts[index].append(_unquote(value.strip()))
+            texts[index].append(unquote(value.strip()))
     cells = {i: (np.asarray(rows[i], dtype=np.int64), _convert(file, i, rows[i], texts[i])) for i in wanted}
     return {i: _with_unlisted(file.attributes[i], len(file.lines), *cells[i]) for i in wanted}
 
@@ -377,17 +279,17 @@ def _columns(attribute: Attribute) -> list[str]:
     return [f"{attribute.name}={value}" for value in attribute.values]
 
 
-def _from_columns(blocks: list[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_matrix:
+def _from_columns(columns: list[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_matrix:
     """The matrix of ``n`` rows whose columns hold these values in these rows."""
-    row, values = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-    column = np.repeat(np.arange(len(blocks)), [len(rows) for rows, _ in blocks])
-    return sparse.csr_matrix((values, (row, column)), shape=(n, len(blocks)))
+    row, values = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
+    column = np.repeat(np.arange(len(columns)), [len(rows) for rows, _ in columns])
+    return sparse.csr_matrix((values, (row, column)), shape=(n, len(columns)))
 
 
 class _LabelSets:
     """What the label attributes say of rows: ``names``, their ``hierarchy`` if they have one. ParseError for such as are none."""
 
-    def __init__(self, header: _Header, targets: list[int]) -> None:
+    def __init__(self, header: Header, targets: list[int]) -> None:
         self.targets, self.attributes = targets, [header.attributes[i] for i in targets]
         self.hierarchy: Hierarchy | None = None
         self._number: dict[str, int] = {}

@@ -241,18 +241,18 @@ def _header(path: Path, names: list[str]) -> list[str]:
     return names
 
 
-def _targets(table: _File, labels: Any, dropped: Sequence[str]) -> list[str]:
-    names = table.names
+def _targets(file: _File, labels: Any, dropped: Sequence[str]) -> list[str]:
+    names = file.names
     if labels is None:
-        raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", table.path)
+        raise ParseError(f"which columns are labels? Say {HOW}; to predict a file that has none, say --unlabelled", file.path)
     if isinstance(labels, (int, np.integer)):
-        return [names[i] for i in counted(table.path, names, int(labels), dropped)]
+        return [names[i] for i in counted(file.path, names, int(labels), dropped)]
     if isinstance(labels, (str, Path)):
         whole = str(labels)
         labels = [whole] if whole in names else [name.strip() for name in whole.split(",")]
     if len(set(labels)) < len(labels):
-        raise ParseError(f"a label is named twice: {', '.join(shortened(name, 20) for name in labels)}", table.path)
-    return [name for name in table.check(labels) if name not in dropped]
+        raise ParseError(f"a label is named twice: {', '.join(shortened(name, 20) for name in labels)}", file.path)
+    return [name for name in file.check(labels) if name not in dropped]
 
 
 def _numbers(path: Path, block: _Block, name: str) -> NDArray[np.float64]:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 MANY = 10**18
 """What whole numbers beyond it are read as: no count of what a file holds comes near, and Python refuses 5,000 digits."""
-
-
 PLAIN = frozenset("0123456789.+-eE ")
+"""What numbers in digits are written with."""
 
 
 def is_number(text: str) -> bool:

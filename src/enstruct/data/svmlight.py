@@ -89,7 +89,7 @@ class _Read:
 
     @property
     def entries(self) -> int:
-        """Features and labels, of a line without labels one."""
+        """Features and labels."""
         return len(self.values) + len(self.labels)
 
     def add(self, path: Path | str, number: int, line: str) -> None:
@@ -117,7 +117,7 @@ class _Read:
         return self.filled if self.filled == promised else max(self._last, min(promised, len(self._features)))
 
     def matrices(self, promised: int, width: int, n_labels: int, first: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        """X and Y; what was read is taken out of here."""
+        """X and Y, once: the arrays are theirs from then on."""
         n = self.rows(promised)
         counts = [np.frombuffer(each, np.int32) for each in (self._features, self._labels)]
         if self.filled == promised:

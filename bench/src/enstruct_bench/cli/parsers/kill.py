@@ -6,17 +6,9 @@ same bits. Exit code 1 where something does not. See docs/promise.md.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
-from enstruct_bench.cli.parsers.names import joined
+from enstruct_bench.cli.parsers.campaign import campaign_parser
 
 
 def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("--count", type=int, default=500, help="kills, shared among the kinds")
-    p.add_argument("--seed", type=shared.Seed, default=0)
-    p.add_argument("--kinds", type=joined, default="", help="names joined by commas (default: all)")
-    p.add_argument("--json", type=Path | None, default=None, help="file of the table")
-    return p
+    return campaign_parser(__doc__ or "", 500, "kills, shared among the kinds")

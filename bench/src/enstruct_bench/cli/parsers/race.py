@@ -5,17 +5,9 @@ Nobody may meet a half, and nothing that was said to be kept may be lost. Exit c
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
-from enstruct_bench.cli.parsers.names import joined
+from enstruct_bench.cli.parsers.campaign import campaign_parser
 
 
 def parser() -> Parser:
-    p = shared.new_parser(__doc__ or "")
-    p.add_argument("--count", type=int, default=7_000, help="turns, shared among the kinds and their processes")
-    p.add_argument("--seed", type=shared.Seed, default=0)
-    p.add_argument("--kinds", type=joined, default="", help="names joined by commas (default: all)")
-    p.add_argument("--json", type=Path | None, default=None, help="file of the table")
-    return p
+    return campaign_parser(__doc__ or "", 7_000, "turns, shared among the kinds and their processes")
