@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -117,6 +118,40 @@ def test_an_interruption_between_the_renames_leaves_the_old_folder(after, tmp_pa
         replace_folder(tmp_path / "m", fill("new"))
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
     assert (tmp_path / "m" / "a").read_text() == "old"
+
+
+def interrupted_at(moment, work):
+    """Whether ``work`` was interrupted: a signal's exception comes up as ``moment`` calls have begun or returned."""
+    left = moment
+
+    def count(frame, event, function):
+        nonlocal left
+        if event in ("call", "c_return"):  # where the interpreter looks for signals
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    sys.setprofile(count)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+# an interrupted opening leaves its file to the collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_a_signal_at_any_moment_leaves_the_old_or_the_new_and_nothing_else(tmp_path):
+    replace_folder(tmp_path / "m", fill("old"))
+    moment = 1
+    while interrupted_at(moment, lambda: replace_folder(tmp_path / "m", fill("new"))):
+        assert [p.name for p in tmp_path.iterdir()] == ["m"], moment
+        assert (tmp_path / "m" / "a").read_text() in ("old", "new")
+        moment += 1
+    assert moment > 200  # of them there are about 1,000, from the first call to the last
 
 
 def test_a_killed_saver_s_former_folder_comes_back_and_its_pieces_go(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ import ctypes
 import errno
 import glob
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,17 +42,28 @@ def workplace(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
-        with _claimed_folder(folder) as ours:
-            if not ours:  # swept by another process before the claim was made
-                continue
+        # named before it is made, so that a signal right after it was made leaves nothing; no two get the same 48 random bits
+        folder = path.parent / f".{path.name}.{secrets.token_urlsafe(6)}{SUFFIX}"
+        try:
+            folder.mkdir(mode=0o700)
+            with _claimed_folder(folder) as ours:
+                if ours:
+                    yield folder
+                    return
+                # swept by another process before the claim was made: once more
+        finally:
             try:
-                yield folder
-            finally:
-                with suppress(OSError):
-                    _restore(folder, path)
-                shutil.rmtree(folder, ignore_errors=True)
-            return
+                _clean(folder, path)
+            except (KeyboardInterrupt, OSError) as error:  # a signal while it is cleaned: that is brought to its end
+                _clean(folder, path)
+                # rmtree interrupted as it closes a folder closes it twice, and that error hides the signal's
+                raise error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error from None
+
+
+def _clean(folder: Path, path: Path) -> None:
+    with suppress(OSError):
+        _restore(folder, path)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def recover(path: Path) -> None:
