@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -70,8 +71,9 @@ class Workbench:
         self.running.remove(self)
 
     def stop(self) -> str:
-        """By Ctrl-C; what it said then."""
-        self.process.send_signal(2)
+        """By Ctrl-C, or SIGTERM where these tests are a shell's background job, which does not hear Ctrl-C; what it said then."""
+        unheard = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        self.process.send_signal(signal.SIGTERM if unheard else signal.SIGINT)
         rest = self.process.communicate(timeout=30)[0]
         self.running.remove(self)
         assert self.process.returncode == 0, rest

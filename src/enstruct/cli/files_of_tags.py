@@ -194,7 +194,7 @@ def _weak_data(options: Namespace) -> dict[str, Any]:
             raise ConfigError("--reward judges sentences without tags: give --unlabelled FILE.")
         return {}
     if _holds_references(options.unlabelled) or _holds_references(options.data):
-        sentences: list[Any] = read_references(options.unlabelled)
+        sentences: Any = read_references(options.unlabelled)
     else:
         sentences = read_tagged(options.unlabelled, options.columns, labelled=False).sentences
     if options.reward is None:

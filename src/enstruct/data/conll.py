@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from enstruct.data.label_names import check_label_name
 from enstruct.data.numbers import is_whole
 from enstruct.data.opening import stream_lines
+from enstruct.data.token_rows import TokenRows
 from enstruct.errors import ParseError, shown
 
 BLANKS = " \t\r"
@@ -26,20 +28,18 @@ NOTE = re.compile(r"#\s*(newdoc|newpar|sent_id|text|id|global\.columns)\b")
 
 def read_conll(
     path: Path | str, columns: Sequence[int] = (), labelled: bool = True
-) -> tuple[list[list[str | tuple[str, ...]]], list[list[str]] | None]:
+) -> tuple[TokenRows[str | tuple[str, ...]], TokenRows[str] | None]:
     """(sentences, tags). ``columns`` go beside the word, which makes tokens tuples. Raises ParseError with the line."""
-    sentences: list[list[str | tuple[str, ...]]] = [[]]
-    tags: list[list[str]] = [[]]
+    sentences: TokenRows[str | tuple[str, ...]] = TokenRows(are_tuples=bool(columns))
+    tags: TokenRows[str] = TokenRows()
+    columns_read: list[TokenRows[Any]] = [sentences, tags] if labelled else [sentences]
     width, universal = 0, is_universal(path)
-    same: dict[str, str] = {}  # a word that occurs often is one object
     for number, line in enumerate(stream_lines(path), 1):
         if not line.strip(BLANKS) or line.startswith("-DOCSTART-"):
-            if sentences[-1]:
-                sentences[-1], tags[-1] = [*sentences[-1]], [*tags[-1]]  # without the room that they grew into
-                sentences.append([])
-                tags.append([])
+            for column in columns_read:
+                column.close()
             continue
-        if not sentences[-1] and NOTE.match(line):
+        if not sentences.is_open and NOTE.match(line):
             continue
         if universal:
             if line.startswith("#"):
@@ -56,13 +56,12 @@ def read_conll(
             raise ParseError(f"{len(cells)} columns, but {width} in the lines before: {shown(line.strip())}", path, number)
         if not cells[0]:
             raise ParseError("there is no word before the first tab", path, number)
-        cells = [same.setdefault(cell, cell) for cell in cells]
-        sentences[-1].append((cells[0], *(cells[c] for c in columns)) if columns else cells[0])
+        sentences.append([cells[0], *(cells[c] for c in columns)])
         if labelled:
             check_label_name(cells[-1], path, number)
-            tags[-1].append(cells[-1])
-    if not sentences[-1]:
-        del sentences[-1], tags[-1]
+            tags.append([cells[-1]])
+    for column in columns_read:
+        column.close()
     if not sentences:
         raise ParseError("there are no tokens in it", path)
     return sentences, tags if labelled else None

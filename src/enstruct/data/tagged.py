@@ -27,8 +27,8 @@ Token = str | tuple[str, ...]
 class Tagged:
     """``tags`` is None for a file without them; ``known``: tags that a model is told, None in their places where it is not."""
 
-    sentences: list[list[Token]]
-    tags: list[list[str]] | None
+    sentences: Sequence[list[Token]]
+    tags: Sequence[list[str]] | None
     name: str = ""
     known: list[list[str | None]] | None = None
 
@@ -43,7 +43,7 @@ class Tagged:
         tags = None if self.tags is None else [self.tags[i] for i in index]
         return replace(self, sentences=[self.sentences[i] for i in index], tags=tags)
 
-    def truth(self) -> list[list[str]]:
+    def truth(self) -> Sequence[list[str]]:
         """The tags; DataError if the file has none."""
         if self.tags is None:
             raise DataError(f"{self.name or 'the data'} has no tags: every line holds the word alone.")

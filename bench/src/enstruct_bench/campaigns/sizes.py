@@ -12,7 +12,9 @@ import random
 import shutil
 import zipfile
 from collections.abc import Callable
+from itertools import islice, product
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 
@@ -24,9 +26,6 @@ SECONDS = 300
 """That a trial may take."""
 ALSO: tuple[type[Exception], ...] = ()
 FREE = 64 * 2**20
-ALLOWED = {"conll, words alone": 40}
-"""Times its size, where ten do not do: a sentence is two lists, which of one short word take thirty times as much. Such files are
-not tried beyond 20 MB."""
 SIZES = (2 * 10**6, 20 * 10**6, 190 * 10**6)
 """Bytes of the files, one after another."""
 
@@ -39,7 +38,6 @@ def trial(number: int, seed: int, folder: Path) -> Trial:
     rng = random.Random(f"sizes {seed} {number}")
     kind = [*MAKERS][number % len(MAKERS)]
     size = SIZES[number // len(MAKERS) % len(SIZES)]
-    size = min(size, SIZES[1]) if kind in ALLOWED else size
     place = folder / "large"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -49,7 +47,7 @@ def trial(number: int, seed: int, folder: Path) -> Trial:
 
 
 def most_bytes(trial: Trial) -> int:
-    return min(MOST, max(FREE, ALLOWED.get(trial.group, TIMES) * trial.size))
+    return min(MOST, max(FREE, TIMES * trial.size))
 
 
 Made = tuple[Callable[[], object], int]
@@ -128,6 +126,19 @@ def _conll(rng: Random, place: Path, size: int, words: int) -> Made:
 
     path = place / "large.conll"
     n = _lines(path, size, "", lambda: "\n".join(rng.choice(("I O", "Bob B", "so O")) for _ in range(words)) + "\n")
+    return lambda: read_tagged(path), n
+
+
+def _different(rng: Random, place: Path, size: int) -> Made:
+    """Sentences of one word each, and no word twice."""
+    from enstruct.data.tagged import read_tagged
+
+    path = place / "large.conll"
+    words = ("".join(letters) for width in range(1, 9) for letters in product(ascii_lowercase, repeat=width))
+    with path.open("w") as file:
+        n = 0
+        while n < size:
+            n += file.write("".join(f"{word} O\n\n" for word in islice(words, 10_000)))
     return lambda: read_tagged(path), n
 
 
@@ -230,6 +241,7 @@ MAKERS: dict[str, Callable[[Random, Path, int], Made]] = {
     "jsonl": _jsonl,
     "conll": lambda rng, place, size: _conll(rng, place, size, 12),
     "conll, words alone": lambda rng, place, size: _conll(rng, place, size, 1),
+    "conll, all words different": _different,
     "word vectors": _vectors,
     "npz": _npz,
     "answers": _answers,

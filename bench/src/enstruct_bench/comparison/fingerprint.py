@@ -13,7 +13,7 @@ from enstruct.data.splits import Splits
 
 
 def fingerprint(*contents: Any) -> str:
-    """16 hexadecimal digits of arrays, CSR matrices, and nested lists of texts and numbers, byte by byte; shapes do not count."""
+    """16 hexadecimal digits of arrays, CSR matrices, and nested sequences of texts and numbers, by bytes; shapes do not count."""
     digest = hashlib.sha256()
     for content in contents:
         for array in _arrays(content):
@@ -28,4 +28,4 @@ def fingerprint_of(splits: Splits) -> str:
 def _arrays(content: Any) -> list[Any]:
     if sparse.issparse(content):
         return [content.indptr, content.indices, content.data]
-    return [content if isinstance(content, np.ndarray) else np.frombuffer(json.dumps(content).encode(), np.uint8)]
+    return [content if isinstance(content, np.ndarray) else np.frombuffer(json.dumps(content, default=list).encode(), np.uint8)]
