@@ -29,8 +29,7 @@ class TokenRows(Sequence[list[Item]], Generic[Item]):
 
     def append(self, cells: Sequence[str]) -> None:
         """One more item of the row that is open: its cells, which hold neither tabs nor line feeds."""
-        self.text += "\t".join(cells).encode()
-        self.text += b"\n"
+        self.text += ("\t".join(cells) + "\n").encode()
 
     @property
     def is_open(self) -> bool:
