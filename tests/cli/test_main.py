@@ -52,6 +52,23 @@ def test_a_signal_while_modules_are_imported(number, tmp_path):
             assert (process.returncode, out, err) == (code, "", f"{word}\n")
 
 
+DROPPING = """
+import os, time
+
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+
+def work():
+    Dropped()
+    time.sleep(50)
+    return 0
+
+def prepared(arguments):
+    return work
+"""
+
+
 def test_a_signal_in_training_says_what_is_kept(tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(80, seed=1))
     with begun(TRAIN, cwd=tmp_path) as process:
@@ -63,6 +80,15 @@ def test_a_signal_in_training_says_what_is_kept(tmp_path):
     said = "terminated; model.checkpoint is kept: the same command with --resume goes on\n"
     assert (process.returncode, err) == (143, said)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.npz", "model.checkpoint"]  # no temporary files
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_heard_where_python_drops_exceptions(number, tmp_path):
+    (tmp_path / "dropping.py").write_text(DROPPING.format(number=int(number)))
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from enstruct.cli.main import main; "
+    code += "sys.exit(main(commands='dropping'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + number, {2: "interrupted\n", 15: "terminated\n"}[number])
 
 
 def test_a_command_called_from_python_leaves_signals_alone(tmp_path, capsys):

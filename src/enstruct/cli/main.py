@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from threading import Timer
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 ENDS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.c
     try:
         work = import_module(commands).prepared(None if arguments is None else list(arguments))
         if arguments is None:
+            sys.unraisablehook = _once_more
             _on_signals(_interrupt)
         return work()
     except KeyboardInterrupt as end:
@@ -57,6 +59,18 @@ def _interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # said once more, it would cut the cleaning up short
         raise Terminated
     raise KeyboardInterrupt
+
+
+def _once_more(dropped: sys.UnraisableHookArgs) -> None:
+    """Python drops what comes up in a callback of its collector: a signal that came up there is sent again, after it."""
+    if not isinstance(dropped.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
+        return
+    number = signal.SIGTERM if isinstance(dropped.exc_value, Terminated) else signal.SIGINT
+    signal.signal(number, _interrupt)
+    again = Timer(0.02, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _ended(end: KeyboardInterrupt) -> int:
