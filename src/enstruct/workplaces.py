@@ -61,6 +61,7 @@ def workplace(path: Path) -> Iterator[Path]:
 
 
 def _clean(folder: Path, path: Path) -> None:
+    """The folder goes, and what it had set aside of ``path`` goes back."""
     with suppress(OSError):
         _restore(folder, path)
     shutil.rmtree(folder, ignore_errors=True)
@@ -76,8 +77,7 @@ def recover(path: Path) -> None:
     for folder in _workplaces(path.parent, path.name):
         with suppress(OSError), _claimed_folder(folder) as ours:
             if ours:
-                _restore(folder, path)
-                shutil.rmtree(folder, ignore_errors=True)
+                _clean(folder, path)
 
 
 def _restore(folder: Path, path: Path) -> None:
