@@ -15,10 +15,9 @@ from enstruct.data.splits import stratified_folds
 from enstruct.data.synthetic import block_exclusive
 from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError, ConstantLabelWarning, DataError, ModelFileError
-from enstruct.estimators import auto
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.label_rows import merge_duplicates
-from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods, pace
+from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods
 from enstruct.estimators.network_classifier import NetworkClassifier
 
 FAST = {"hidden": 16, "layers": 1, "max_epochs": 4, "learning_rate": 0.01}
@@ -36,7 +35,7 @@ def fitted(rows):
 
 @pytest.mark.usefixtures("quick_bases")
 def test_members_are_what_one_would_fit_alone(fitted, rows):
-    alone = EnergyMultiLabelClassifier("seal-nce", **pace(160) | FAST, random_state=4)  # the second: with the method's own weight
+    alone = EnergyMultiLabelClassifier("seal-nce", **FAST, random_state=4)  # the second: with the method's own weight
     again = AutoMultiLabelClassifier(members=2, settings=FAST, random_state=3)
     again.fit(rows.X[:160], rows.Y[:160], None, rows.X[160:], rows.Y[160:])
     assert [name for name, _ in again.members_] == [*CONSIDERED, *TRAINED]
@@ -54,7 +53,7 @@ def test_rounds_hold_out_one_fold_after_another(fitted, rows):
     assert fitted.judged_rows_ == len(folds[0]) + len(folds[1])
     held = distinct.take(folds[1])
     kept = distinct.take(np.setdiff1d(np.arange(len(distinct)), folds[1]))
-    alone = EnergyMultiLabelClassifier("cross-entropy", **pace(len(kept)) | FAST, random_state=4)
+    alone = EnergyMultiLabelClassifier("cross-entropy", **FAST, random_state=4)
     alone.fit(kept.X, kept.Y, X_val=held.X, y_val=held.Y)
     assert np.array_equal(fitted.members_[6][1].predict_proba(rows.X), alone.predict_proba(rows.X))
     judged = distinct.take(np.concatenate(folds[:2]))
@@ -152,18 +151,9 @@ def test_only_changed_parameters_are_settings_of_members(rows):
     assert changed({**parameters, "rules": 1, "batch_size": 64}) == {"hidden": 16, "rules": 1, "batch_size": 64}
 
 
-def test_batches_and_rates_grow_with_the_rows():
-    assert pace(500) == {"batch_size": 32, "learning_rate": 1e-3}
-    assert pace(4096) == {"batch_size": 64, "learning_rate": pytest.approx(1e-3 * np.sqrt(2))}
-    assert pace(10**6) == {"batch_size": 128, "learning_rate": pytest.approx(2e-3)}
-
-
-def test_members_have_that_pace_and_no_rules_of_their_own(rows, monkeypatch):
-    monkeypatch.setattr(auto, "pace", lambda n_rows: {"batch_size": n_rows // 4, "learning_rate": 0.02})
-    untold = {k: v for k, v in FAST.items() if k != "learning_rate"}
-    model = AutoMultiLabelClassifier(("cross-entropy",), members=1, settings=untold, random_state=0)
+def test_members_have_no_rules_of_their_own(rows):
+    model = AutoMultiLabelClassifier(("cross-entropy",), members=1, settings=FAST, random_state=0)
     member = model.fit(rows.X[80:], rows.Y[80:], None, rows.X[:80], rows.Y[:80]).members_[0][1]
-    assert (member.batch_size, member.learning_rate) == (40, 0.02)
     assert set(member.rules_) == {"fixed"}
     assert set(model.rules_) == set(AVERAGEABLE)
 

@@ -40,7 +40,7 @@ def test_every_method_trains_predicts_and_is_better_than_chance(method, blocks):
 @pytest.mark.parametrize("terms", [("local",), ("global",), ("conditional",), ("pairwise",), ("local", "global", "pairwise")])
 def test_energy_terms_train(terms, blocks):
     """A label set that is wrong costs more than the true one, on average over rows."""
-    settings = {"warmup": 0, "max_epochs": 8, "energy_rate": 1e-2 / SMALL.get("learning_rate", 1e-3)}
+    settings = {"warmup": 0, "max_epochs": 8, "n_iter_no_change": 8, "learning_rate": 1e-3, "energy_rate": 10.0}
     model = small(energy_network=EnergySpec(terms, units=8), **settings).fit(blocks.X, blocks.Y)
     wrong = np.roll(blocks.Y.toarray(), 1, axis=1)  # the next label of each: of another block, or no choice that is allowed
     assert (model.energy(blocks.X, wrong) - model.energy(blocks.X, blocks.Y)).mean() > 0.1
@@ -700,16 +700,66 @@ def test_what_cannot_be_is_said_before_training(blocks):
 
 @pytest.mark.parametrize("batch_size", [1, 32, 100])
 def test_small_data_take_fewer_updates_and_others_as_many_as_ever(batch_size):
+    """Where an energy learns alone, which nobody knows the end of beforehand."""
+
+    def settings(n):
+        return NetworkClassifier("dvn", batch_size=batch_size)._settings(n)
+
     for n in (180, 200, 1000, 10**6):
         steps = -(-n // batch_size)
-        found = NetworkClassifier(batch_size=batch_size)._settings(n)
-        assert (found.max_epochs, found.patience) == (max(200, -(-5000 // steps)), max(20, -(-500 // steps)))
+        assert (settings(n).max_epochs, settings(n).patience) == (max(200, -(-5000 // steps)), max(20, -(-500 // steps)))
     sizes = (1, 10, 18, 100, 180)
-    epochs = [NetworkClassifier(batch_size=batch_size)._settings(n).max_epochs for n in sizes]
+    epochs = [settings(n).max_epochs for n in sizes]
     updates = [e * -(-n // batch_size) for e, n in zip(epochs, sizes, strict=True)]
     assert updates == sorted(updates)
     assert epochs[1] == 112
-    assert NetworkClassifier(max_epochs=7, n_iter_no_change=3)._settings(5).max_epochs == 7
+
+
+def test_what_auto_stands_for():
+    def found(method="seal-nce", n=10**4, passes=False, **parameters):
+        got = NetworkClassifier(method, **parameters)._settings(n, passes)
+        return got.schedule, got.max_epochs, got.patience, got.batch_size, round(got.learning_rate, 6)
+
+    assert found() == ("linear", 30, 30, 128, 0.003)
+    assert found(n=320) == ("linear", 30, 30, 32, 0.0015)
+    assert found(n=180) == ("linear", 50, 50, 32, 0.0015)  # 300 updates
+    assert found(max_epochs=7) == ("linear", 7, 7, 128, 0.003)
+    assert found(learning_rate=0.02, batch_size=64) == ("linear", 30, 30, 64, 0.02)
+    assert found(n_iter_no_change=3) == ("plateau", 200, 3, 128, 0.002)
+    assert found(max_epochs=7, n_iter_no_change=3) == ("plateau", 7, 3, 128, 0.002)
+    assert found("dvn") == ("plateau", 200, 20, 32, 0.001)
+    assert found(passes=True)[0] == "plateau"
+    assert found(passes=True)[3:] == found(n=20, passes=True)[3:] == (32, 0.001)
+
+
+def test_a_planned_stage_rises_and_falls(blocks):
+    """In the first tenth to the peak, then to nothing at its end; every epoch is made, whatever the scores."""
+    rates = []
+
+    class Watch(Callback):
+        def on_batch_end(self, loop):
+            rates.append(loop.game.optimizer.param_groups[0]["lr"])
+
+    model = NetworkClassifier("cross-entropy", hidden=8, max_epochs=20, callbacks=[Watch()], random_state=0)
+    model.fit(blocks.X, blocks.Y)
+    assert len(model.history_) == 20
+    assert max(rates) == pytest.approx(1.5e-3 * 0.9, rel=0.02)
+    assert np.argmax(rates) == pytest.approx(len(rates) / 10, abs=1)
+    assert rates[0] < 0.02 * max(rates)
+    assert rates[-1] < 0.02 * max(rates)
+
+
+def test_passes_over_validation_rows_have_a_rate_left(blocks):
+    rates = []
+
+    class Watch(Callback):
+        def on_train_end(self, loop):
+            rates.append(loop.game.optimizer)
+
+    model = small(METHODS["cross-entropy"].with_(validation_epochs=1), callbacks=[Watch()]).fit(blocks.X, blocks.Y)
+    assert rates[0].param_groups[0]["lr"] == pytest.approx(0.1 * 1.5e-3)
+    alone = small("cross-entropy").fit(blocks.X, blocks.Y)
+    assert not np.allclose(model.predict_proba(blocks.X), alone.predict_proba(blocks.X), atol=1e-4)
 
 
 def test_rules_of_an_earlier_fit_are_forgotten(blocks):

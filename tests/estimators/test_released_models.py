@@ -13,7 +13,8 @@ from enstruct.errors import ModelFileError
 
 MODELS = Path(__file__).parents[1] / "fixtures" / "models"
 ROOT = Path(__file__).parents[2]
-KINDS = sorted(path.stem for path in (MODELS / "0.2.0").glob("*.json"))
+KEPT = sorted(MODELS.glob("*/*.json"))
+of_every_release = pytest.mark.parametrize("kept", KEPT, ids=lambda path: f"{path.parent.name} {path.stem}")
 
 
 def loaded(folder):
@@ -26,10 +27,10 @@ def test_every_version_of_the_changelog_has_its_models():
     assert {path.name for path in MODELS.iterdir()} == {*versions}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_model_of_0_2_answers_as_it_did(kind):
-    kept = json.loads((MODELS / "0.2.0" / f"{kind}.json").read_text())
-    model, rows = loaded(MODELS / "0.2.0" / kind), kept["rows"]
+@of_every_release
+def test_a_model_answers_as_it_did(kept):
+    model, kind, kept = loaded(kept.with_suffix("")), kept.stem, json.loads(kept.read_text())
+    rows = kept["rows"]
     if kind not in ("tagger", "texts"):
         rows = np.array(rows)
     calls = {"known": lambda: model.predict_proba(rows, known=told(rows, model))}
@@ -48,10 +49,9 @@ def test_a_model_of_0_2_answers_as_it_did(kind):
                 assert one.tolist() == other
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_alone_is_answered_as_among_others_and_by_any_number_of_threads(kind):
-    model = loaded(MODELS / "0.2.0" / kind)
-    rows = json.loads((MODELS / "0.2.0" / f"{kind}.json").read_text())["rows"]
+@of_every_release
+def test_a_row_alone_is_answered_as_among_others_and_by_any_number_of_threads(kept):
+    model, kind, rows = loaded(kept.with_suffix("")), kept.stem, json.loads(kept.read_text())["rows"]
     rows = rows if kind in ("tagger", "texts") else np.array(rows)
     together = [np.asarray(one) for one in model.predict_proba(rows)]
     for k, other in enumerate(together):

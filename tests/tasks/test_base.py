@@ -4,7 +4,7 @@ import pytest
 
 from enstruct import estimators
 from enstruct.errors import ConfigError
-from enstruct.tasks import TASKS, Budget
+from enstruct.tasks import TASKS, Batches, Budget, Length
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
@@ -22,11 +22,19 @@ def test_a_task_is_of_one_piece(task):
 
 
 def test_a_budget_is_epochs_or_as_many_as_make_the_updates():
-    budget = Budget(epochs=200, updates=5000, patience_epochs=20, patience_updates=500, full_size=180)
-    assert budget.max_epochs(10**6, 32) == 200
-    assert budget.max_epochs(180, 32) == 834  # six batches an epoch
-    assert budget.patience(180, 32) == 84
-    assert budget.max_epochs(180, 180) == 5000
-    sizes = [budget.max_epochs(n, 32) for n in range(1, 400)]
+    budget = Budget(Length(200, 5000), Length(20, 500), full_size=180)
+    assert budget.epochs(budget.most, 10**6, 32) == 200
+    assert budget.epochs(budget.most, 180, 32) == 834  # six batches an epoch
+    assert budget.epochs(budget.patience, 180, 32) == 84
+    assert budget.epochs(budget.most, 180, 180) == 5000
+    sizes = [budget.epochs(budget.most, n, 32) for n in range(1, 400)]
     assert max(sizes) <= 1000
     assert min(sizes) >= 11
+
+
+def test_batches_grow_with_the_rows_and_rates_with_the_batches():
+    batches = Batches(an_epoch=16, smallest=32, largest=128, rate=1e-3, peak=1.5e-3)
+    assert [batches.size(n) for n in (1, 512, 1024, 2048, 10**6)] == [32, 32, 64, 128, 128]
+    assert batches.rate_of(32, planned=False) == 1e-3
+    assert batches.rate_of(128, planned=False) == 2e-3
+    assert batches.rate_of(128, planned=True) == 3e-3

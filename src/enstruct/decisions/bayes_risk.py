@@ -20,6 +20,7 @@ For Hamming it is the weighted marginals at 1/2; for subset accuracy the heavies
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
+from enstruct.decisions.remembered import Remembered
 from enstruct.decisions.thresholds import fitting_rows, indicator
 from enstruct.errors import ConfigError
 from enstruct.metrics import get_metric
@@ -57,21 +59,38 @@ class BayesRisk:
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None, X: Any = None) -> BayesRisk:
         """Choose ``alpha`` of ``ALPHAS`` on validation rows (``p`` is not used: the samples speak)."""
+        return self.fit_to(self.remembered(p, X), np.arange(X.shape[0]), truth, metric, weight)
+
+    def remembered(self, p: NDArray[Any], X: Any) -> Remembered:
+        """What it decodes of these rows; their samples are drawn, and weighed, once for all settings that are asked together."""
+
+        def decoded(settings: Sequence[Any], rows: NDArray[np.intp]) -> list[sparse.csr_matrix]:
+            parts: list[list[sparse.csr_matrix]] = [[] for _ in settings]
+            for samples, weight in self._posterior().weigh(X[rows]):
+                for part, (alpha, gain, empty) in zip(parts, settings, strict=True):
+                    part.append(minimum_risk(samples, alpha * weight, gain, empty))
+            return [sparse.vstack(part, format="csr") for part in parts]
+
+        return Remembered(decoded, (p.shape[0], p.shape[1]))
+
+    def fit_to(self, sets: Remembered, rows: NDArray[np.intp], truth: Any, metric: str, weight: Any = None) -> BayesRisk:
+        """:meth:`fit` on those rows, ``truth`` and ``weight`` being theirs, of which ``sets`` holds what was decoded."""
         y, score = as_indicator(truth), get_metric(metric)
         self.gain = GAINS.get(metric, "f1")
         self.allow_empty = bool((y.sum(1) == 0).any())
-        rows = fitting_rows(*y.shape)
-        y, weight = y[rows], None if weight is None else np.asarray(weight)[rows]
-        chunks = list(self._posterior().weigh(X[rows]))
-        qualities = [score(y, self._decode(chunks, alpha), weight) for alpha in ALPHAS]
-        self.alpha = ALPHAS[int(np.argmax(qualities))]
+        some = fitting_rows(*y.shape)
+        y, weight = y[some], None if weight is None else np.asarray(weight)[some]
+        answers = sets.under([(alpha, self.gain, self.allow_empty) for alpha in ALPHAS], rows[some])
+        self.alpha = ALPHAS[int(np.argmax([score(y, each, weight) for each in answers]))]
         return self
 
-    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
-        return self._decode(self._posterior().weigh(X), self.alpha)
+    def of(self, sets: Remembered, rows: NDArray[np.intp]) -> sparse.csr_matrix:
+        """:meth:`predict` of those rows."""
+        return sets.under([(self.alpha, self.gain, self.allow_empty)], rows)[0]
 
-    def _decode(self, chunks: Any, alpha: float) -> sparse.csr_matrix:
-        parts = [minimum_risk(samples, alpha * weight, self.gain, self.allow_empty) for samples, weight in chunks]
+    def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
+        chunks = self._posterior().weigh(X)
+        parts = [minimum_risk(samples, self.alpha * weight, self.gain, self.allow_empty) for samples, weight in chunks]
         return sparse.vstack(parts, format="csr")
 
     def _posterior(self) -> Posterior:

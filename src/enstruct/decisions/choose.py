@@ -9,7 +9,7 @@ than one standard error of their paired difference over rows: on a few hundred r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -55,13 +55,48 @@ def fit_rule(rule: Any, p: NDArray[Any], truth: Any, metric: str, X: Any, weight
     return rule.fit(p, truth, metric, weight, X=X) if isinstance(rule, BayesRisk) else rule.fit(p, truth, metric, weight)
 
 
+class Trial:
+    """A rule on validation rows: fitted to some of them, and applied to others.
+
+    Rules that decode row by row under several settings remember what they have decoded, whichever rows they are fitted to.
+    """
+
+    def __init__(
+        self, name: str, p: NDArray[Any], truth: sparse.csr_matrix, metric: str, X: Any, posterior: Any, weight: Any
+    ) -> None:
+        self._make = partial(make_rule, name, posterior)
+        self._p, self._truth, self._metric, self._X, self._weight = p, truth, metric, X, weight
+        rule = self._make()
+        self._sets = rule.remembered(p, X) if hasattr(rule, "remembered") else None
+
+    def fitted(self, rows: NDArray[np.intp] | None = None) -> Any:
+        """The rule fitted to these rows, by default to all."""
+        rows = np.arange(len(self._p)) if rows is None else rows
+        y, weight = self._truth[rows], None if self._weight is None else self._weight[rows]
+        if self._sets is not None:
+            return self._make().fit_to(self._sets, rows, y, self._metric, weight)
+        return self._make().fit(self._p[rows], y, self._metric, weight)
+
+    def predicted(self, rule: Any, rows: NDArray[np.intp]) -> sparse.csr_matrix:
+        return rule.of(self._sets, rows) if self._sets is not None else rule.predict(self._p[rows])
+
+    def two_fold(self) -> sparse.csr_matrix:
+        """Label sets of all rows, each half by the rule fitted to the other."""
+        even, odd = np.arange(0, len(self._p), 2), np.arange(1, len(self._p), 2)
+        by_odd, by_even = self.fitted(odd), self.fitted(even)  # before any is applied: what is remembered is then all there is
+        parts = [self.predicted(by_odd, even), self.predicted(by_even, odd)]
+        return sparse.vstack(parts, format="csr")[np.argsort(np.concatenate([even, odd]))]
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """``scores``: rule -> score. ``f1``: rule -> (rows,) F1 of each row, where the metric is example-F1. ``weight``: (rows,)."""
+    """``scores``: rule -> score. ``f1``: rule -> (rows,) F1 of each row, where the metric is example-F1. ``weight``: (rows,).
+    ``trials``: rule -> what it was compared by."""
 
     scores: dict[str, float]
     f1: dict[str, NDArray[np.float64]]
     weight: NDArray[np.float64] | None = None
+    trials: dict[str, Trial] = field(default_factory=dict, repr=False, compare=False)
 
     def best(self) -> str:
         order = {name: i for i, name in enumerate(RULES)}
@@ -86,20 +121,11 @@ def cross_validate(
 ) -> Comparison:
     """Each rule's two-fold predictions within the validation rows (two or more), scored."""
     y, score = as_indicator(truth), get_metric(metric)
-    scores, f1 = {}, {}
+    scores, f1, trials = {}, {}, {}
     for name in names:
-        predicted = _two_fold(partial(make_rule, name, posterior), p, y, metric, X, weight)
+        trials[name] = Trial(name, p, y, metric, X, posterior, weight)
+        predicted = trials[name].two_fold()
         scores[name] = score(y, predicted, weight)
         if metric == "example-f1":
             f1[name] = rowwise_f1(y, predicted)
-    return Comparison(scores, f1, weight)
-
-
-def _two_fold(make: Callable[[], Any], p: NDArray[Any], y: Any, metric: str, X: Any, weight: Any) -> sparse.csr_matrix:
-    even, odd = np.arange(0, len(p), 2), np.arange(1, len(p), 2)
-    parts = []
-    for fit, test in ((odd, even), (even, odd)):
-        X_fit, X_test = (None, None) if X is None else (X[fit], X[test])
-        rule = fit_rule(make(), p[fit], y[fit], metric, X_fit, None if weight is None else weight[fit])
-        parts.append(rule.predict(p[test], X_test))
-    return sparse.vstack(parts, format="csr")[np.argsort(np.concatenate([even, odd]))]
+    return Comparison(scores, f1, weight, trials)

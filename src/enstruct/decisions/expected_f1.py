@@ -17,6 +17,7 @@ validation rows: overconfident networks choose too few labels otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from scipy import sparse
 from scipy.special import expit, gammaln, logit
 
 from enstruct.data.rows import as_indicator
+from enstruct.decisions.remembered import Remembered
 from enstruct.decisions.thresholds import fitting_rows, ranked_labels, take_labels
 from enstruct.metrics import get_metric
 
@@ -46,17 +48,33 @@ class ExpectedF1:
 
     def fit(self, p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> ExpectedF1:
         """Sharpness and shift of the marginals p (rows, labels) by which decoding scores best against ``truth``."""
+        return self.fit_to(self.remembered(p), np.arange(len(p)), truth, metric, weight)
+
+    def remembered(self, p: NDArray[Any], X: Any = None) -> Remembered:
+        """What it decodes of these rows."""
+
+        def decoded(settings: Sequence[Any], rows: NDArray[np.intp]) -> list[sparse.csr_matrix]:
+            return [decode(recalibrate(p[rows], sharpness, shift), empty) for sharpness, shift, empty in settings]
+
+        return Remembered(decoded, (p.shape[0], p.shape[1]))
+
+    def fit_to(self, sets: Remembered, rows: NDArray[np.intp], truth: Any, metric: str, weight: Any = None) -> ExpectedF1:
+        """:meth:`fit` on those rows, ``truth`` and ``weight`` being theirs, of which ``sets`` holds what was decoded."""
         y, score = as_indicator(truth), get_metric(metric)
         self.allow_empty = bool((y.sum(1) == 0).any())
-        rows = fitting_rows(*p.shape)
-        p, y, weight = p[rows], y[rows], None if weight is None else np.asarray(weight)[rows]
+        some = fitting_rows(*y.shape)
+        y, weight = y[some], None if weight is None else np.asarray(weight)[some]
+        tried = [(sharpness, shift) for sharpness in SHARPNESS for shift in SHIFTS]
         best = -np.inf
-        for sharpness in SHARPNESS:
-            for shift in SHIFTS:
-                quality = score(y, decode(recalibrate(p, sharpness, shift), self.allow_empty), weight)
-                if quality > best + 1e-9 or (quality > best - 1e-9 and (sharpness, shift) == (1.0, 0.0)):
-                    best, self.sharpness, self.shift = quality, sharpness, shift
+        for setting, answers in zip(tried, sets.under([(*each, self.allow_empty) for each in tried], rows[some]), strict=True):
+            quality = score(y, answers, weight)
+            if quality > best + 1e-9 or (quality > best - 1e-9 and setting == (1.0, 0.0)):
+                best, (self.sharpness, self.shift) = quality, setting
         return self
+
+    def of(self, sets: Remembered, rows: NDArray[np.intp]) -> sparse.csr_matrix:
+        """:meth:`predict` of those rows."""
+        return sets.under([(self.sharpness, self.shift, self.allow_empty)], rows)[0]
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
         return decode(recalibrate(p, self.sharpness, self.shift), self.allow_empty)

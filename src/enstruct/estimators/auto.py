@@ -40,7 +40,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import label_rows, merge_duplicates
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.legality import by_number, system_of
-from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, pace, parts_of
+from enstruct.estimators.members import TRAINED, WEIGHTS, Budget, Member, Part, check_automatic, default_methods, parts_of
 from enstruct.estimators.network_classifier import NetworkClassifier, scaling_of
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
@@ -85,8 +85,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     metric : str, default="example-f1"
         What candidates and decision rules are chosen by: a key of ``enstruct.metrics.METRICS``.
     settings : dict, default=None
-        Further parameters for every member, as {"hidden": 200, "max_epochs": 50}. By default batches grow with the rows,
-        to 128, and the learning rate with the batch's square root.
+        Further parameters for every member, as {"hidden": 200, "max_epochs": 50}.
     folds : int, default=5
         Stratified parts of the rows, 2 or more: member k is not trained on part k (modulo ``folds``), which stops its training
         and judges it. Of no effect when ``fit`` gets validation rows.
@@ -191,7 +190,7 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 begin = time.monotonic()
                 waiting = len(self.methods_) - position if number == 0 else 1
                 share = begin + max(0.0, self._deadline - begin) / waiting  # in the first round everyone has its part
-                model = self._member(self._row(name, held_out), (seed + number) % 2**32, share, pace(len(train)))
+                model = self._member(self._row(name, held_out), (seed + number) % 2**32, share)
                 model.fit_as(self.labels_, train, validation)
                 took[name] = max(took.get(name, 0.0), time.monotonic() - begin)
                 self.members_.append((name, model))
@@ -217,12 +216,12 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         best = held_out.best_of(tried[: len(WEIGHTS)], references)
         return method.with_(energy_weight=self.members_[best][1].method.predictor_loss.energy_weight)
 
-    def _member(self, method: Method, seed: int, deadline: float, defaults: dict[str, Any]) -> Member:
+    def _member(self, method: Method, seed: int, deadline: float) -> Member:
         title = f"{method.name} seed {seed}"
         shown = self.member_callbacks(title) if self.member_callbacks is not None else []
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline), *shown])
         rules = by_number((self.settings or {}).get("rules"), self.labels_)
-        return member.set_params(**{**defaults, **(self.settings or {}), "method": method, "rules": rules})
+        return member.set_params(**{**(self.settings or {}), "method": method, "rules": rules})
 
     def _choose(self, held_out: HeldOut) -> None:
         compared = Candidates(held_out, self.methods_)

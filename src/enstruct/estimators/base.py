@@ -33,7 +33,7 @@ from enstruct.methods.columns import is_solver
 from enstruct.negatives import ValueMixtures
 from enstruct.objectives import Density
 from enstruct.randomness import States, redirected, seeded, set_states, states
-from enstruct.tasks import Task
+from enstruct.tasks import Batches, Task
 from enstruct.training.batches import rows_an_epoch
 from enstruct.training.callbacks import Callback, PrintEpochs
 from enstruct.training.game import Game
@@ -47,6 +47,8 @@ from enstruct.validation import one_of, optional, switch
 log = logging.getLogger("enstruct")
 TUNING_EPOCHS = 6
 """Of pretrained encoders of texts, when "auto"."""
+OF_THE_PEAK = 0.1
+"""The share of a planned stage's highest rate that passes over validation rows have after it."""
 COLUMN = "method__"
 """Before the name of a column of the method in ``get_params`` and ``set_params``."""
 
@@ -132,25 +134,37 @@ class EnergyEstimator(SavedEstimator):
     def _method(self) -> Method:
         return self._task.method(self.method)
 
-    def _settings(self, n_rows: int) -> Settings:
-        batch_size, budget = int(self.batch_size), self._task.budget
-        patience, epochs = self.n_iter_no_change, self.max_epochs
+    def _settings(self, n_rows: int, passes: bool = False) -> Settings:
+        """``passes``: of single ones, of which nobody knows how many are to come, nor whether of as many rows."""
+        budget, epochs, patience = self._task.budget, self.max_epochs, self.n_iter_no_change
         tuned = isinstance(self._network_encoder(), TextEncoder)
-        if tuned:
-            epochs = TUNING_EPOCHS if isinstance(epochs, str) else epochs
-            patience = int(epochs) if isinstance(patience, str) else patience
-        patience = budget.patience(n_rows, batch_size) if isinstance(patience, str) else int(patience)
+        plan = budget.planned if isinstance(patience, str) and not passes and self._method().learns_throughout else None
+        batch_size = self._batch_size(n_rows, passes)
+        if isinstance(epochs, str):
+            epochs = TUNING_EPOCHS if tuned else budget.epochs(plan or budget.most, n_rows, batch_size)
+        if isinstance(patience, str):
+            patience = epochs if plan or tuned else budget.epochs(budget.patience, n_rows, batch_size)
+        rate = self.learning_rate
+        if isinstance(rate, str):
+            rate = cast(Batches, budget.batches).rate_of(batch_size, plan is not None and not tuned)
         return Settings(
-            learning_rate=self.learning_rate,
+            learning_rate=rate,
             optimizer=self.optimizer,
             weight_decay=self.weight_decay,
             clip=self.clip,
             batch_size=batch_size,
-            max_epochs=budget.max_epochs(n_rows, batch_size) if isinstance(epochs, str) else int(epochs),
-            patience=patience,
+            max_epochs=int(epochs),
+            patience=int(patience),
             tol=self.tol,
-            schedule="linear" if tuned else "plateau",
+            schedule="linear" if plan or tuned else "plateau",
         )
+
+    def _batch_size(self, n_rows: int, passes: bool = False) -> int:
+        """The smallest there is of an encoder of texts that is tuned, of energies trained alone, and of single passes."""
+        if not isinstance(self.batch_size, str):
+            return int(self.batch_size)
+        batches, tuned = cast(Batches, self._task.budget.batches), isinstance(self._network_encoder(), TextEncoder)
+        return batches.smallest if passes or tuned or not self._method().learns_throughout else batches.size(n_rows)
 
     def _device(self) -> torch.device:
         name = self.device
@@ -211,7 +225,7 @@ class EnergyEstimator(SavedEstimator):
                 self.predictor_, self.energy_ = copy.deepcopy((self.predictor_, self.energy_))  # a failure leaves those at hand
             else:
                 self._make_networks(training)
-            game = self._game(training)
+            game = self._game(training, self._settings(rows_an_epoch(rows.X)))
             loop = Loop(
                 game,
                 rows,
@@ -229,7 +243,7 @@ class EnergyEstimator(SavedEstimator):
     def _make_networks(self, training: Training) -> None:
         (self.predictor_, self.energy_), self.built_with_ = training.build(), self._built_with(training.method)
 
-    def _game(self, training: Training) -> Game:
+    def _game(self, training: Training, settings: Settings) -> Game:
         """A game of the networks at hand."""
         method, device, n_outputs = training.method, self._device(), training.rows.Y.shape[1]
         if not any(True for _ in self.predictor_.parameters()):
@@ -240,7 +254,6 @@ class EnergyEstimator(SavedEstimator):
         weight = training.positive_weight
         weights = () if weight is None else (torch.as_tensor(weight, dtype=torch.float32, device=device),)
         space = self._task.space(n_outputs, method.cost, *weights)
-        settings = self._settings(rows_an_epoch(training.rows.X))
         if n_ranks() > 1 and method.coupling.through_predictor:
             raise ConfigError(
                 f"Method {method.name!r} differentiates through the predictor's training, which one process does: train it "
@@ -262,9 +275,12 @@ class EnergyEstimator(SavedEstimator):
         """The method's ``validation_epochs``: passes of the predictor alone over the validation rows; the energy stays."""
         with seeded(seed):
             loop = Loop(game, validation, None, monitor, device=self._device())
+            stage = Stage(predictor=True, energy=False)
+            if game.settings.schedule == "linear":  # whose rates have fallen to nothing
+                game.set_rates(stage, OF_THE_PEAK)
             for number in range(game.method.validation_epochs):
                 loop.progress.epoch = number
-                losses = loop.run_epoch(Stage(predictor=True, energy=False))
+                losses = loop.run_epoch(stage)
                 log.info("pass %d over the validation rows %s", number + 1, losses)
         self.updates_ = dict(game.updates)
 
@@ -273,18 +289,16 @@ class EnergyEstimator(SavedEstimator):
     def _train_one_pass(self, training: Training, new: bool) -> None:
         """``partial_fit``: one pass over the rows by the method's first stage; ``new``: on networks yet to be made."""
         method, device = training.method, self._device()
-        going_on = hasattr(self, "partial_game_")
+        settings, going_on = self._settings(rows_an_epoch(training.rows.X), passes=True), hasattr(self, "partial_game_")
         with seeded(0 if going_on else training.seed):
             if going_on:
                 set_states(self.generator_states_, device)
             if new and not going_on:
                 self._make_networks(training)
-                self.partial_game_ = self._game(training)
-            elif not going_on or not self.partial_game_.has(
-                method, self._settings(rows_an_epoch(training.rows.X))
-            ):  # or set_params since
+                self.partial_game_ = self._game(training, settings)
+            elif not going_on or not self.partial_game_.has(method, settings):  # or set_params since
                 self._check_same_networks(method, training.rows, "partial_fit")
-                self.partial_game_ = self._game(training)
+                self.partial_game_ = self._game(training, settings)
                 updates = getattr(self, "updates_", {})
                 self.partial_game_.predictor_updates = updates.get("predictor", 0)  # the energy's weight has risen already
                 self.partial_game_.loss.updates = updates.get("energy", 0)
@@ -315,7 +329,7 @@ class EnergyEstimator(SavedEstimator):
     def _check_batch(self, method: Method, n_rows: int, places: int, width: int, n_outputs: int, smaller: str) -> None:
         """ConfigError where what a batch of rows with so many places (1 for label sets) passes through would fill the memory:
         its features, and as many candidates as the caller has asked for, or as are whole outputs each."""
-        cells = min(int(self.batch_size), n_rows) * places
+        cells = min(self._batch_size(n_rows), n_rows) * places
         check_bytes("The features of a batch", cells * width, f"batch_size=, {smaller}")
         own = getattr(self._task.methods.get(method.name, method).negatives, "n", 1)
         asked = getattr(method.negatives, "n", 1) or n_outputs

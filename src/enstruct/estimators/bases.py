@@ -33,7 +33,7 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import same_rows
-from enstruct.estimators.members import Budget, Member, default_methods, pace
+from enstruct.estimators.members import Budget, Member, default_methods
 from enstruct.methods import METHODS, Method
 
 log = logging.getLogger("enstruct")
@@ -136,8 +136,7 @@ class MethodBase:
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Member:
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline)])
-        paced = pace(len(train)) if self.encoder is None else {"encoder": self.encoder}
-        member.set_params(**paced, method=self.method)
+        member.set_params(method=self.method, encoder=self.encoder)
         labels = LabelFormat("indicator", np.arange(train.Y.shape[1]), True)
         assert left_out is not None  # it is fitted by folds only
         return member.fit_as(labels, train.rows(), left_out.rows(), like)

@@ -41,14 +41,11 @@ class LabelRules:
         """
         samples = posterior is not None and (p.shape[1] <= bayes_risk.MOST_LABELS or decision == "bayes-risk")
         names = [name for name in RULES if name != "bayes-risk" or samples]
-        scores: dict[str, float] = {}
         if decision == "auto":
             compared = cross_validate(names, p, validation.Y, metric, validation.X, posterior, validation.weight)
-            scores, decision = compared.scores, compared.best()
-        fitted = {
-            name: fit_rule(make_rule(name, posterior), p, validation.Y, metric, validation.X, validation.weight) for name in names
-        }
-        return cls(fitted, decision, scores)
+            return cls({name: trial.fitted() for name, trial in compared.trials.items()}, compared.best(), compared.scores)
+        rows = p, validation.Y, metric, validation.X, validation.weight
+        return cls({name: fit_rule(make_rule(name, posterior), *rows) for name in names}, decision, {})
 
     def named(self, name: str | None, posterior: Callable[[], EnergyPosterior | None]) -> Any:
         """The rule of that name, by default the one in force. ConfigError for one that was not fitted."""

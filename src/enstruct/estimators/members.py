@@ -34,8 +34,6 @@ CONSIDERED = (LINEAR, FOREST, *TRAINED)
 """By default, with the linear model's kin."""
 WEIGHTS = (1 / 3, 1.0)
 """Of the energy's weight in the predictor's loss, in parts of the method's: which is better differs between data sets."""
-BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 64, 32, 128
-"""Members on more rows take larger batches (docs/auto.md): as good, in a third of the time."""
 Part = Callable[[], tuple[Rows, Rows]]
 """What a round trains on and what it holds out, made when it comes."""
 CHOSEN_HERE = {"method", "metric", "random_state", "callbacks", "decision", "warm_start", "early_stopping", "validation_fraction"}
@@ -109,12 +107,6 @@ def _leaves_something(rows: Rows, out: NDArray[np.intp]) -> bool:
 def without(rows: Rows, out: NDArray[np.intp]) -> tuple[Rows, Rows]:
     """All rows but some, and these."""
     return rows.take(np.setdiff1d(np.arange(len(rows)), out)), rows.take(out)
-
-
-def pace(n_rows: int) -> dict[str, Any]:
-    """Batch size and learning rate of members on so many training rows."""
-    batch = int(np.clip(n_rows // BATCHES_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
-    return {"batch_size": batch, "learning_rate": 1e-3 * float(np.sqrt(batch / SMALLEST_BATCH))}
 
 
 def changed(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -81,11 +81,17 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         The energy's terms, units, non-linearity, whose features; or your own module.
     learning_rate, weight_decay, clip, optimizer : float, float, float or None, str
         Of the predictor: ``clip`` bounds the norm of its gradient, ``optimizer`` is a class of ``torch.optim`` in lower case. The
-        energy has AdamW, the rate times the method's ``energy_rate``, and its ``energy_clip``.
-    batch_size, max_epochs, n_iter_no_change, tol
-        ``max_epochs`` at most (per stage), fewer once no watched score has risen by ``tol`` for ``n_iter_no_change``; the rate is
-        halved after a third of them. What is watched, and which epoch's weights are kept: :mod:`enstruct.decisions.monitors`.
-        "auto": 200 and 20, more on small data (:class:`enstruct.tasks.Budget`).
+        energy has AdamW, the rate times the method's ``energy_rate``, and its ``energy_clip``. The rate "auto" is 0.0015 for
+        batches of 32, the highest of a stage, and grows with the square root of the batch; with a number for
+        ``n_iter_no_change`` 0.001.
+    batch_size : int or "auto"
+        "auto": a sixteenth of the training rows, 32 at least and 128 at most.
+    max_epochs, n_iter_no_change, tol : int or "auto", int or "auto", float
+        With ``n_iter_no_change="auto"`` each of the method's stages has ``max_epochs``, within the first tenth of which the rate
+        rises, and falls to nothing at their end. With a number a stage ends once no watched score has risen by ``tol`` for so
+        many epochs, and the rate is halved after a third of them. What is watched, and which epoch's weights are kept:
+        :mod:`enstruct.decisions.monitors`. ``max_epochs="auto"``: 30, or 200 where ``n_iter_no_change`` ends them, more on small
+        data (:class:`enstruct.tasks.Budget`).
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, of inference's answers too, as by the published SEAL systems.
     learn_constant : bool, default=False
@@ -129,10 +135,10 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         nonlinearity: str = "softplus",
         encoder: Any = None,
         energy_network: Any = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float | str = "auto",
         weight_decay: float = 1e-5,
         clip: float | None = 10.0,
-        batch_size: int = 32,
+        batch_size: int | str = "auto",
         optimizer: str = "adamw",
         max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",

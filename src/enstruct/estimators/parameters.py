@@ -136,6 +136,8 @@ def _are_rules(value: Any) -> bool:
 METRIC_OF = {"labels": "metric", "tags": "tag metric", "masks": "mask metric"}
 LABEL_SETS: Table = {
     **_of_task(LABELS),
+    "learning_rate": word_or("auto", validation.positive),
+    "batch_size": word_or("auto", validation.count),
     "hidden": whole(1),
     "layers": whole(0, MOST_LAYERS),
     "nonlinearity": one_of("nonlinearity", ACTIVATIONS),

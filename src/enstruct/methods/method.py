@@ -203,6 +203,12 @@ class Method:
         return any(stage.energy for stage in self.stages)
 
     @property
+    def learns_throughout(self) -> bool:
+        """Whether every stage trains the predictor: how long one has to be is known beforehand then. An energy that learns alone
+        ends when its objective on validation rows rises no more, and one that learns from its own answers may need long."""
+        return self.solver is None and all(stage.predictor for stage in self.stages)
+
+    @property
     def takes_several(self) -> bool:
         """Whether a truth may be open between several tags: under the likelihood of a chain, or where no energy sees it."""
         return self.objective is LIKELIHOOD or not self.has_energy

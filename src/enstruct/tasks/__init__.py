@@ -1,6 +1,8 @@
 """The kinds of output that there are."""
 
+from enstruct.tasks.base import Batches as Batches
 from enstruct.tasks.base import Budget as Budget
+from enstruct.tasks.base import Length as Length
 from enstruct.tasks.base import Task as Task
 from enstruct.tasks.labels import LABELS as LABELS
 from enstruct.tasks.masks import MASKS as MASKS

@@ -4,37 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method, get_method
 from enstruct.metrics import Metric
 
 
-@dataclass(frozen=True)
-class Budget:
-    """What "auto" means: epochs a stage, and on small data as many as make ``updates``, since an epoch there is a few batches.
-
-    ``full_size``: training rows from which on that holds. Of fewer rows the updates fall with the square of their number, which
-    scores as well (20 to 150 rows of 40 features), and the epochs where they are not a tenth of it.
-    """
+class Length(NamedTuple):
+    """Epochs, and on small data as many as make ``updates``, since an epoch there is a few batches."""
 
     epochs: int
     updates: int
-    patience_epochs: int
-    patience_updates: int
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows of a batch: as many as make ``an_epoch`` batches, within bounds; and the rates that go with them.
+
+    ``rate`` is that of the smallest batch, and ``peak`` the highest of a planned stage with it; those of others grow with the
+    square root of the batch, so that the noise of an update stays what it is.
+    """
+
+    an_epoch: int
+    smallest: int
+    largest: int
+    rate: float
+    peak: float
+
+    def size(self, n_rows: int) -> int:
+        return max(self.smallest, min(self.largest, n_rows // self.an_epoch))
+
+    def rate_of(self, batch_size: int, planned: bool) -> float:
+        return float((self.peak if planned else self.rate) * (batch_size / self.smallest) ** 0.5)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What "auto" means for the stages of a training.
+
+    planned : how long a stage is whose rate rises within its first tenth and falls to nothing at its end. None: there are none.
+    most, patience : of a stage whose rate is halved on plateaus, the longest it can be, and how long it goes on without a better
+        score.
+    full_size : training rows from which on those hold. Of fewer rows the updates fall with the square of their number, which
+        scores as well (20 to 150 rows of 40 features), and the epochs where they are not a tenth of it.
+    batches : None where the estimator has numbers of its own.
+    """
+
+    most: Length
+    patience: Length
     full_size: int
+    planned: Length | None = None
+    batches: Batches | None = None
 
-    def max_epochs(self, n_rows: int, batch_size: int) -> int:
-        return self._scaled(self.epochs, self.updates, n_rows, batch_size)
-
-    def patience(self, n_rows: int, batch_size: int) -> int:
-        """Epochs without a better score."""
-        return self._scaled(self.patience_epochs, self.patience_updates, n_rows, batch_size)
-
-    def _scaled(self, epochs: int, updates: int, n_rows: int, batch_size: int) -> int:
+    def epochs(self, length: Length, n_rows: int, batch_size: int) -> int:
+        """That a stage of this length has."""
         full, n, steps = self.full_size, min(n_rows, self.full_size), -(-n_rows // batch_size)
-        return max(-(-min(TINY * n, full) * epochs // full), -(-n * n * updates // (full * full * steps)))
+        return max(-(-min(TINY * n, full) * length.epochs // full), -(-n * n * length.updates // (full * full * steps)))
 
 
 TINY = 10

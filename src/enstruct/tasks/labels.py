@@ -8,7 +8,7 @@ from enstruct.methods import METHODS
 from enstruct.metrics import METRICS
 from enstruct.spaces import LabelSpace
 from enstruct.spaces.costs import COSTS
-from enstruct.tasks.base import Budget, Task
+from enstruct.tasks.base import Batches, Budget, Length, Task
 
 LABELS = Task(
     name="labels",
@@ -23,7 +23,13 @@ LABELS = Task(
     energy=EnergySpec(),
     metrics=METRICS,
     rules=tuple(RULES),
-    budget=Budget(epochs=200, updates=5000, patience_epochs=20, patience_updates=500, full_size=180),
+    budget=Budget(
+        Length(200, 5000),
+        Length(20, 500),
+        full_size=180,
+        planned=Length(30, 300),
+        batches=Batches(16, 32, 128, rate=1e-3, peak=1.5e-3),
+    ),
     estimator="EnergyMultiLabelClassifier",
     endings=ENDINGS["labels"],
 )

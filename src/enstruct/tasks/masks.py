@@ -9,7 +9,7 @@ from enstruct.methods.masks import SHAPE
 from enstruct.metrics import MASK_METRICS
 from enstruct.spaces import MaskSpace
 from enstruct.spaces.masks import MASK_COSTS
-from enstruct.tasks.base import Budget, Task
+from enstruct.tasks.base import Budget, Length, Task
 
 MASKS = Task(
     name="masks",
@@ -24,7 +24,7 @@ MASKS = Task(
     energy=EnergySpec(**SHAPE),
     metrics=MASK_METRICS,
     rules=MASK_RULES,
-    budget=Budget(epochs=100, updates=2000, patience_epochs=20, patience_updates=400, full_size=24),
+    budget=Budget(Length(100, 2000), Length(20, 400), full_size=24),
     estimator="EnergySegmenter",
     endings=ENDINGS["masks"],
 )

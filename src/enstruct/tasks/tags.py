@@ -8,7 +8,7 @@ from enstruct.methods import TAG_METHODS
 from enstruct.metrics import TAG_METRICS
 from enstruct.spaces import TagSpace
 from enstruct.spaces.simplex import COSTS
-from enstruct.tasks.base import Budget, Task
+from enstruct.tasks.base import Budget, Length, Task
 
 TAGS = Task(
     name="tags",
@@ -23,7 +23,7 @@ TAGS = Task(
     energy=EnergySpec(("local", "chain")),
     metrics=TAG_METRICS,
     rules=TAG_RULES,
-    budget=Budget(epochs=40, updates=5000, patience_epochs=5, patience_updates=500, full_size=90),
+    budget=Budget(Length(40, 5000), Length(5, 500), full_size=90),
     estimator="EnergySequenceTagger",
     endings=ENDINGS["tags"],
 )

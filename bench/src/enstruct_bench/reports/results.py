@@ -25,6 +25,7 @@ from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
 from enstruct_bench.reports.mapped import mapped_section
+from enstruct_bench.reports.pace import pace_section
 from enstruct_bench.reports.pairs import ranks_section, workers_section
 from enstruct_bench.reports.papers import paper_of
 from enstruct_bench.reports.patience import patience_section
@@ -55,7 +56,7 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
+`costs.pace` (`pace`), `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
 `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`), `workbench` (`workbench-*`), `fuzz`, `kill`, `race` and `soak` (`campaign-*`).
 The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
@@ -89,6 +90,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-conditionals": conditionals_section,
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
+    "pace": pace_section,
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
     "benchmark-mapped": mapped_section,
