@@ -74,7 +74,7 @@ def test_references_within_a_file_of_options_are_yaml(files):
 
 
 @pytest.mark.parametrize(
-    "option", [["--seed", "1" * 5000], ["--model.learning_rate", "1" * 400], ["--model.layers", "1" * 400], ["--drop", "[" * 900]]
+    "option", [["--seed", "1" * 5000], ["--model.weight_decay", "1" * 400], ["--model.layers", "1" * 400], ["--drop", "[" * 900]]
 )
 def test_values_of_any_length(option, files, capsys):
     refused([*TRAIN, *option], capsys)

@@ -92,7 +92,7 @@ def test_refinement_moves_marginals_towards_lower_free_energy():
 
 @pytest.mark.parametrize("method", ["seal-ranking", "seal-margin", "seal-regression"])
 def test_refinement_of_every_kind_of_energy(method):
-    model = fitted(method, max_epochs=30)
+    model = fitted(method, max_epochs=30, n_iter_no_change=30, learning_rate=1e-3)
     p = model.predict_proba(DATA.X, refine=5)
     assert ((p >= 0) & (p <= 1)).all()
     assert np.abs(p - model.predict_proba(DATA.X)).max() > 1e-3

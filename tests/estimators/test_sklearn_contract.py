@@ -36,7 +36,7 @@ FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
     configured(EnergyMultiLabelClassifier, "seal-nce", n_samples=4, **QUICK),
     EnergyMultiLabelClassifier("cross-entropy", **QUICK),
-    configured(EnergyMultiLabelClassifier, "implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3}),
+    configured(EnergyMultiLabelClassifier, "implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3, "n_iter_no_change": 50}),
     configured(
         EnergyMultiLabelClassifier,
         "spen",

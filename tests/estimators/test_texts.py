@@ -26,7 +26,7 @@ from enstruct.estimators.texts import LENGTH, ByBoth
 
 TEXTS, Y = documents(120)
 NEW, TRUTH = documents(40, seed=1)
-QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6}
+QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "n_iter_no_change": 6}
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def check(model, path, X):
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "binary-relevance", "extra-trees", "boosting", "low-rank"])
 @pytest.mark.usefixtures("quick_bases")
 def test_methods_that_answer_by_a_predictor(method, blocks, tmp_path):
-    model = fitted(method, blocks)
+    model = fitted(method, blocks, decision="expected-f1")
     (file,) = export_onnx(model, tmp_path / "out")
     check(model, tmp_path / "out", blocks.X[150:190])
     assert file.difference < 1e-5

@@ -84,6 +84,20 @@ _passes = satisfying(
     lambda value: (is_whole(value) and value > 0) or (isinstance(value, str) and value == "auto"),
     "'auto' or a positive whole number",
 )
+
+
+def _auto_or(check: Check) -> Check:
+    """A number that passes the check, or "auto"."""
+    no_text = satisfying(lambda value: not isinstance(value, str), "'auto' or a number")
+
+    def either(name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value == "auto"):
+            no_text(name, value)
+            check(name, value)
+
+    return either
+
+
 are_classes = satisfying(
     lambda value: (_is_list(_listed(value)) or isinstance(value, (set, frozenset))) and len(value) > 0, "a list of all classes"
 )
@@ -136,8 +150,8 @@ def _are_rules(value: Any) -> bool:
 METRIC_OF = {"labels": "metric", "tags": "tag metric", "masks": "mask metric"}
 LABEL_SETS: Table = {
     **_of_task(LABELS),
-    "learning_rate": word_or("auto", validation.positive),
-    "batch_size": word_or("auto", validation.count),
+    "learning_rate": _auto_or(validation.positive),
+    "batch_size": _auto_or(validation.count),
     "hidden": whole(1),
     "layers": whole(0, MOST_LAYERS),
     "nonlinearity": one_of("nonlinearity", ACTIVATIONS),
