@@ -34,6 +34,12 @@ FITS = {
         name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
         for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
     },
+    "planned": (
+        EnergyMultiLabelClassifier,
+        "cross-entropy",
+        {"hidden": 16, "dropout": 0.0, "n_iter_no_change": "auto", "batch_size": "auto"},
+        (BLOCKS.X, BLOCKS.Y),
+    ),
     "weighted": (EnergyMultiLabelClassifier, "cross-entropy", {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y, WEIGHTS)),
     "tags": (EnergySequenceTagger, "seal-margin", {"hidden": 8, "embedding_dim": 8, "dropout": 0.0}, (SENTENCES, TAGS)),
     "masks": (EnergySegmenter, "seal-regression", {"width": 4, "levels": 2}, ellipses(30, 12)),

@@ -7,13 +7,13 @@ import sys
 import pytest
 
 SLICES = {
-    "fuzz readers --count 400 --seed 7": 400,
-    "fuzz models --count 80 --seed 7": 80,
-    "fuzz parameters --count 80 --seed 7": 80,
+    "fuzz readers --count 200 --seed 7": 200,
+    "fuzz models --count 40 --seed 7": 40,
+    "fuzz parameters --count 40 --seed 7": 40,
     "fuzz results --count 60 --seed 7": 60,
-    "kill --count 10 --seed 7": 10,
+    "kill --count 5 --seed 7": 5,
     "race --count 112 --seed 7": 112,
-    "soak --predictions 200 --fits 2": 0,
+    "soak --predictions 168 --fits 2": 0,
 }
 
 

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-BATCHES = 125
+BATCHES = 31
 SCRIPT = f"""
 import itertools
 from enstruct.training import loop

@@ -138,10 +138,11 @@ class EnergyEstimator(SavedEstimator):
         """``passes``: of single ones, of which nobody knows how many are to come, nor whether of as many rows."""
         budget, epochs, patience = self._task.budget, self.max_epochs, self.n_iter_no_change
         tuned = isinstance(self._network_encoder(), TextEncoder)
-        plan = budget.planned if isinstance(patience, str) and not passes and self._method().learns_throughout else None
         batch_size = self._batch_size(n_rows, passes)
+        learns = isinstance(patience, str) and not passes and self._method().learns_throughout
+        plan = budget.planned_epochs(n_rows, batch_size) if learns else None
         if isinstance(epochs, str):
-            epochs = TUNING_EPOCHS if tuned else budget.epochs(plan or budget.most, n_rows, batch_size)
+            epochs = TUNING_EPOCHS if tuned else plan or budget.epochs(budget.most, n_rows, batch_size)
         if isinstance(patience, str):
             patience = epochs if plan or tuned else budget.epochs(budget.patience, n_rows, batch_size)
         rate = self.learning_rate

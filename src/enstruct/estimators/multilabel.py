@@ -91,7 +91,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         rises, and falls to nothing at their end. With a number a stage ends once no watched score has risen by ``tol`` for so
         many epochs, and the rate is halved after a third of them. What is watched, and which epoch's weights are kept:
         :mod:`enstruct.decisions.monitors`. ``max_epochs="auto"``: 30, or 200 where ``n_iter_no_change`` ends them, more on small
-        data (:class:`enstruct.tasks.Budget`).
+        data, and of 30 fewer on many rows, 10 at least (:class:`enstruct.tasks.Budget`).
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, of inference's answers too, as by the published SEAL systems.
     learn_constant : bool, default=False

@@ -44,6 +44,7 @@ class Budget:
     """What "auto" means for the stages of a training.
 
     planned : how long a stage is whose rate rises within its first tenth and falls to nothing at its end. None: there are none.
+    enough : the epochs that it has on however many rows, and the updates from which on it has no more than these. None: no end.
     most, patience : of a stage whose rate is halved on plateaus, the longest it can be, and how long it goes on without a better
         score.
     full_size : training rows from which on those hold. Of fewer rows the updates fall with the square of their number, which
@@ -55,7 +56,17 @@ class Budget:
     patience: Length
     full_size: int
     planned: Length | None = None
+    enough: Length | None = None
     batches: Batches | None = None
+
+    def planned_epochs(self, n_rows: int, batch_size: int) -> int | None:
+        """Of a planned stage: on many rows an epoch is so many updates that fewer of them do."""
+        if self.planned is None:
+            return None
+        epochs = self.epochs(self.planned, n_rows, batch_size)
+        if self.enough is None:
+            return epochs
+        return min(epochs, max(self.enough.epochs, -(-self.enough.updates // -(-n_rows // batch_size))))
 
     def epochs(self, length: Length, n_rows: int, batch_size: int) -> int:
         """That a stage of this length has."""

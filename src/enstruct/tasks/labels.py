@@ -28,6 +28,7 @@ LABELS = Task(
         Length(20, 500),
         full_size=180,
         planned=Length(30, 300),
+        enough=Length(10, 6000),
         batches=Batches(16, 32, 128, rate=1e-3, peak=1.5e-3),
     ),
     estimator="EnergyMultiLabelClassifier",
