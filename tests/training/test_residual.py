@@ -258,3 +258,8 @@ def test_factors_find_a_planted_table_of_pairs():
     coupled = factors.couplings()
     assert torch.equal(coupled, coupled.T)
     assert not coupled.diagonal().any()
+
+
+def test_batches_of_many_rows_are_larger():
+    assert [residual._batch_size(n, 28) for n in (300, 6400, 12_800, 10**6)] == [64, 64, 128, 512]
+    assert [residual._batch_size(n, 983) for n in (300, 4000, 10**6)] == [64, 100, 256]

@@ -110,6 +110,10 @@ class Base(Protocol):
     def chooses(self) -> bool:
         """Whether it tries several settings, and takes those of another fold's model where it is given one."""
 
+    @property
+    def heeds(self) -> bool:
+        """Whether a fit looks at its deadline again and again, however many rows it has; trees do once some are grown."""
+
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
         """The fitted model; ``like``: one of another fold, whose settings are taken and not chosen anew."""
 
@@ -134,6 +138,10 @@ class MethodBase:
     def chooses(self) -> bool:
         return self.method.solver in CHOOSING
 
+    @property
+    def heeds(self) -> bool:
+        return self.method.solver is None
+
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Member:
         member = Member(metric=self.metric, random_state=seed, callbacks=[Budget(deadline)])
         member.set_params(method=self.method, encoder=self.encoder)
@@ -154,6 +162,7 @@ class ClassifierBase:
     per_label: bool = False
     refits: bool = True
     chooses: bool = False
+    heeds: bool = False
 
     @property
     def name(self) -> str:
@@ -193,6 +202,10 @@ class ObservedBase:
     name: str
     refits: bool = True
     chooses: bool = False
+
+    @property
+    def heeds(self) -> bool:
+        return self.name == "network"
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> nn.Module:
         weight = np.ones(len(train)) if train.weight is None else train.weight
@@ -239,6 +252,10 @@ class ViewBase:
     @property
     def chooses(self) -> bool:
         return self.base.chooses
+
+    @property
+    def heeds(self) -> bool:
+        return self.base.heeds
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
         others = None if left_out is None else replace(left_out, X=self._seen(left_out.X))

@@ -88,7 +88,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later.
+        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again: then no further
+        terms are tried for it.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -195,7 +196,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         candidates = (INDEPENDENT,) if single else self._candidates
         rules_of_energy = None if self.legality_ is None else self.legality_.varying
         patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
-        fitted = fit_residual(logits, table.Y, table.weight, folds[0], seed, candidates, patience=patience, rules=rules_of_energy)
+        ends = time.monotonic() + 60 * self.minutes
+        fitted = fit_residual(
+            logits, table.Y, table.weight, folds[0], seed, candidates, lambda: time.monotonic() > ends, patience, rules_of_energy
+        )
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:

@@ -41,6 +41,8 @@ JUDGED = 300
 BATCH, LARGEST_BATCH, BATCHES = 64, 256, 40
 """Rows of a batch; of more than MOST_UNITS labels as many as make so many batches an epoch, within the first two: there a step
 of 256 rows costs little more than one of 64, which is mostly the gradient and the update of the table of pairs."""
+MANY_BATCHES, LARGEST_OF_MANY = 100, 512
+"""Of other labels many rows make larger batches: so many an epoch, as far as a batch has no more rows than this."""
 EPOCHS, PATIENCE = 200, 10
 CELLS = 2**21
 """Numbers of a batch's flips (rows, labels, units) at most: beyond, some labels of it are drawn."""
@@ -194,7 +196,7 @@ def train_residual(
     optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
-    batch_size = BATCH if energy.n_labels <= MOST_UNITS else int(np.clip(len(train.y) // BATCHES, BATCH, LARGEST_BATCH))
+    batch_size = _batch_size(len(train.y), energy.n_labels)
     whole = Whole(train.logits, train.y, seed, train.rules)
     judged = None if validation is None else Whole(validation.logits, validation.y, seed, train.rules)
     odds, judged_odds = train.odds(whole.y), None if judged is None or validation is None else validation.odds(judged.y)
@@ -222,6 +224,11 @@ def train_residual(
     if kept is not None:
         energy.load_state_dict(kept)
     return at if validation is not None else epochs
+
+
+def _batch_size(n_rows: int, n_labels: int) -> int:
+    batches, largest = (BATCHES, LARGEST_BATCH) if n_labels > MOST_UNITS else (MANY_BATCHES, LARGEST_OF_MANY)
+    return int(np.clip(n_rows // batches, BATCH, largest))
 
 
 def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor, odds: Tensor | None) -> Tensor:
