@@ -49,8 +49,9 @@ SAMPLES = 200
 """Label sets a row that decisions of least risk are taken on."""
 CERTAIN = 30.0
 """Log-odds of labels that never varied."""
-JUDGED, FILLED = 2**18, 2**20
-"""Cells of the rows that marginals are compared by and, of labels with holes, rules are fitted to, at most: both are sampled."""
+JUDGED, FILLED, ROWS_JUDGED = 2**18, 2**20, 2000
+"""Cells of the rows that marginals are compared by and, of labels with holes, rules are fitted to, at most: both are sampled. And
+the rows of the former at most, which show whose log-loss is lower."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
@@ -88,8 +89,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again: then no further
-        terms are tried for it.
+        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again: then no
+        further terms are tried for it.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -203,7 +204,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         self.marginals_of_, rules = "base", LabelRules()
         if not single:
-            left_out, p = table.few(folds[0], JUDGED), self._legal(expit(logits))
+            left_out = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
+            p = self._legal(expit(logits))
             joint = self._joint(logits[left_out], seed, fitted.judge).marginals().numpy()
             if log_loss(table.Y[left_out], joint) < log_loss(table.Y[left_out], p[left_out]):
                 self.marginals_of_ = "joint"

@@ -18,6 +18,7 @@ from enstruct_bench.reports.compared import compared_section
 from enstruct_bench.reports.conditionals import conditionals_section
 from enstruct_bench.reports.costs import costs_section
 from enstruct_bench.reports.curves import curves_section
+from enstruct_bench.reports.default_cost import default_cost_section
 from enstruct_bench.reports.devices import devices_section
 from enstruct_bench.reports.exports import exports_section
 from enstruct_bench.reports.hierarchies import hierarchies_section
@@ -56,7 +57,8 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.pace` (`pace`), `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
+`costs.pace` (`pace`),
+`costs.default`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
 `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`), `workbench` (`workbench-*`), `fuzz`, `kill`, `race` and `soak` (`campaign-*`).
 The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
@@ -91,6 +93,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
     "pace": pace_section,
+    "benchmark-default": default_cost_section,
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
     "benchmark-mapped": mapped_section,
