@@ -614,7 +614,7 @@ def test_a_gpu_that_is_not_there(blocks):
         ({"hidden": "x"}, "hidden must be a whole number from 1"),
         ({"layers": 1.5}, "layers must be a whole number from 0"),
         ({"dropout": None}, "dropout must be a number, not None"),
-        ({"learning_rate": "a"}, "learning_rate must be a number, not 'a'"),
+        ({"learning_rate": "a"}, "learning_rate must be 'auto' or a number, not 'a'"),
         ({"clip": "a"}, "clip must be a number"),
         ({"weight_decay": -1}, "weight_decay must be at least 0"),
         ({"weight_decay": None}, "weight_decay must be a number, not None"),
@@ -720,11 +720,12 @@ def test_what_auto_stands_for():
         got = NetworkClassifier(method, **parameters)._settings(n, passes)
         return got.schedule, got.max_epochs, got.patience, got.batch_size, round(got.learning_rate, 6)
 
-    assert found() == ("linear", 30, 30, 128, 0.003)
-    assert found(n=320) == ("linear", 30, 30, 32, 0.0015)
-    assert found(n=180) == ("linear", 50, 50, 32, 0.0015)  # 300 updates
+    assert found() == ("cycles", 30, 30, 128, 0.003)
+    assert found(n=320) == ("cycles", 30, 30, 32, 0.0015)
+    assert found(n=180) == ("cycles", 50, 50, 32, 0.0015)  # 300 updates
+    assert found(n=10**5) == ("cycles", 10, 10, 128, 0.003)
     assert found(max_epochs=7) == ("linear", 7, 7, 128, 0.003)
-    assert found(learning_rate=0.02, batch_size=64) == ("linear", 30, 30, 64, 0.02)
+    assert found(learning_rate=0.02, batch_size=64) == ("cycles", 30, 30, 64, 0.02)
     assert found(n_iter_no_change=3) == ("plateau", 200, 3, 128, 0.002)
     assert found(max_epochs=7, n_iter_no_change=3) == ("plateau", 7, 3, 128, 0.002)
     assert found("dvn") == ("plateau", 200, 20, 32, 0.001)
@@ -732,7 +733,7 @@ def test_what_auto_stands_for():
     assert found(passes=True)[3:] == found(n=20, passes=True)[3:] == (32, 0.001)
 
 
-def test_a_planned_stage_rises_and_falls(blocks):
+def test_rates_of_a_stage_rise_and_fall(blocks):
     """In the first tenth to the peak, then to nothing at its end; every epoch is made, whatever the scores."""
     rates = []
 

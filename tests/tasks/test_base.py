@@ -32,15 +32,15 @@ def test_a_budget_is_epochs_or_as_many_as_make_the_updates():
     assert min(sizes) >= 11
 
 
-def test_planned_stages_are_shorter_in_epochs_the_more_rows_there_are():
-    budget = Budget(Length(200, 5000), Length(20, 500), 180, planned=Length(30, 300), enough=Length(10, 6000))
-    assert [budget.planned_epochs(n, 100) for n in (180, 1000, 20_000, 40_000, 10**6)] == [150, 30, 30, 15, 10]
-    assert Budget(Length(200, 5000), Length(20, 500), 180).planned_epochs(1000, 100) is None
+def test_cycles_are_shorter_in_epochs_the_more_rows_there_are():
+    budget = Budget(Length(200, 5000), Length(20, 500), 180, cycle=Length(30, 300), enough=Length(10, 6000))
+    assert [budget.cycle_epochs(n, 100) for n in (180, 1000, 20_000, 40_000, 10**6)] == [150, 30, 30, 15, 10]
+    assert Budget(Length(200, 5000), Length(20, 500), 180).cycle_epochs(1000, 100) is None
 
 
 def test_batches_grow_with_the_rows_and_rates_with_the_batches():
     batches = Batches(an_epoch=16, smallest=32, largest=128, rate=1e-3, peak=1.5e-3)
     assert [batches.size(n) for n in (1, 512, 1024, 2048, 10**6)] == [32, 32, 64, 128, 128]
-    assert batches.rate_of(32, planned=False) == 1e-3
-    assert batches.rate_of(128, planned=False) == 2e-3
-    assert batches.rate_of(128, planned=True) == 3e-3
+    assert batches.rate_of(32, falling=False) == 1e-3
+    assert batches.rate_of(128, falling=False) == 2e-3
+    assert batches.rate_of(128, falling=True) == 3e-3

@@ -18,6 +18,7 @@ from enstruct.methods import METHODS
 from enstruct.negatives import UnrolledIterates
 from enstruct.objectives import RANK_MARGIN
 from enstruct.randomness import repeatable
+from enstruct.training import loop
 from enstruct.training.batches import batches
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
@@ -339,3 +340,55 @@ def test_inference_is_watched_where_rows_bring_a_reward(blocks):
 
     fit(blocks, method="nce", max_epochs=1, callbacks=[Watch()])
     assert watched == [False, True]
+
+
+class Cycles(Callback):
+    def __init__(self):
+        self.cycles, self.rates = [], []
+
+    def on_batch_end(self, loop):
+        self.rates.append(loop.game.optimizer.param_groups[0]["lr"])
+
+    def on_epoch_end(self, loop, record):
+        self.cycles.append(loop.progress.cycle)
+
+
+@pytest.mark.parametrize(
+    ("losses", "lengths"),
+    [
+        ([1.0, 0.95], [13]),  # the second half lowers it by a twentieth: there is no more to learn
+        ([1.0, 1.2], [13]),
+        ([1.0, 0.8, 0.8, 0.75], [13, 26]),
+        ([1.0, 0.8, 0.7, 0.5, 0.4, 0.1], [13, 26, 52]),  # and no longer than that
+    ],
+)
+def test_cycles_go_on_while_the_loss_on_validation_rows_falls(losses, lengths, blocks, monkeypatch):
+    left, watch = iter(losses), Cycles()
+    monkeypatch.setattr(loop, "log_loss", lambda *_: next(left))
+    monkeypatch.setattr(type(NetworkClassifier._task.budget), "cycle_epochs", lambda *_: 13)
+    model = NetworkClassifier("cross-entropy", hidden=8, layers=1, random_state=0, decision="threshold", callbacks=[watch])
+    model.fit(blocks.X, blocks.Y)
+    assert [len(list(group)) for _, group in itertools.groupby(watch.cycles)] == lengths
+    assert next(left, None) is None  # it was looked at twice a cycle
+    begins = np.cumsum([0, *lengths[:-1]]) * len(watch.rates) // sum(lengths)
+    assert all(watch.rates[begin] < 0.1 * max(watch.rates) for begin in begins)
+    assert watch.rates[-1] < 0.05 * max(watch.rates)
+    assert len(model.history_) == sum(lengths)
+
+
+def test_a_checkpoint_knows_its_cycle(blocks, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(NetworkClassifier._task.budget), "cycle_epochs", lambda *_: 4)
+    monkeypatch.setattr(loop, "STILL_FALLS", -1.0)
+    settings = {"hidden": 8, "layers": 1, "random_state": 0, "decision": "threshold"}
+    whole = NetworkClassifier("seal-nce", **settings).fit(blocks.X, blocks.Y)
+    assert len(whole.history_) == 4 + 8 + 16
+    for epoch in (3, 9):
+        with pytest.raises(KeyboardInterrupt):
+            NetworkClassifier("seal-nce", **settings, callbacks=[Checkpoint(tmp_path / str(epoch)), Interrupt(epoch)]).fit(
+                blocks.X, blocks.Y
+            )
+        again = NetworkClassifier("seal-nce", **settings, callbacks=[Checkpoint(tmp_path / str(epoch), resume=True)]).fit(
+            blocks.X, blocks.Y
+        )
+        assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(again), strict=True))
+        assert [record["epoch"] for record in again.history_] == list(range(1, 29))

@@ -34,7 +34,7 @@ FITS = {
         name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
         for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
     },
-    "planned": (
+    "one cycle": (
         EnergyMultiLabelClassifier,
         "cross-entropy",
         {"hidden": 16, "dropout": 0.0, "n_iter_no_change": "auto", "batch_size": "auto"},

@@ -31,7 +31,7 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     assert {ends for _, ends in fits} == {"auto", pace.patient(106)["n_iter_no_change"]}
     assert "wine cross-entropy: " in capsys.readouterr().out
     line = json.loads(out.read_text())["compared"][0]
-    assert line["gain"][0] == pytest.approx(line["planned_f1"] - line["patience_f1"], abs=1e-3)
+    assert line["gain"][0] == pytest.approx(line["cycles_f1"] - line["patience_f1"], abs=1e-3)
     assert (line["rows"], line["splits"]) == (106, 2)
     section = pace_section(out)
-    assert f"| wine | cross-entropy | 106 | 2 | {line['patience_seconds']:.1f} | {line['planned_seconds']:.1f} |" in section
+    assert f"| wine | cross-entropy | 106 | 2 | {line['patience_seconds']:.1f} | {line['cycles_seconds']:.1f} |" in section

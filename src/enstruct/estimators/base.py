@@ -41,14 +41,14 @@ from enstruct.training.learned_loss import LearnedLoss
 from enstruct.training.loop import Loop, Monitor
 from enstruct.training.predict import Networks, Problem, probabilities
 from enstruct.training.ranks import grouped, n_ranks
-from enstruct.training.settings import Settings
+from enstruct.training.settings import Schedule, Settings
 from enstruct.validation import one_of, optional, switch
 
 log = logging.getLogger("enstruct")
 TUNING_EPOCHS = 6
 """Of pretrained encoders of texts, when "auto"."""
 OF_THE_PEAK = 0.1
-"""The share of a planned stage's highest rate that passes over validation rows have after it."""
+"""The share of a rate that has fallen to nothing which passes over validation rows have after it."""
 COLUMN = "method__"
 """Before the name of a column of the method in ``get_params`` and ``set_params``."""
 
@@ -139,15 +139,17 @@ class EnergyEstimator(SavedEstimator):
         budget, epochs, patience = self._task.budget, self.max_epochs, self.n_iter_no_change
         tuned = isinstance(self._network_encoder(), TextEncoder)
         batch_size = self._batch_size(n_rows, passes)
-        learns = isinstance(patience, str) and not passes and self._method().learns_throughout
-        plan = budget.planned_epochs(n_rows, batch_size) if learns else None
+        learns = isinstance(patience, str) and not passes and not tuned and self._method().learns_throughout
+        cycle = budget.cycle_epochs(n_rows, batch_size) if learns else None
+        schedule: Schedule = "linear" if tuned or cycle is not None else "plateau"
         if isinstance(epochs, str):
-            epochs = TUNING_EPOCHS if tuned else plan or budget.epochs(budget.most, n_rows, batch_size)
+            schedule = "cycles" if cycle is not None else schedule
+            epochs = TUNING_EPOCHS if tuned else cycle or budget.epochs(budget.most, n_rows, batch_size)
         if isinstance(patience, str):
-            patience = epochs if plan or tuned else budget.epochs(budget.patience, n_rows, batch_size)
+            patience = budget.epochs(budget.patience, n_rows, batch_size) if schedule == "plateau" else epochs
         rate = self.learning_rate
         if isinstance(rate, str):
-            rate = cast(Batches, budget.batches).rate_of(batch_size, plan is not None and not tuned)
+            rate = cast(Batches, budget.batches).rate_of(batch_size, cycle is not None)
         return Settings(
             learning_rate=rate,
             optimizer=self.optimizer,
@@ -157,7 +159,7 @@ class EnergyEstimator(SavedEstimator):
             max_epochs=int(epochs),
             patience=int(patience),
             tol=self.tol,
-            schedule="linear" if plan or tuned else "plateau",
+            schedule=schedule,
         )
 
     def _batch_size(self, n_rows: int, passes: bool = False) -> int:
@@ -277,7 +279,7 @@ class EnergyEstimator(SavedEstimator):
         with seeded(seed):
             loop = Loop(game, validation, None, monitor, device=self._device())
             stage = Stage(predictor=True, energy=False)
-            if game.settings.schedule == "linear":  # whose rates have fallen to nothing
+            if game.settings.schedule != "plateau":  # whose rates have fallen to nothing
                 game.set_rates(stage, OF_THE_PEAK)
             for number in range(game.method.validation_epochs):
                 loop.progress.epoch = number

@@ -87,11 +87,12 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     batch_size : int or "auto"
         "auto": a sixteenth of the training rows, 32 at least and 128 at most.
     max_epochs, n_iter_no_change, tol : int or "auto", int or "auto", float
-        With ``n_iter_no_change="auto"`` each of the method's stages has ``max_epochs``, within the first tenth of which the rate
-        rises, and falls to nothing at their end. With a number a stage ends once no watched score has risen by ``tol`` for so
-        many epochs, and the rate is halved after a third of them. What is watched, and which epoch's weights are kept:
-        :mod:`enstruct.decisions.monitors`. ``max_epochs="auto"``: 30, or 200 where ``n_iter_no_change`` ends them, more on small
-        data, and of 30 fewer on many rows, 10 at least (:class:`enstruct.tasks.Budget`).
+        Where the predictor learns in all of the method's stages, a stage has ``max_epochs``, within the first tenth of which the
+        rate rises, and falls to nothing at their end; "auto": 30, more on small data and fewer on many rows, and again, twice and
+        four times as many, while the loss on validation rows still falls. Where an energy learns alone, or with a number for
+        ``n_iter_no_change``, a stage ends once no watched score has risen by ``tol`` for so many epochs ("auto": 20), after
+        ``max_epochs`` at most ("auto": 200), and the rate is halved after a third of them. What is watched, and which epoch's
+        weights are kept: :mod:`enstruct.decisions.monitors`; what "auto" is: :class:`enstruct.tasks.Budget`.
     monitor : "auto" or "fixed"
         "fixed": the metric at 0.5 is all that is watched, of inference's answers too, as by the published SEAL systems.
     learn_constant : bool, default=False

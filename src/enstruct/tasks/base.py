@@ -22,8 +22,8 @@ class Length(NamedTuple):
 class Batches:
     """Rows of a batch: as many as make ``an_epoch`` batches, within bounds; and the rates that go with them.
 
-    ``rate`` is that of the smallest batch, and ``peak`` the highest of a planned stage with it; those of others grow with the
-    square root of the batch, so that the noise of an update stays what it is.
+    ``rate`` is that of the smallest batch, and ``peak`` that of a stage with it whose rate falls to nothing at its end; those of
+    others grow with the square root of the batch, so that the noise of an update stays what it is.
     """
 
     an_epoch: int
@@ -35,15 +35,16 @@ class Batches:
     def size(self, n_rows: int) -> int:
         return max(self.smallest, min(self.largest, n_rows // self.an_epoch))
 
-    def rate_of(self, batch_size: int, planned: bool) -> float:
-        return float((self.peak if planned else self.rate) * (batch_size / self.smallest) ** 0.5)
+    def rate_of(self, batch_size: int, falling: bool) -> float:
+        return float((self.peak if falling else self.rate) * (batch_size / self.smallest) ** 0.5)
 
 
 @dataclass(frozen=True)
 class Budget:
     """What "auto" means for the stages of a training.
 
-    planned : how long a stage is whose rate rises within its first tenth and falls to nothing at its end. None: there are none.
+    cycle : the first cycle of a stage whose rate rises within its first tenth and falls to nothing at its end. None: there are
+        none.
     enough : the epochs that it has on however many rows, and the updates from which on it has no more than these. None: no end.
     most, patience : of a stage whose rate is halved on plateaus, the longest it can be, and how long it goes on without a better
         score.
@@ -55,15 +56,15 @@ class Budget:
     most: Length
     patience: Length
     full_size: int
-    planned: Length | None = None
+    cycle: Length | None = None
     enough: Length | None = None
     batches: Batches | None = None
 
-    def planned_epochs(self, n_rows: int, batch_size: int) -> int | None:
-        """Of a planned stage: on many rows an epoch is so many updates that fewer of them do."""
-        if self.planned is None:
+    def cycle_epochs(self, n_rows: int, batch_size: int) -> int | None:
+        """Of a first cycle: on many rows an epoch is so many updates that fewer of them do."""
+        if self.cycle is None:
             return None
-        epochs = self.epochs(self.planned, n_rows, batch_size)
+        epochs = self.epochs(self.cycle, n_rows, batch_size)
         if self.enough is None:
             return epochs
         return min(epochs, max(self.enough.epochs, -(-self.enough.updates // -(-n_rows // batch_size))))

@@ -27,7 +27,7 @@ LABELS = Task(
         Length(200, 5000),
         Length(20, 500),
         full_size=180,
-        planned=Length(30, 300),
+        cycle=Length(30, 300),
         enough=Length(10, 6000),
         batches=Batches(16, 32, 128, rate=1e-3, peak=1.5e-3),
     ),

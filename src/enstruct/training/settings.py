@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 WARM_UP = 0.1
+"""The share of a stage of known length within which its rates rise."""
+MOST_CYCLES = 3
+Schedule = Literal["plateau", "linear", "cycles"]
 
 
 @dataclass(frozen=True)
 class Settings:
     """``optimizer`` and ``learning_rate`` are the predictor's; the energy has AdamW, and that times the method's ``energy_rate``.
 
-    ``schedule`` of the rates: halved on plateaus, or risen within the first tenth of ``max_epochs`` and then fallen to nothing at
-    their end, as pretrained networks are tuned.
+    ``schedule`` of the rates in a stage:
+        "plateau"   halved on plateaus; the stage ends after ``patience`` epochs without a better score
+        "linear"    risen within the first tenth of ``max_epochs``, then fallen to nothing at their end
+        "cycles"    the same, and again, twice as long each time, while the loss on validation rows still falls at the end of one
+                    (warm restarts: Loshchilov & Hutter 2017)
 
-    ``max_epochs`` and ``patience`` hold per stage: training stops after ``patience`` epochs without a better score.
+    ``max_epochs`` hold per stage; of "cycles" they are those of the first.
     """
 
     learning_rate: float = 1e-3
@@ -26,11 +32,15 @@ class Settings:
     patience: int = 10
     tol: float = 1e-4
     optimizer: str = "adamw"
-    schedule: Literal["plateau", "linear"] = "plateau"
+    schedule: Schedule = "plateau"
 
     def share_of_rate(self, done: float) -> float:
-        """Of the full rate, where ``done`` in [0, 1) is the share of ``max_epochs`` that is behind."""
+        """Of the full rate, where ``done`` in [0, 1) is the share of the epochs in which it rises and falls that is behind."""
         return 1.0 if self.schedule == "plateau" else min(1.0, (done + 1e-3) / WARM_UP) * (1 - done)
+
+    def length(self, cycle: int) -> int:
+        """Epochs of a cycle, counted from 0; a stage of another schedule is one."""
+        return int(self.max_epochs * 2**cycle)
 
     @property
     def plateau(self) -> int:

@@ -1,4 +1,4 @@
-"""What stages of a planned length save: fits by the default beside fits that end by patience, on the same splits.
+"""What cycles of the rate save: fits by the default beside fits that end by patience, on the same splits.
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.pace bibtex,yeast --methods seal-nce,cross-entropy --seeds 5 \\
         --out results/pace-bibtex.json
@@ -63,8 +63,8 @@ def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     lines = []
     for data, method in dict.fromkeys((row["data"], row["method"]) for row in rows):
         runs = [row for row in rows if (row["data"], row["method"]) == (data, method)]
-        sides = {side: [Counts.of(run[side]["f1"]) for run in runs] for side in ("patience", "planned")}
-        gain = difference_over_splits(sides["patience"], sides["planned"])
+        sides = {side: [Counts.of(run[side]["f1"]) for run in runs] for side in ("patience", "cycles")}
+        gain = difference_over_splits(sides["patience"], sides["cycles"])
         line: dict[str, Any] = {"data": data, "method": method, "rows": runs[0]["rows"], "splits": len(runs)}
         for side in sides:
             line[f"{side}_seconds"] = sum(run[side]["seconds"] for run in runs) / len(runs)
@@ -89,18 +89,18 @@ def main() -> None:
             for _, method, _ in lacking:
                 n = len(parts["train"])
                 row: dict[str, Any] = {"data": data, "method": method, "seed": seed, "rows": n}
-                row |= {"patience": fitted(parts, method, seed, patient(n)), "planned": fitted(parts, method, seed, {})}
+                row |= {"patience": fitted(parts, method, seed, patient(n)), "cycles": fitted(parts, method, seed, {})}
                 rows.append(row)
                 content = {"rows": rows, "compared": compared(rows)}
                 write_json(options.out, {**content, "commit": present_commit(), "environment": environment()})
                 say(
                     f"{data} {method} {seed}: "
-                    + ", ".join(f"{side} {row[side]['seconds']:.1f} s" for side in ("patience", "planned"))
+                    + ", ".join(f"{side} {row[side]['seconds']:.1f} s" for side in ("patience", "cycles"))
                 )
     for line in compared(rows):
         say(
             "{data} {method}: {patience_seconds:.1f} s, F1 {patience_f1:.2f}; "
-            "planned {planned_seconds:.1f} s, F1 {planned_f1:.2f}; "
+            "cycles {cycles_seconds:.1f} s, F1 {cycles_f1:.2f}; "
             "{0:+.2f} [{1:+.2f}, {2:+.2f}]".format(*line["gain"], **line)
         )
 

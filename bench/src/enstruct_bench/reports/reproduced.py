@@ -39,7 +39,7 @@ HOW = f"""
 Printed from `results/reproduce/*.jsonl`, which `enstruct-bench run TABLE` wrote, a line a run. Fair: one split, the library's
 defaults for all rows, or what a table sets for all of them, and no search of settings (the defaults were found by looking at some
 of these sets, docs/choices.md). To 0.2.0 that was one budget: the same batches, and at most the same number of epochs in each
-stage, ended by the same patience; since 0.3.0 stages of methods whose predictor learns throughout have a planned length, and
+stage, ended by the same patience; since 0.3.0 methods whose predictor learns throughout train in cycles of known length, and
 energies that learn alone end by patience as before. Methods of several stages make more updates, which the lines hold. The same
 decision rules for every row (and minimum Bayes risk for energies that estimate a density); differences under each side's best
 rule, paired over the seeds that both have (their number where it is not the row's), with 95% intervals by hierarchical
