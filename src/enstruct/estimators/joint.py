@@ -52,6 +52,8 @@ CERTAIN = 30.0
 JUDGED, FILLED, ROWS_JUDGED = 2**18, 2**20, 2000
 """Cells of the rows that marginals are compared by and, of labels with holes, rules are fitted to, at most: both are sampled. And
 the rows of the former at most, which show whose log-loss is lower."""
+LEAST_SECONDS = 30.0
+"""Within which terms of the energy are begun, however few ``minutes`` are."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
@@ -89,8 +91,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again: then no
-        further terms are tried for it.
+        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again, half a minute at
+        least: then no further terms are tried for it.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -197,7 +199,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         candidates = (INDEPENDENT,) if single else self._candidates
         rules_of_energy = None if self.legality_ is None else self.legality_.varying
         patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
-        ends = time.monotonic() + 60 * self.minutes
+        ends = time.monotonic() + max(60 * self.minutes, LEAST_SECONDS)
         fitted = fit_residual(
             logits, table.Y, table.weight, folds[0], seed, candidates, lambda: time.monotonic() > ends, patience, rules_of_energy
         )
