@@ -91,8 +91,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again, half a minute at
-        least: then no further terms are tried for it.
+        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again, half a
+        minute at least: then no further terms are tried for it.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
