@@ -34,10 +34,10 @@ FITS = {
         name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
         for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
     },
-    "one cycle": (
+    "cycles": (
         EnergyMultiLabelClassifier,
         "cross-entropy",
-        {"hidden": 16, "dropout": 0.0, "n_iter_no_change": "auto", "batch_size": "auto"},
+        {"hidden": 16, "dropout": 0.0, "max_epochs": "auto", "n_iter_no_change": "auto", "batch_size": "auto"},
         (BLOCKS.X, BLOCKS.Y),
     ),
     "weighted": (EnergyMultiLabelClassifier, "cross-entropy", {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y, WEIGHTS)),

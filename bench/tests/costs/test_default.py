@@ -18,7 +18,7 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
         commands.append(command)
         return SimpleNamespace(stdout=json.dumps(default.fitted(command[-2])))
 
-    monkeypatch.setattr(default, "subprocess", SimpleNamespace(run=in_this_process))
+    monkeypatch.setattr(default, "subprocess", SimpleNamespace(run=in_this_process, PIPE=None))
     monkeypatch.setattr(sys, "argv", ["default", "wine", "--out", str(tmp_path / "benchmark-default.json")])
     for _ in range(2):
         default.main()

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from enstruct import EnergyMultiLabelClassifier
+from enstruct.errors import ConfigError
 from enstruct_bench.costs import pace
 from enstruct_bench.reports.pace import pace_section
 
@@ -35,3 +36,11 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     assert (line["rows"], line["splits"]) == (106, 2)
     section = pace_section(out)
     assert f"| wine | cross-entropy | 106 | 2 | {line['patience_seconds']:.1f} | {line['cycles_seconds']:.1f} |" in section
+
+
+def test_a_file_of_other_sides_is_not_gone_on_from(tmp_path, monkeypatch):
+    out = tmp_path / "pace.json"
+    out.write_text('{"sides": ["patience", "planned"], "rows": []}')
+    monkeypatch.setattr(sys, "argv", ["pace", "wine", "--out", str(out)])
+    with pytest.raises(ConfigError, match="holds runs of another sides"):
+        pace.main()

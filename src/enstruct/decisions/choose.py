@@ -65,7 +65,7 @@ class Trial:
         self, name: str, p: NDArray[Any], truth: sparse.csr_matrix, metric: str, X: Any, posterior: Any, weight: Any
     ) -> None:
         self._make = partial(make_rule, name, posterior)
-        self._p, self._truth, self._metric, self._X, self._weight = p, truth, metric, X, weight
+        self._p, self._truth, self._metric, self._weight = p, truth, metric, weight
         rule = self._make()
         self._sets = rule.remembered(p, X) if hasattr(rule, "remembered") else None
 
@@ -78,6 +78,7 @@ class Trial:
         return self._make().fit(self._p[rows], y, self._metric, weight)
 
     def predicted(self, rule: Any, rows: NDArray[np.intp]) -> sparse.csr_matrix:
+        """What a rule of :meth:`fitted` makes of these rows."""
         return rule.of(self._sets, rows) if self._sets is not None else rule.predict(self._p[rows])
 
     def two_fold(self) -> sparse.csr_matrix:

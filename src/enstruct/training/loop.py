@@ -39,8 +39,8 @@ from enstruct.training.settings import MOST_CYCLES
 
 log = logging.getLogger("enstruct")
 STILL_FALLS = 0.05
-"""The share of the loss by which the second half of a cycle lowers it where there is more to learn: then another begins. Of nine
-sets genbase and digits lose 8% and more, the others 4% at most (docs/choices.md)."""
+"""The share of the loss by which the second half of a cycle lowers it where there is more to learn: then another begins
+(docs/choices.md)."""
 
 Answers = NDArray[Any]
 Weights = dict[str, dict[str, torch.Tensor]]  # of each network

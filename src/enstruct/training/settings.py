@@ -8,6 +8,7 @@ from typing import Literal
 WARM_UP = 0.1
 """The share of a stage of known length within which its rates rise."""
 MOST_CYCLES = 3
+"""In a stage, the last of which is four times as long as the first."""
 Schedule = Literal["plateau", "linear", "cycles"]
 
 
@@ -21,7 +22,7 @@ class Settings:
         "cycles"    the same, and again, twice as long each time, while the loss on validation rows still falls at the end of one
                     (warm restarts: Loshchilov & Hutter 2017)
 
-    ``max_epochs`` hold per stage; of "cycles" they are those of the first.
+    ``max_epochs`` holds per stage; of "cycles" it is the length of the first.
     """
 
     learning_rate: float = 1e-3

@@ -60,7 +60,7 @@ def main() -> None:
         if any(row["data"] == data for row in rows):
             continue
         command = [sys.executable, "-W", "ignore", "-m", "enstruct_bench.costs.default", data, "--one"]
-        rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        rows.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
         write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
         say("{data}: {seconds:.1f} s, {mib:.0f} MiB, F1 {f1:.2f}".format(**rows[-1]))
 

@@ -29,6 +29,7 @@ from enstruct_bench.joint import small_tables
 from enstruct_bench.joint.kept_rows import kept_rows
 
 BATCH, RATE = 32, 1e-3
+SIDES = ("patience", "cycles")
 
 
 def patient(n_rows: int) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     lines = []
     for data, method in dict.fromkeys((row["data"], row["method"]) for row in rows):
         runs = [row for row in rows if (row["data"], row["method"]) == (data, method)]
-        sides = {side: [Counts.of(run[side]["f1"]) for run in runs] for side in ("patience", "cycles")}
+        sides = {side: [Counts.of(run[side]["f1"]) for run in runs] for side in SIDES}
         gain = difference_over_splits(sides["patience"], sides["cycles"])
         line: dict[str, Any] = {"data": data, "method": method, "rows": runs[0]["rows"], "splits": len(runs)}
         for side in sides:
@@ -80,7 +81,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("results/pace.json"))
     options = parser.parse_args()
-    rows = kept_rows(options.out)
+    rows = kept_rows(options.out, sides=list(SIDES))
     for data in options.data.split(","):
         for seed in range(options.seeds):
             wanted = [(data, method, seed) for method in options.methods.split(",")]
@@ -91,12 +92,9 @@ def main() -> None:
                 row: dict[str, Any] = {"data": data, "method": method, "seed": seed, "rows": n}
                 row |= {"patience": fitted(parts, method, seed, patient(n)), "cycles": fitted(parts, method, seed, {})}
                 rows.append(row)
-                content = {"rows": rows, "compared": compared(rows)}
+                content = {"sides": SIDES, "rows": rows, "compared": compared(rows)}
                 write_json(options.out, {**content, "commit": present_commit(), "environment": environment()})
-                say(
-                    f"{data} {method} {seed}: "
-                    + ", ".join(f"{side} {row[side]['seconds']:.1f} s" for side in ("patience", "cycles"))
-                )
+                say(f"{data} {method} {seed}: " + ", ".join(f"{side} {row[side]['seconds']:.1f} s" for side in SIDES))
     for line in compared(rows):
         say(
             "{data} {method}: {patience_seconds:.1f} s, F1 {patience_f1:.2f}; "

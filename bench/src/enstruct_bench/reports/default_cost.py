@@ -29,8 +29,8 @@ def default_cost_section(path: Path) -> str:
             f"## What the default takes (`{path.name}`)",
             "",
             "`EnergyMultiLabelClassifier().fit` on the training and validation rows of the first split, in a process of its own, "
-            "with LightGBM and CatBoost installed; imports that it is the first to need are in its seconds. Example-F1 of the "
-            "test rows. "
+            "LightGBM and CatBoost among the bases where they are installed; imports that it is the first to need are in its "
+            "seconds. Example-F1 of the test rows. "
             f"Commit {content['commit']}. {where_it_ran(content['environment'])}",
             "",
             *markdown_table(TITLES, rows),
