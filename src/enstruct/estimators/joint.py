@@ -22,7 +22,7 @@ from enstruct.decisions.risk import RISKS, Gain, least_risk
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
-from enstruct.errors import DataError, shown
+from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
@@ -54,6 +54,8 @@ JUDGED, FILLED, ROWS_JUDGED = 2**18, 2**20, 2000
 the rows of the former at most, which show whose log-loss is lower."""
 LEAST_SECONDS = 30.0
 """Within which terms of the energy are begun, however few ``minutes`` are."""
+MOST_CELLS = 2**30
+"""Rows by labels of ``fit`` at most: it holds some ten tables of them."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
@@ -151,6 +153,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         X = validated(self, X, reset=True)
         self.labels_ = told_format(y)
         self.classes_ = self.labels_.classes
+        if X.shape[0] * self.labels_.n_labels > MOST_CELLS:
+            raise ConfigError(
+                f"A joint keeps tables of rows by labels, and {X.shape[0]} x {self.labels_.n_labels} would fill the memory: name "
+                "a method that does not, as method='label-tree', or fit fewer rows."
+            )
         Y = told_labels(y, self.labels_, "y")
         if len(Y) != X.shape[0]:
             raise DataError(f"X has {X.shape[0]} rows and y {len(Y)}.")

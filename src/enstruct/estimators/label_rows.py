@@ -26,6 +26,8 @@ from enstruct.validation import not_negative
 
 LEAST_TO_HOLD_OUT = 60
 """Rows from which on a part is held out without being asked for."""
+MOST_CELLS = 2**26
+"""Of the validation rows that decision rules are fitted to: a table of so many marginals is half a gigabyte."""
 
 
 def label_rows(X: Any, y: Any, sample_weight: Any, labels: LabelFormat, class_weight: Any = None) -> Rows:
@@ -53,6 +55,12 @@ def hold_out(rows: Rows, early_stopping: bool | str, fraction: float, seed: int)
             f"{n} distinct rows are too few to hold out validation_fraction={fraction:g}: nothing would be left to train on."
         )
     return rows.take(train), rows.take(validation)
+
+
+def for_rules(rows: Rows) -> Rows:
+    """These rows, or as many of them, evenly spread, as have no more than ``MOST_CELLS``, two at least."""
+    most = max(2, MOST_CELLS // max(1, rows.Y.shape[1]))
+    return rows if len(rows) <= most else rows.take(np.linspace(0, len(rows) - 1, most).astype(int))
 
 
 def row_weights(sample_weight: Any, X: Any) -> NDArray[Any]:

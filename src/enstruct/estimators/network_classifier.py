@@ -28,7 +28,7 @@ from enstruct.estimators.features import Features, validated
 from enstruct.estimators.label_answers import LabelAnswers
 from enstruct.estimators.label_data import ConstantLabels, LabelData, as_before, check_same_labels, check_width, example_row
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.label_rows import hold_out, label_rows, merge_duplicates, row_weights, with_weight
+from enstruct.estimators.label_rows import for_rules, hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
 from enstruct.estimators.label_texts import texts_of, vectors_of
 from enstruct.estimators.legality import Legality, system_of
@@ -182,9 +182,9 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         game = self._train(training)
         self._decide_by(LabelRules())
         if self._fits_rules and validation is not None and not self.data_.single:
-            answers = self._answers()
-            p = answers.legal(answers.marginals(validation.X))
-            self._decide_by(LabelRules.fit(p, validation, self.metric, self.decision, self._posterior(method)))
+            answers, judges = self._answers(), for_rules(validation)
+            p = answers.legal(answers.marginals(judges.X))
+            self._decide_by(LabelRules.fit(p, judges, self.metric, self.decision, self._posterior(method)))
         if game is not None and validation is not None and method.validation_epochs:
             self._refine_on(validation, game, training.monitor, start)
         return self

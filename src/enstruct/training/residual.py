@@ -193,7 +193,7 @@ def train_residual(
         {"params": [p for p in energy.parameters() if id(p) not in own], "weight_decay": candidate.decay},
         {"params": [energy.slope, energy.bias], "weight_decay": 0.0},
     ]
-    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate)
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
     batch_size = _batch_size(len(train.y), energy.n_labels)
