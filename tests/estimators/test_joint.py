@@ -390,6 +390,15 @@ def test_settings_that_cannot_be_meant(rows, change, error, match):
         model.predict(rows[0][:2])
 
 
+def test_tables_that_would_fill_the_memory_are_refused(rows, monkeypatch):
+    monkeypatch.setattr("enstruct.estimators.joint.MOST_CELLS", 60 * rows[1].shape[1])
+    model = JointMultiLabelClassifier("binary-relevance", folds=2).fit(rows[0][:60], rows[1][:60])
+    with pytest.raises(ConfigError, match=f"61 x {rows[1].shape[1]} would fill the memory") as error:
+        model.fit(rows[0][:61], rows[1][:61])
+    assert len(str(error.value)) <= 300
+    assert model.predict(rows[0][:2]).shape[0] == 2  # what was fitted before is there
+
+
 @pytest.mark.parametrize(
     ("known", "match"),
     [

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from enstruct.baselines import SOLVED
 from enstruct.data.mapped import MappedRows
 from enstruct.data.rows import Rows
 from enstruct.devices import bring
@@ -207,8 +205,7 @@ class EnergyEstimator(SavedEstimator):
                 "batch, as cross-entropy, or give it X.read() if that fits into memory."
             )
         if method.solver is not None:
-            ours = method.solver in SOLVED  # they name their generators
-            with seeded(training.seed), nullcontext() if ours else redirected():
+            with seeded(training.seed), redirected():
                 predictor = method.solver(
                     rows,
                     training.validation,

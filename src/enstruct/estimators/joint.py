@@ -55,7 +55,7 @@ the rows of the former at most, which show whose log-loss is lower."""
 LEAST_SECONDS = 30.0
 """Within which terms of the energy are begun, however few ``minutes`` are."""
 MOST_CELLS = 2**30
-"""Rows by labels of ``fit`` at most: it holds some ten tables of them."""
+"""Rows by labels of ``fit`` at most: it holds some ten tables of them, 40 GiB here."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 
@@ -156,7 +156,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if X.shape[0] * self.labels_.n_labels > MOST_CELLS:
             raise ConfigError(
                 f"A joint keeps tables of rows by labels, and {X.shape[0]} x {self.labels_.n_labels} would fill the memory: name "
-                "a method that does not, as method='label-tree', or fit fewer rows."
+                "one that trains batch by batch, as method='cross-entropy', or fit fewer rows."
             )
         Y = told_labels(y, self.labels_, "y")
         if len(Y) != X.shape[0]:
