@@ -7,7 +7,9 @@ import joblib
 import numpy as np
 import pytest
 from bench.tests.either import main
+from sklearn.base import clone
 
+from enstruct import JointMultiLabelClassifier
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
 from enstruct.errors import DivergenceError
@@ -60,6 +62,31 @@ def test_on_a_cluster_of_dask(by_one, monkeypatch):
         joblib.parallel_config("dask"),
     ):
         two, _ = compared("dask.json", "--workers", "2")
+    assert two == one
+
+
+def test_on_a_cluster_of_ray(by_one, monkeypatch):
+    """Cells, and the folds of the library's own bases, by two workers on this machine and Ray's backend of joblib.
+
+    Their arrays are shared, and nobody may write to them.
+    """
+    import ray
+    from ray.util.joblib import register_ray
+
+    folder, one, _ = by_one
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # tests run beside it
+    rows = block_exclusive(200, seed=2)
+    joint = JointMultiLabelClassifier("extra-trees", folds=3, random_state=0)
+    alone = clone(joint).fit(rows.X, rows.Y).predict_proba(rows.X)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=2**27)
+    try:
+        register_ray()
+        with joblib.parallel_config("ray", n_jobs=2):
+            two, _ = compared("ray.json", "--workers", "2")
+            np.testing.assert_allclose(joint.fit(rows.X, rows.Y).predict_proba(rows.X), alone, atol=1e-6)
+    finally:
+        ray.shutdown()
     assert two == one
 
 

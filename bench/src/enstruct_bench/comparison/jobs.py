@@ -7,12 +7,14 @@ them; their cells come back in the order in which they end. A worker has as many
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from enstruct.errors import DivergenceError
 from enstruct.training.callbacks import Callback
@@ -91,11 +93,16 @@ def made(jobs: Sequence[Job], workers: int, watch: Watch, lacks: Callable[[str, 
         return
     lacking = list(still)  # now: joblib would ask in a thread of its own, while this one writes the file
     threads = torch.get_num_threads()
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    for cells in parallel(delayed(_by_a_worker)(job, threads) for job in lacking):
-        yield from cells
+    if get_active_backend()[0].supports_return_generator:
+        several, way = [lacking], "generator_unordered"
+    else:  # Ray's: so many at a time, so that what is made is kept before all is
+        several, way = [lacking[k : k + workers] for k in range(0, len(lacking), workers)], "list"
+    with Parallel(n_jobs=workers, return_as=way) as parallel:
+        for some in several:
+            for cells in parallel(delayed(_by_a_worker)(job, threads) for job in some):
+                yield from cells
 
 
 def _by_a_worker(job: Job, threads: int) -> list[Made]:
     torch.set_num_threads(threads)
-    return list(job.cells())
+    return list(copy.deepcopy(job).cells())  # arrays that processes share may not be written to
