@@ -55,7 +55,7 @@ the rows of the former at most, which show whose log-loss is lower."""
 LEAST_SECONDS = 30.0
 """Within which terms of the energy are begun, however few ``minutes`` are."""
 MOST_CELLS = 2**30
-"""Rows by labels of ``fit`` at most: it holds some ten tables of them, 40 GiB here."""
+"""Rows by labels of ``fit`` at most: it holds several tables of them, of 4 GiB each here."""
 CELLS = 2**24
 """Numbers that the samples of a block of rows may take."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from enstruct.data.catalogue import CATALOGUE
 from enstruct_bench.comparison.quantity import Value
 from enstruct_bench.comparison.summary import spread
 from enstruct_bench.joint.results import JointFile
@@ -12,6 +13,12 @@ from enstruct_bench.joint.summary import COLUMNS, DIFFERENCES, differences_of, r
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
 ABSENT = "–"
+
+
+def _splits(data: str) -> str:
+    """What differs from seed to seed: where parts were published these are every seed's."""
+    published = data in CATALOGUE and CATALOGUE[data].published_parts
+    return "splits, each the published one (seeds differ in what is random of a fit alone)" if published else "splits"
 
 
 def joint_section(path: Path) -> str:
@@ -24,7 +31,8 @@ def joint_section(path: Path) -> str:
     lines = [
         f"## {setting['data']}: label sets as a distribution (`{path.name}`)",
         "",
-        f"{spread(cells)} splits, {setting['rows']['test']} test rows. NLL: -log p(y given x) in nats a row, of sides without a "
+        f"{spread(cells)} {_splits(setting['data'])}, {setting['rows']['test']} test rows. "
+        "NLL: -log p(y given x) in nats a row, of sides without a "
         "joint the product of their marginals; exact: whole sets right, as the side chooses them best on held-out rows; "
         "F1 under the side's best rule with nothing told. @: share of the labels told, F1, average precision and log-loss of the "
         f"others at one threshold from held-out rows. {where_it_ran(setting['environment'])}",
