@@ -347,6 +347,26 @@ def test_keys_alone_suffice(page, address, session):
     until(lambda: session.journal.row(0).done)
 
 
+def test_the_keys_are_read_while_another_answers(page, address, session):
+    """What comes meanwhile is drawn once they are closed, and the focus is back on the label it was on."""
+    page.goto(address)
+    line(page, "sad").wait_for()
+    page.keyboard.press("ArrowDown")
+    focused = page.evaluate("document.activeElement.closest('[data-label]').dataset.label")
+    page.keyboard.press("?")
+    page.get_by_role("heading", name="Keys").wait_for()
+    with page.expect_response(lambda response: response.url.endswith("/answers")) as answers:
+        session.tell("act", "another", 0, {"piano": True}, False, None)
+    answers.value.finished()
+    page.evaluate("new Promise((done) => setTimeout(done, 50))")
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Keys").wait_for(state="hidden")
+    line(page, "piano").locator(".name[title='told: yes']").wait_for()
+    assert page.evaluate("document.activeElement.closest('[data-label]')?.dataset.label") == focused
+    page.keyboard.press("Enter")
+    until(lambda: session.journal.row(0).done)
+
+
 def test_from_the_command_line(page, tmp_path, monkeypatch):
     """A model trained by the command, its page, and data from the answers."""
     monkeypatch.chdir(tmp_path)

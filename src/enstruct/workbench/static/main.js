@@ -30,6 +30,7 @@ class App {
     $("next").addEventListener("click", () => this.forward());
     $("undo").addEventListener("click", () => this.undo());
     $("help").addEventListener("click", () => $("keys").showModal());
+    $("keys").addEventListener("close", () => this.keysClosed());
     document.addEventListener("keydown", (event) => this.key(event));
     document.addEventListener("pointerdown", () => { this.held = true; }, true);
     for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => this.released(), true);
@@ -50,16 +51,28 @@ class App {
     $("work").replaceChildren(...parts);
   }
 
-  // Draws now, or, while a button is pressed, once its click is done: what is drawn anew under a finger takes no click.
-  whenReleased(draw) { if (this.held) this.late = draw; else draw(); }
+  // Draws now, or, while a button is pressed or the keys are read, once that is over: what is drawn anew under a finger takes no
+  // click, and a dialog gives the focus back only to what is still there.
+  whenReleased(draw) {
+    this.late = draw;
+    this.drawLate();
+  }
 
   released() {
     this.held = false;
-    setTimeout(() => {
-      const draw = this.late;
-      this.late = null;
-      draw?.();
-    }, 0);
+    setTimeout(() => this.drawLate(), 0);
+  }
+
+  keysClosed() {
+    if ($("keys").contains(document.activeElement)) $("work").focus(); // a whole row was drawn anew, and the focus had nowhere to go
+    this.drawLate();
+  }
+
+  drawLate() {
+    if (this.held || $("keys").open) return;
+    const draw = this.late;
+    this.late = null;
+    draw?.();
   }
 
   say(text) { $("message").textContent = text; }
