@@ -13,7 +13,7 @@ from enstruct.export import export_onnx, write
 from enstruct.export.conditional import conditional_graph
 from enstruct.joint.mean_field import mean_field
 from enstruct.rules import Excludes
-from enstruct.training.residual import CANDIDATES
+from enstruct.training.residual_candidates import CANDIDATES
 
 
 @pytest.mark.parametrize("terms", ["independent", "pairs", "pairs, units", "factors"])
@@ -23,7 +23,7 @@ def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
     What decides where nothing is told is the base's, so it is traced beside one kind alone.
     """
     if terms == "factors":
-        monkeypatch.setattr("enstruct.training.residual.MOST_PAIRS", 1)
+        monkeypatch.setattr("enstruct.training.residual_candidates.MOST_PAIRS", 1)
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", [one for one in CANDIDATES if one.name == terms])
     model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(blocks.X[:80], blocks.Y[:80])
     if terms != "pairs":

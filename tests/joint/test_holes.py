@@ -8,7 +8,8 @@ from tests.training.test_residual import PAIRS, pairwise, sample
 
 from enstruct.joint import holes
 from enstruct.joint.holes import Whole, given_others
-from enstruct.training.residual import Examples, refit
+from enstruct.training.residual import refit
+from enstruct.training.residual_candidates import Examples
 
 L, ROWS = 6, 5
 

@@ -9,17 +9,8 @@ from tests.joint.problems import all_sets, joint_of, log_densities, random_energ
 from tests.training.planted import divergence, draw, log_probabilities, noise_of, planted
 
 from enstruct.training import residual
-from enstruct.training.residual import (
-    CANDIDATES,
-    INDEPENDENT,
-    Candidate,
-    Examples,
-    fit_residual,
-    likelihood,
-    likelihoods,
-    refit,
-    train_residual,
-)
+from enstruct.training.residual import fit_residual, likelihood, likelihoods, refit, train_residual
+from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate, Examples
 
 L, N = 6, 1000
 PAIRS = Candidate("pairs", pairs=True, rate=1e-2)

@@ -4,7 +4,7 @@ import pytest
 
 from enstruct import JointMultiLabelClassifier
 from enstruct.baselines import boosting, observed_network
-from enstruct.training.residual import CANDIDATES
+from enstruct.training.residual_candidates import CANDIDATES
 from enstruct_bench.joint import masked_network
 
 

@@ -8,7 +8,7 @@ from bench.tests.either import main
 from enstruct import JointMultiLabelClassifier
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
-from enstruct.training.residual import CANDIDATES
+from enstruct.training.residual_candidates import CANDIDATES
 from enstruct_bench.cli.parsers.joint import METHODS
 from enstruct_bench.joint.registry import DEFAULT
 

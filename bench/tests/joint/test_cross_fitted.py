@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from enstruct.training.residual import Candidate
+from enstruct.training.residual_candidates import Candidate
 from enstruct_bench.joint.cross_fitted import cross_fitted_energies, quality_of_cells
 
 PAIRS = Candidate("pairs", pairs=True, decay=0.1, rate=3e-2)

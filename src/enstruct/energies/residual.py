@@ -1,14 +1,18 @@
-"""A residual energy: how labels hang together beyond what a base model's logits z say of each of them alone.
+"""A residual energy: how labels hang together beyond what a base model's logits x say of each of them alone.
 
     E(x, y) = - sum_i y_i f_i(x)  -  1/2 r' W r  -  v . g(C r + D h + c)
 
-    r = y - mu, mu = sigma(z)            what a label set has beyond the base's expectation
+    mu = (1 - w) sigma(x) + w pi         the base's marginals, smoothed towards the labels' frequencies pi; z = logit(mu)
+    r = y - mu                           what a label set has beyond that expectation
     f_i = a_i z_i + b_i + (R h)_i        recalibrated logits; R ("stacked") lets other labels' logits count
-    h = (z - mean) / std                 the base's standardised logits; D ("varying") lets units change with x
+    h = (x - mean) / std                 the base's standardised logits; D ("varying") lets units change with x
     g(u) = (u + sqrt(u^2 + 4)) / 2       squareplus (Barron 2021): softplus's shape at a fifth of its cost
     W                                    symmetric, zero diagonal; or A B' + B A' off the diagonal, A and B (labels, rank)
 
-At the start a = 1 and b, R, W, v, D are 0, so that exp(-E)/Z is the base's product of marginals. Couplings act on r and not on y:
+w ("smoothed", 0 otherwise) is one number, which is learned: bases of few rows, trees above all, say of rare labels that they are
+next to impossible, and no coupling of a size that is fit for other rows can lift what stands at -9 in the logits.
+
+At the start a = 1 and b, R, W, v, D are 0, so that exp(-E)/Z is the product of the marginals mu. Couplings act on r and not on y:
 where y is as the base expects they add no field, so that marginals stay the base's, to first order, while nothing is told. Given
 all other labels, the log-odds of label i are
 
@@ -29,6 +33,9 @@ from torch import Tensor, nn
 from enstruct.energies.base import State
 from enstruct.spaces.label_vectors import Labels, dense
 
+SMOOTHING = -1.0
+"""Logit of w at the start."""
+
 
 def squareplus(u: Tensor) -> Tensor:
     return 0.5 * (u + root(u))
@@ -43,13 +50,23 @@ class ResidualEnergy(nn.Module):
     """Energies (batch, samples) of label sets y (batch, samples, labels) beside base logits, which ``prepare`` takes as x.
 
     pairs : whether there is W, of factors of this ``rank`` or, 0, a full table; units : the number of hidden units, 0 for none.
-    ``stacked`` and ``varying`` add R and D.
+    ``stacked``, ``varying`` and ``smoothed`` add R, D and w.
     """
 
     def __init__(
-        self, n_labels: int, pairs: bool = True, units: int = 0, stacked: bool = False, varying: bool = False, rank: int = 0
+        self,
+        n_labels: int,
+        pairs: bool = True,
+        units: int = 0,
+        stacked: bool = False,
+        varying: bool = False,
+        rank: int = 0,
+        smoothed: bool = False,
     ) -> None:
         super().__init__()
+        self.smoothing = nn.Parameter(torch.tensor(SMOOTHING)) if smoothed else None
+        self.register_buffer("frequency", torch.full((n_labels,), 0.5) if smoothed else None)
+        self.frequency: Tensor | None
         self.slope = nn.Parameter(torch.ones(n_labels))
         self.bias = nn.Parameter(torch.zeros(n_labels))
         self.table = nn.Parameter(torch.zeros(n_labels, n_labels)) if pairs and not rank else None
@@ -83,6 +100,19 @@ class ResidualEnergy(nn.Module):
         self.mean.copy_(logits.mean(0))
         self.std.copy_(logits.std(0, correction=0).clamp(min=1e-3))
 
+    def smooth_towards(self, frequency: Tensor) -> None:
+        """Take pi (labels,), each above 0 and below 1. Of no effect on an energy that does not smooth."""
+        if self.frequency is not None:
+            self.frequency.copy_(frequency)
+
+    def _smoothed(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(z, mu) of base logits x."""
+        p = torch.sigmoid(x)
+        if self.smoothing is None or self.frequency is None:
+            return x, p
+        p = p + torch.sigmoid(self.smoothing) * (self.frequency - p)
+        return p.log() - (1 - p).log(), p
+
     def couplings(self) -> Tensor | None:
         """W (labels, labels), symmetric with a zero diagonal; None without pairs."""
         half = self.table if self.left is None or self.right is None else self.left @ self.right.T
@@ -101,7 +131,8 @@ class ResidualEnergy(nn.Module):
 
     def prepare(self, x: Tensor, mask: Tensor | None = None) -> State:
         """From base logits (batch, labels): f, mu and the units' offset D h + c."""
-        field = self.slope * x + self.bias
+        z, mean = self._smoothed(x)
+        field = self.slope * z + self.bias
         if self.stack is not None:
             field = field + ((x - self.mean) / self.std) @ self.stack.T
         offset = None
@@ -109,7 +140,7 @@ class ResidualEnergy(nn.Module):
             offset = self.unit_bias.expand(x.shape[0], -1)
             if self.vary is not None:
                 offset = offset + ((x - self.mean) / self.std) @ self.vary
-        return State((field, torch.sigmoid(x), offset), mask, x.shape[0])
+        return State((field, mean, offset), mask, x.shape[0])
 
     def forward(self, state: State, y: Labels) -> Tensor:
         field, mean, offset = _terms(state)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from enstruct.estimators.bases import Table
-from enstruct.training.residual import Candidate
+from enstruct.training.residual_candidates import Candidate
 
 
 class FittedOn(NamedTuple):

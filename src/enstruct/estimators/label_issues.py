@@ -25,7 +25,8 @@ from enstruct.estimators.told import told_labels
 from enstruct.joint.holes import given_others
 from enstruct.rules import RuleSystem
 from enstruct.rules.follow import are_possible
-from enstruct.training.residual import Examples, refit
+from enstruct.training.residual import refit
+from enstruct.training.residual_candidates import Examples
 
 TEMPERATURE = 0.1
 """Of the soft minimum over a row's cells (cleanlab's pooling of several labels): the lower, the more the worst cell counts."""

@@ -167,6 +167,7 @@ class OfEnergy(Struct, forbid_unknown_fields=True):
     units: Whole
     stacked: bool
     rank: Whole = 0
+    smoothed: bool = False
 
 
 class OfJoint(Struct, kw_only=True):

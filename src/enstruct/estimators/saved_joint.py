@@ -165,13 +165,14 @@ def base_tensors(bases: Sequence[CrossFitted]) -> Tensors:
 def energy_record(energy: ResidualEnergy) -> dict[str, Any]:
     units = 0 if energy.matrix is None else energy.matrix.shape[1]
     rank = 0 if energy.left is None else energy.left.shape[1]
-    return {"pairs": energy.pairs, "units": units, "stacked": energy.stack is not None, "rank": rank}
+    smoothed = energy.smoothing is not None
+    return {"pairs": energy.pairs, "units": units, "stacked": energy.stack is not None, "rank": rank, "smoothed": smoothed}
 
 
 def read_energy(header: OfJoint, tensors: Tensors, n_labels: int) -> ResidualEnergy:
     with seeded(0), redirected():
         own = header.energy
-        energy = ResidualEnergy(n_labels, own.pairs, own.units, own.stacked, rank=own.rank)
+        energy = ResidualEnergy(n_labels, own.pairs, own.units, own.stacked, rank=own.rank, smoothed=own.smoothed)
     energy.load_state_dict(persistence.under(tensors, "energy/"))
     return energy.eval()
 

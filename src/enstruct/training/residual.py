@@ -6,16 +6,17 @@ after label in random order:
     -log p(y | x) = E_order sum_k -log p(y_k | x, labels before k)  =  L * mean over shares told of the log-loss on asked cells
 
 with the conditionals that the energy answers with (:class:`enstruct.joint.Joint`), so that a candidate is judged by exactly what
-it will be asked, from nothing told to all but one. One of the candidates has no couplings at all: it is kept
+it will be asked, from nothing told to all but one. The best one with couplings is then trained on by chains
+(:mod:`enstruct.training.contrastive`), which is one candidate more. One of the candidates has no couplings at all: it is kept
 unless the best of the others gains more than twice the standard error of that gain over the held-out rows.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +28,10 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
 from enstruct.joint.holes import Whole
 from enstruct.objectives.pseudo_likelihood import pseudo_likelihood
-from enstruct.randomness import redirected, seeded
 from enstruct.rules import RuleSystem
 from enstruct.rules.follow import are_possible, follow
-from enstruct.rules.odds import rule_odds
+from enstruct.training.contrastive import can_continue, train_by_chains
+from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, MOST_UNITS, Candidate, Examples
 
 log = logging.getLogger("enstruct")
 
@@ -49,64 +50,6 @@ CELLS = 2**21
 CLIP = 1e-6
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Terms of a residual energy, and how it is trained: the rate of AdamW and the decay of all but slopes and biases."""
-
-    name: str
-    pairs: bool = False
-    units: int = 0
-    stacked: bool = False
-    rank: int = 0
-    decay: float = 0.0
-    rate: float = 3e-3
-
-    def energy(self, n_labels: int, logits: Tensor, seed: int) -> ResidualEnergy:
-        """New, with h standardised by the logits (rows, labels)."""
-        with seeded(seed), redirected():
-            energy = ResidualEnergy(n_labels, self.pairs, self.units, self.stacked, rank=self.rank)
-        energy.standardise_by(logits)
-        return energy
-
-    def suits(self, n_labels: int) -> bool:
-        if self.units:
-            return 1 < n_labels <= MOST_UNITS
-        if self.pairs:
-            return 1 < n_labels <= MOST_PAIRS if not self.rank else n_labels > MOST_PAIRS
-        return True
-
-
-INDEPENDENT = Candidate("independent")
-CANDIDATES = (
-    INDEPENDENT,
-    Candidate("pairs", pairs=True, decay=1.0),
-    Candidate("pairs, loose", pairs=True, decay=0.1),
-    Candidate("units", units=64, decay=0.1, rate=1e-2),
-    Candidate("pairs, units", pairs=True, units=32, decay=0.3, rate=1e-2),
-    Candidate("factors", pairs=True, rank=128, decay=1.0),
-    Candidate("factors, tight", pairs=True, rank=128, decay=3.0),
-)
-MOST_PAIRS, MOST_UNITS = 1500, 400
-"""Labels up to which a full table of pairs, and units, are among the candidates. Beyond, factors stand for the table, at a small
-part of its time."""
-
-
-class Examples(NamedTuple):
-    """Logits (rows, labels), label sets (rows, labels) with NaN where unobserved, weights (rows,) of mean 1; what binds them."""
-
-    logits: Tensor
-    y: Tensor
-    weight: Tensor
-    rules: RuleSystem | None = None
-
-    def take(self, rows: Any) -> Examples:
-        return Examples(self.logits[rows], self.y[rows], self.weight[rows], self.rules)
-
-    def odds(self, whole: Tensor) -> Tensor | None:
-        """(rows, labels) that rules add to those of the energy, where label sets are these (rows, labels)."""
-        return None if self.rules is None else torch.from_numpy(rule_odds(self.rules, whole.numpy()))
-
-
 class Fitted(NamedTuple):
     """``likelihoods``: candidate -> held-out nats a row (the lower the better). ``judge``: the chosen candidate as it was judged,
     which has not seen the held-out rows."""
@@ -116,6 +59,18 @@ class Fitted(NamedTuple):
     chosen: Candidate
     likelihoods: dict[str, float]
     epochs: int
+
+
+class Tried(NamedTuple):
+    """``epochs`` of the pseudo-likelihood; ``nats`` (rows,) held-out ones, weighted."""
+
+    candidate: Candidate
+    judge: ResidualEnergy
+    epochs: int
+    nats: Tensor
+
+    def words(self, begin: float) -> str:
+        return f"{self.nats.mean():.3f} nats, {time.monotonic() - begin:.1f} s"
 
 
 def fit_residual(
@@ -130,6 +85,8 @@ def fit_residual(
     rules: RuleSystem | None = None,
 ) -> Fitted:
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
+
+    candidates : a single one is fitted as it is, of several the best with couplings is also trained on by chains.
 
     patience : epochs without a better held-out value after which a candidate's training ends.
     rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
@@ -146,19 +103,26 @@ def fit_residual(
     train, validation = examples.take(others), examples.take(held)
     judged = validation.take(np.linspace(0, len(held) - 1, min(len(held), JUDGED)).astype(int))
     n_labels = y.shape[1]
-    tried: dict[str, tuple[Tensor, int, Candidate, ResidualEnergy]] = {}
+    tried: dict[str, Tried] = {}
     for candidate in candidates:
         if not candidate.suits(n_labels) or (tried and should_stop()):
             continue
         begin = time.monotonic()
-        judge = candidate.energy(n_labels, train.logits, seed)
+        judge = candidate.energy(train, seed)
         epochs = train_residual(judge, train, validation, candidate, seed, patience=patience)
-        nats = likelihoods(judge, judged, seed) * judged.weight
-        tried[candidate.name] = nats, epochs, candidate, judge
-        log.info("residual energy %s: %.3f nats, %.1f s", candidate.name, nats.mean(), time.monotonic() - begin)
-    _, epochs, chosen, judge = tried[_best({name: one[0] for name, one in tried.items()})]
-    energy = refit(chosen, examples if rules is None else examples.take(rows), epochs, seed)
-    return Fitted(energy, judge.eval(), chosen, {name: float(one[0].mean()) for name, one in tried.items()}, epochs)
+        tried[candidate.name] = Tried(candidate, judge, epochs, likelihoods(judge, judged, seed) * judged.weight)
+        log.info("residual energy %s: %s", candidate.name, tried[candidate.name].words(begin))
+    coupled = [one for one in tried.values() if can_continue(one.candidate, train)]
+    if len(candidates) > 1 and coupled and not should_stop():
+        begin, best = time.monotonic(), min(coupled, key=lambda one: float(one.nats.mean()))
+        further, judge = best.candidate.continued(), copy.deepcopy(best.judge)
+        train_by_chains(judge, train, further, seed)
+        tried[further.name] = Tried(further, judge, best.epochs, likelihoods(judge, judged, seed) * judged.weight)
+        log.info("residual energy %s: %s", further.name, tried[further.name].words(begin))
+    chosen = tried[_best({name: one.nats for name, one in tried.items()})]
+    energy = refit(chosen.candidate, examples if rules is None else examples.take(rows), chosen.epochs, seed)
+    nats = {name: float(one.nats.mean()) for name, one in tried.items()}
+    return Fitted(energy, chosen.judge.eval(), chosen.candidate, nats, chosen.epochs)
 
 
 def _best(nats: dict[str, Tensor]) -> str:
@@ -172,7 +136,7 @@ def _best(nats: dict[str, Tensor]) -> str:
 
 def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> ResidualEnergy:
     """The candidate, trained on these rows for so many epochs."""
-    energy = candidate.energy(examples.y.shape[1], examples.logits, seed)
+    energy = candidate.energy(examples, seed)
     train_residual(energy, examples, None, candidate, seed, epochs)
     return energy.eval()
 
@@ -186,14 +150,10 @@ def train_residual(
     epochs: int = EPOCHS,
     patience: int = PATIENCE,
 ) -> int:
-    """Minimise the pseudo-likelihood, holes filled by draws (:mod:`enstruct.joint.holes`). With validation rows: until theirs
-    has not fallen for ``patience`` epochs; the best weights are kept. Returns how many epochs they took."""
-    own = {id(energy.slope), id(energy.bias)}
-    groups = [
-        {"params": [p for p in energy.parameters() if id(p) not in own], "weight_decay": candidate.decay},
-        {"params": [energy.slope, energy.bias], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=candidate.rate, fused=True)
+    """Minimise the pseudo-likelihood, holes filled by draws (:mod:`enstruct.joint.holes`), then train on by chains where the
+    candidate says so. With validation rows: until theirs has not fallen for ``patience`` epochs; the best weights are kept.
+    Returns how many epochs they took."""
+    optimizer = candidate.optimizer(energy, candidate.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch // (EPOCHS // 4)))
     draws = torch.Generator().manual_seed(seed)
     batch_size = _batch_size(len(train.y), energy.n_labels)
@@ -223,6 +183,8 @@ def train_residual(
             break
     if kept is not None:
         energy.load_state_dict(kept)
+    if candidate.persistent:
+        train_by_chains(energy, train, candidate, seed)
     return at if validation is not None else epochs
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
 from enstruct.joint.holes import given_others
-from enstruct.training.residual import Candidate, Examples, fit_residual, refit
+from enstruct.training.residual import fit_residual, refit
+from enstruct.training.residual_candidates import Candidate, Examples
 from enstruct_bench.joint.table import Array
 
 Folds = Sequence[NDArray[np.intp]]

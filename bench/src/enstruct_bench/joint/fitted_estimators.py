@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.training.residual import CANDIDATES, INDEPENDENT, Candidate, fit_residual
+from enstruct.training.residual import fit_residual
+from enstruct.training.residual_candidates import INDEPENDENT, Candidate
 from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.wrong_cells import made_wrong
@@ -41,16 +42,16 @@ class Fit(NamedTuple):
 
     def energies(self) -> list[ResidualEnergy]:
         """Cross-fitted over :meth:`folds`, of the terms that the estimator chose."""
-        return cross_fitted_energies(self.logits, self.Y, self.folds(), self._terms, self.estimator.seed_)
+        return cross_fitted_energies(self.logits, self.Y, self.folds(), self._candidate, self.estimator.seed_)
 
     def energy_of(self, rows: NDArray[np.intp]) -> ResidualEnergy:
         """Of these rows alone, of the same terms; a fifth of them say for how many epochs."""
         held = np.random.default_rng(self.estimator.seed_).permutation(len(rows))[: max(1, len(rows) // 5)]
-        return fit_residual(self.logits[rows], self.Y[rows], None, np.sort(held), self.estimator.seed_, (self._terms,)).energy
+        return fit_residual(self.logits[rows], self.Y[rows], None, np.sort(held), self.estimator.seed_, (self._candidate,)).energy
 
     @property
-    def _terms(self) -> Candidate:
-        return next(one for one in CANDIDATES if one.name == self.estimator.terms_)
+    def _candidate(self) -> Candidate:
+        return self.estimator.fitted_on_.candidate
 
 
 class BaseAlone(JointMultiLabelClassifier):
