@@ -75,6 +75,22 @@ def test_it_starts_as_the_bases_product_of_marginals():
     torch.testing.assert_close(energy.flips(state, sets[5].expand(3, -1)), logits)
 
 
+def test_smoothed_marginals_lie_between_the_bases_and_the_frequencies():
+    logits, frequency = torch.tensor([[-9.2, 0.0, 9.2]]), torch.tensor([0.2, 0.3, 0.4])
+    energy = ResidualEnergy(3, smoothed=True)
+    energy.smooth_towards(frequency)
+    energy.smoothing.data.fill_(math.log(1 / 3))  # a quarter
+    field, mean, _ = energy.prepare(logits).terms
+    expected = 0.75 * torch.sigmoid(logits) + 0.25 * frequency
+    torch.testing.assert_close(mean, expected)
+    torch.testing.assert_close(field, torch.logit(expected))
+    energy.smoothing.data.fill_(-40.0)
+    torch.testing.assert_close(energy.prepare(logits).terms[0], logits, atol=1e-3, rtol=0)
+    plain = ResidualEnergy(3)
+    plain.smooth_towards(frequency)  # which it has no use for
+    assert torch.equal(plain.prepare(logits).terms[0], logits)
+
+
 def test_couplings_say_nothing_of_what_the_base_expects():
     """W acts on y - mu: at y = mu the log-odds are the fields, whatever W."""
     energy, logits = random_energy(pairs=True), random_logits(3)

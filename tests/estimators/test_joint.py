@@ -23,7 +23,7 @@ from enstruct.estimators import bases, joint
 from enstruct.estimators.bases import ObservedBase, Table
 from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.methods import METHODS
-from enstruct.training import residual
+from enstruct.training import residual_candidates
 
 N_LABELS = 5
 SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
@@ -70,7 +70,9 @@ def test_what_is_told_tells_the_others(fitted, rows):
     alone, told = fitted.predict_proba(X), fitted.predict_proba(X, known=known)
     assert np.array_equal(told[:, 0], Y[:, 0])
     assert log_loss(told, Y, asked) < log_loss(alone, Y, asked) - 0.05
-    assert (told[Y[:, 0] == 1][:, [1, 2]] < 0.1).all()  # of three exclusive labels one is there
+    excluded = told[Y[:, 0] == 1][:, [1, 2]]  # of three exclusive labels one is there
+    assert excluded.max() < 0.2
+    assert excluded.mean() < 0.02
 
 
 def test_probabilities_are_those_of_one_distribution(fitted, rows):
@@ -327,8 +329,8 @@ def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):
 
 
 def test_an_energy_of_factors_is_saved(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(residual, "MOST_PAIRS", 2)
-    monkeypatch.setattr(residual, "MOST_UNITS", 2)
+    monkeypatch.setattr(residual_candidates, "MOST_PAIRS", 2)
+    monkeypatch.setattr(residual_candidates, "MOST_UNITS", 2)
     X, Y = rows
     model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X[:300], Y[:300])
     assert model.terms_.startswith("factors")

@@ -11,7 +11,8 @@ TERMS = {
     "pairs": {"pairs": True},
     "factors": {"pairs": True, "rank": 2},
     "units": {"pairs": False, "units": 5},
-    "all": {"pairs": True, "units": 5, "stacked": True, "varying": True},
+    "smoothed": {"pairs": True, "smoothed": True},
+    "all": {"pairs": True, "units": 5, "stacked": True, "varying": True, "smoothed": True},
     "independent": {"pairs": False},
 }
 L = 6
@@ -25,6 +26,7 @@ def random_energy(n_labels=L, seed=0, scale=0.8, **terms):
         for parameter in energy.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=draws) * scale)
     energy.standardise_by(torch.randn(50, n_labels, generator=draws) * 2 + 0.5)
+    energy.smooth_towards(0.1 + 0.8 * torch.rand(n_labels, generator=draws))
     return energy.eval()
 
 
@@ -45,8 +47,12 @@ def all_sets(n_labels=L):
 def by_formula(energy, logits, y):
     """E of one row's logits (labels,) and one label set (labels,), term by term as the module's docstring has it, in doubles."""
     e = {name: value.detach().double() for name, value in (*energy.named_parameters(), *energy.named_buffers())}
-    z, y, n = logits.double(), y.double(), len(y)
-    mu, h = 1 / (1 + (-z).exp()), (z - e["mean"]) / e["std"]
+    x, y, n = logits.double(), y.double(), len(y)
+    mu, h = 1 / (1 + (-x).exp()), (x - e["mean"]) / e["std"]
+    if "smoothing" in e:
+        w = 1 / (1 + (-e["smoothing"]).exp())
+        mu = (1 - w) * mu + w * e["frequency"]
+    z = (mu / (1 - mu)).log()
     r, value = y - mu, 0.0
     for i in range(n):
         field = e["slope"][i] * z[i] + e["bias"][i]
