@@ -17,7 +17,7 @@ from enstruct import JointMultiLabelClassifier
 from enstruct.baselines import boosting, extra_trees, observed_network
 from enstruct.data.dataset import Dataset
 from enstruct.data.synthetic import block_exclusive
-from enstruct.training.residual import CANDIDATES
+from enstruct.training.residual_candidates import CANDIDATES
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
 
@@ -47,9 +47,11 @@ def _seeded() -> None:
 
 @pytest.fixture
 def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies are one of two, and stop at the first epoch without a better value: for tests of what runs, not of how
-    good it is."""
+    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one: for tests
+    of what runs, not of how good it is."""
     monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+    for epochs in ("FEWEST_EPOCHS", "MOST_EPOCHS"):
+        monkeypatch.setattr(f"enstruct.training.contrastive.{epochs}", 1)
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
 
 

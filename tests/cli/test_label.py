@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         patch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+        patch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
         assert main(["data", "songs", "songs.csv", "--rows", "120"]) == 0
         assert main(["data", "songs", "new.csv", "--rows", "9", "--seed", "1", "--unlabelled"]) == 0
         assert main([*TRAIN, "--out", "model"]) == 0

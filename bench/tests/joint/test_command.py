@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def here(folder, monkeypatch):
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+    monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
     monkeypatch.setattr("enstruct_bench.joint.questions.ROWS", 8)  # few of everything
     monkeypatch.chdir(folder)
     return folder
