@@ -85,7 +85,10 @@ def test_smoothed_marginals_lie_between_the_bases_and_the_frequencies():
     torch.testing.assert_close(mean, expected)
     torch.testing.assert_close(field, torch.logit(expected))
     energy.smoothing.data.fill_(-40.0)
-    torch.testing.assert_close(energy.prepare(logits).terms[0], logits, atol=1e-3, rtol=0)
+    torch.testing.assert_close(energy.prepare(logits).terms[0], logits, atol=0, rtol=1e-6)
+    far = torch.tensor([[-60.0, 17.5, 60.0]])
+    torch.testing.assert_close(energy.prepare(far).terms[0][:, 1], far[:, 1], atol=0, rtol=1e-6)
+    assert torch.isfinite(energy.prepare(far).terms[0]).all()
     plain = ResidualEnergy(3)
     plain.smooth_towards(frequency)  # which it has no use for
     assert torch.equal(plain.prepare(logits).terms[0], logits)

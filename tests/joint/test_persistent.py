@@ -6,7 +6,8 @@ from tests.joint.problems import joint_of, marginals, random_energy, random_logi
 
 from enstruct.joint import persistent
 from enstruct.joint.persistent import PersistentChains
-from enstruct.rules import AtMost, Implies, RuleSystem
+from enstruct.rules import AtMost, Exactly, Implies, RuleSystem, states
+from enstruct.rules import system as systems
 
 L, ROWS = 6, 8
 ALL = torch.arange(ROWS)
@@ -70,6 +71,22 @@ def test_they_keep_the_rules(monkeypatch):
     follows = kept.known[:, 0] == 1
     assert follows.any()
     assert (kept.known[follows, 1] == 1).all()
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_under_rules_rows_move_by_themselves(listed, monkeypatch):
+    """Of equal rows each in another state: moves of several labels at once have numbers of their own."""
+    if not listed:
+        monkeypatch.setattr(systems, "legal_states", lambda A, least: states.legal_states(A, least, 0))
+    monkeypatch.setattr(persistent, "CHAINS", 1)
+    rules, rows = RuleSystem.of([Exactly(1, (0, 1, 2, 3))], range(4)), torch.arange(400)
+    energy, logits = random_energy(4, pairs=False), torch.zeros(400, 4)
+    kept = PersistentChains(logits, torch.full((400, 4), torch.nan), 0, rules)
+    kept.renew(energy, rows)
+    for _ in range(10):
+        y = kept.advance(energy, energy.prepare(logits), rows)
+    exact = torch.softmax(energy.prepare(logits).terms[0][0], 0)
+    assert ((y.mean((0, 1)) - exact).abs() < 4 * (exact * (1 - exact) / 400).sqrt()).all()
 
 
 def test_they_begin_at_the_bases_marginals(monkeypatch):

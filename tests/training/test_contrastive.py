@@ -91,6 +91,30 @@ def test_holes_are_filled_and_rows_of_no_weight_teach_nothing():
     assert torch.equal(still.slope, slope)
 
 
+def test_holes_are_as_the_energy_has_them_before_anything_is_learnt(monkeypatch):
+    """Few epochs, of many rows, would else end while holes are still the base's."""
+    asked = []
+    own = contrastive.Whole.redraw
+
+    def redraw(self, energy, sweeps=1):
+        asked.append(sweeps)
+        return own(self, energy, sweeps)
+
+    monkeypatch.setattr(contrastive.Whole, "redraw", redraw)
+    monkeypatch.setattr(contrastive, "MOST_EPOCHS", 2)
+    _, examples = sample(pairwise(), rows=100)
+    train_by_chains(refit(PAIRS, examples, 1, 0), examples, PAIRS, 0)
+    assert asked == [1, contrastive.BURN_IN, 1, 1]  # the first is the pseudo-likelihood's
+
+
+def test_it_is_given_up_once_it_should_stop():
+    _, examples = sample(pairwise(), rows=100)
+    energy = refit(PAIRS, examples, 1, 0)
+    answers = iter([False, False, True])
+    assert not train_by_chains(energy, examples, PAIRS, 0, lambda: next(answers))
+    assert train_by_chains(energy, examples, PAIRS, 0)
+
+
 def test_the_same_seed_gives_the_same_energy():
     _, examples = sample(pairwise(), rows=100)
     first, again, other = (refit(PAIRS.continued(), examples, 2, seed) for seed in (0, 0, 1))

@@ -207,9 +207,9 @@ def test_the_best_one_with_couplings_is_continued_and_kept_where_it_is_better(mo
     logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
     continued, trained = [], residual.train_by_chains
 
-    def by_chains(energy, train, candidate, seed):
+    def by_chains(energy, train, candidate, seed, *should_stop):
         continued.append((candidate.name, len(train.y)))
-        trained(energy, train, candidate, seed)
+        return trained(energy, train, candidate, seed, *should_stop)
 
     monkeypatch.setattr(residual, "train_by_chains", by_chains)
     fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, LOOSE))
@@ -218,6 +218,10 @@ def test_the_best_one_with_couplings_is_continued_and_kept_where_it_is_better(mo
     assert continued[0] == (f"{best}, persistent", 150)
     assert fitted.chosen.persistent == (min(fitted.likelihoods, key=fitted.likelihoods.get) == f"{best}, persistent")
     assert continued[1:] == [(fitted.chosen.name, 200)] * fitted.chosen.persistent
+    calls = iter([False] * 5)  # before two candidates, before the chains, and of these' first two updates
+    late = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, LOOSE), should_stop=lambda: next(calls, True))
+    assert list(late.likelihoods) == ["independent", "pairs", "pairs, loose"]
+    continued.clear()
     alone = fit_residual(logits, y, None, held, 0, (LOOSE,))
     assert list(alone.likelihoods) == ["pairs, loose"]
     again = fit_residual(logits, y, None, held, 0, (LOOSE.continued(),))

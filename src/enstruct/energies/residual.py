@@ -13,8 +13,8 @@ w ("smoothed", 0 otherwise) is one number, which is learned: bases of few rows, 
 next to impossible, and no coupling of a size that is fit for other rows can lift what stands at -9 in the logits.
 
 At the start a = 1 and b, R, W, v, D are 0, so that exp(-E)/Z is the product of the marginals mu. Couplings act on r and not on y:
-where y is as the base expects they add no field, so that marginals stay the base's, to first order, while nothing is told. Given
-all other labels, the log-odds of label i are
+where y is at mu they add no field, so that marginals stay there, to first order, while nothing is told. Given all other labels,
+the log-odds of label i are
 
     s_i = f_i + (W r^i0)_i + v . (g(u^i1) - g(u^i0)),     r^i0: r with y_i = 0;  u^i1, u^i0: C r + D h + c with y_i = 1, 0
 
@@ -106,12 +106,13 @@ class ResidualEnergy(nn.Module):
             self.frequency.copy_(frequency)
 
     def _smoothed(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(z, mu) of base logits x."""
-        p = torch.sigmoid(x)
+        """(z, mu) of base logits x. In doubles, and from both tails: z is x to its last digits where w is 0."""
         if self.smoothing is None or self.frequency is None:
-            return x, p
-        p = p + torch.sigmoid(self.smoothing) * (self.frequency - p)
-        return p.log() - (1 - p).log(), p
+            return x, torch.sigmoid(x)
+        w, pi = torch.sigmoid(self.smoothing.double()), self.frequency.double()
+        there, absent = torch.sigmoid(x.double()), torch.sigmoid(-x.double())
+        there, absent = there + w * (pi - there), absent + w * (1 - pi - absent)
+        return (there.log() - absent.log()).to(x.dtype), there.to(x.dtype)
 
     def couplings(self) -> Tensor | None:
         """W (labels, labels), symmetric with a zero diagonal; None without pairs."""

@@ -95,7 +95,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         move among legal sets.
     minutes : float, default=3
         Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again, half a
-        minute at least: then no further terms are tried for it.
+        minute at least: then no further terms are tried for it, nor chains.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -106,6 +106,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     base_ : list of CrossFitted, whose mean answers; ``base_scores_``: what each average that was tried scored.
     energy_ : ResidualEnergy
     likelihoods_ : dict, terms of the energy -> held-out -log p(y | x) in nats a row; ``terms_``: those chosen.
+        ", persistent" after them: trained by chains as well.
     rules_, decision_, decision_scores_ : as in :class:`~enstruct.EnergyMultiLabelClassifier`
     marginals_of_ : "base" or "joint": whose are the probabilities while nothing is told, as their held-out log-loss says;
         rules decide by the base's then

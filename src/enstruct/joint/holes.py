@@ -53,7 +53,7 @@ class Whole:
             known = self.y[rows].masked_fill(self._hole[rows], torch.nan)
             problem: Any = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
             if self._rules is not None:
-                problem = Ruled(rows, problem, self._rules, known, torch.sigmoid(self._logits[rows]), self._draws)
+                problem = Ruled(rows, problem, self._rules, known, torch.sigmoid(self._logits[rows]), self._draws, shared=False)
             y = self.y[rows].unsqueeze(2)
             chains = problem.chains(problem.legal(y) if self._fresh else y)
             for _ in range(sweeps):

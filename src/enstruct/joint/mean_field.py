@@ -19,7 +19,7 @@ STEPS, DAMPING, CELLS = 10, 0.5, 2**22
 
 @torch.no_grad()
 def mean_field(energy: ResidualEnergy, state: State, known: Tensor, steps: int = STEPS) -> Tensor:
-    """(rows, labels): means of the free labels, told values elsewhere. Starts from the base's marginals."""
+    """(rows, labels): means of the free labels, told values elsewhere. Starts from those that the energy has of the base."""
     units = 1 if energy.matrix is None else energy.matrix.shape[1]
     blocks = torch.arange(len(known)).split(max(1, CELLS // (known.shape[1] * units)))
     parts = [settled(energy, state.rows(some), known[some], steps) for some in blocks]

@@ -62,7 +62,7 @@ class PersistentChains:
         problem: Any = ClampedResidual.among_all(energy, state, self.known[rows])
         if self._rules is None:
             return problem
-        return Ruled(rows, problem, self._rules, self.known[rows], torch.sigmoid(self._logits[rows]), self._draws)
+        return Ruled(rows, problem, self._rules, self.known[rows], torch.sigmoid(self._logits[rows]), self._draws, shared=False)
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(*shape, generator=self._draws)

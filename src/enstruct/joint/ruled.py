@@ -80,7 +80,8 @@ def _connected(system: RuleSystem, group: Group) -> bool:
 class Ruled:
     """A :class:`~enstruct.joint.clamped.Clamped` problem under rules. ``numbers`` (rows,): of the rows, for errors; ``known``
     (rows, labels): what is told, with what follows; ``mean`` (rows, labels): marginals of independent labels, that chains begin
-    at; ``generator``: of moves of several labels, which share no numbers with the sweeps."""
+    at; ``generator``: of moves of several labels, which share no numbers with the sweeps. ``shared``: whether rows have the same
+    ones, so that what a row is answered does not depend on others; rows that teach have their own."""
 
     numbers: Tensor
     problem: Clamped
@@ -88,6 +89,12 @@ class Ruled:
     known: Tensor
     mean: Tensor
     generator: torch.Generator
+    shared: bool = True
+
+    @property
+    def n_drawn(self) -> int:
+        """Rows that random numbers are drawn for."""
+        return 1 if self.shared else len(self.mean)
 
     @property
     def free(self) -> Tensor:
@@ -124,9 +131,9 @@ class Ruled:
         return (logits @ torch.from_numpy(group.states).to(logits.dtype).T).masked_fill(~fits, -torch.inf)
 
     def drawn(self, group: Group, n: int) -> Tensor:
-        """(rows, n, labels of the group) legal sets of it, as of independent labels; the same random numbers for all rows."""
+        """(rows, n, labels of the group) legal sets of it, as of independent labels."""
         cumulative = torch.softmax(self.odds(group), 1).double().cumsum(1)
-        uniform = torch.rand(1, n, generator=self.generator, dtype=torch.float64) * cumulative[:, -1:]
+        uniform = torch.rand(self.n_drawn, n, generator=self.generator, dtype=torch.float64) * cumulative[:, -1:]
         index = torch.searchsorted(cumulative, uniform.contiguous()).clamp(max=cumulative.shape[1] - 1)
         return torch.from_numpy(group.states)[index].to(self.mean.dtype)
 
@@ -201,7 +208,7 @@ class RuledChains:
         for k, t in enumerate(labels):
             gain = gain + (new[..., k] - old[..., k]) * self.log_odds(t)
             self.put(t, new[..., k])
-        drawn = torch.rand(1, self.y.shape[2], generator=self._problem.generator)
+        drawn = torch.rand(self._problem.n_drawn, self.y.shape[2], generator=self._problem.generator)
         refused = torch.log(drawn) >= gain
         if not bool(refused.any()):
             return

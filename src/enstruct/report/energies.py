@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -93,7 +93,7 @@ def _of_joint(model: JointMultiLabelClassifier) -> LabelEnergy:
         def energies(y: Tensor) -> Tensor:
             return torch.as_tensor(energy(state, y)).double()
 
-        return Situation(energies, torch.sigmoid(z))
+        return Situation(energies, cast(Tensor, state.terms[1]))
 
     return LabelEnergy(model.varying_, at, OnLogits(energy, logits))
 
@@ -128,7 +128,8 @@ def interactions(energy: LabelEnergy, X: Any, labels: NDArray[np.intp]) -> NDArr
 
 def _by_flips(energy: ResidualEnergy, logits: Tensor, labels: NDArray[np.intp]) -> NDArray[np.float64]:
     """The same from the log-odds of all labels at once, with one of them there and with it absent."""
-    state, mean = energy.prepare(logits), torch.sigmoid(logits)
+    state = energy.prepare(logits)
+    mean = cast(Tensor, state.terms[1])
     where = torch.from_numpy(labels)
     out = np.zeros((len(labels), len(labels)))
     for place, label in enumerate(labels):

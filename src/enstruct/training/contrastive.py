@@ -11,17 +11,18 @@ be unlikely. Where there are none it is the maximum of the likelihood itself, wh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from enstruct.energies.residual import ResidualEnergy
-from enstruct.joint.holes import Whole
+from enstruct.joint.holes import BURN_IN, Whole
 from enstruct.joint.persistent import PersistentChains
 from enstruct.training.residual_candidates import Candidate, Examples
 
 UPDATES, FEWEST_EPOCHS, MOST_EPOCHS = 400, 4, 40
-"""So many updates, in so many epochs: a row's chains must come some way."""
+"""About so many updates, as far as they are so many epochs: a row's chains must come some way."""
 RATE, BATCH, BATCHES = 2e-3, 64, 100
 """The rate falls to 0, along a line; rows of a batch, more of many rows: so many batches an epoch, up to LARGEST_BATCH rows."""
 LARGEST_BATCH = 256
@@ -32,13 +33,16 @@ MOST_CELLS = 2**28
 
 
 def can_continue(candidate: Candidate, train: Examples) -> bool:
-    """Whether there are couplings that chains could mend, and not too many of them: a full table, or units."""
+    """Whether there are couplings that chains could mend, of a full table or units, and not too many rows by labels."""
     coupled = candidate.units > 0 or (candidate.pairs and candidate.rank == 0)
     return coupled and not candidate.persistent and train.y.numel() <= MOST_CELLS
 
 
-def train_by_chains(energy: ResidualEnergy, train: Examples, candidate: Candidate, seed: int) -> None:
-    """Improve an energy that has been trained by the pseudo-likelihood; holes are filled by draws as there."""
+def train_by_chains(
+    energy: ResidualEnergy, train: Examples, candidate: Candidate, seed: int, should_stop: Callable[[], bool] = lambda: False
+) -> bool:
+    """Improve an energy that has been trained by the pseudo-likelihood; holes are filled by draws as there. Whether it came to
+    its end before it should stop."""
     energy.train()
     draws = torch.Generator().manual_seed(seed)
     n_rows = len(train.y)
@@ -47,11 +51,14 @@ def train_by_chains(energy: ResidualEnergy, train: Examples, candidate: Candidat
     optimizer = candidate.optimizer(energy, RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
     whole = Whole(train.logits, train.y, seed, train.rules)
+    whole.redraw(energy, BURN_IN)
     chains = PersistentChains(train.logits, train.y, seed, train.rules)
     for epoch in range(epochs):
         whole.redraw(energy)
         again = torch.rand(n_rows, generator=draws) < (RENEWED if epoch else 1.0)
         for rows in torch.randperm(n_rows, generator=draws).split(size):
+            if should_stop():
+                return False
             if bool(again[rows].any()):
                 chains.renew(energy, rows[again[rows]])
             loss = _loss(energy, train.take(rows), whole.y[rows], chains, rows)
@@ -60,6 +67,7 @@ def train_by_chains(energy: ResidualEnergy, train: Examples, candidate: Candidat
             optimizer.step()
         schedule.step()
     energy.eval()
+    return True
 
 
 def _loss(energy: ResidualEnergy, rows: Examples, whole: Tensor, chains: PersistentChains, numbers: Tensor) -> Tensor:

@@ -87,7 +87,7 @@ def fit_residual(
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
 
     candidates : a single one is fitted as it is, of several the best with couplings is also trained on by chains.
-
+    should_stop : asked before each candidate but the first, and while chains train.
     patience : epochs without a better held-out value after which a candidate's training ends.
     rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
         probability in it, and teach it nothing.
@@ -116,9 +116,9 @@ def fit_residual(
     if len(candidates) > 1 and coupled and not should_stop():
         begin, best = time.monotonic(), min(coupled, key=lambda one: float(one.nats.mean()))
         further, judge = best.candidate.continued(), copy.deepcopy(best.judge)
-        train_by_chains(judge, train, further, seed)
-        tried[further.name] = Tried(further, judge, best.epochs, likelihoods(judge, judged, seed) * judged.weight)
-        log.info("residual energy %s: %s", further.name, tried[further.name].words(begin))
+        if train_by_chains(judge, train, further, seed, should_stop):
+            tried[further.name] = Tried(further, judge, best.epochs, likelihoods(judge, judged, seed) * judged.weight)
+            log.info("residual energy %s: %s", further.name, tried[further.name].words(begin))
     chosen = tried[_best({name: one.nats for name, one in tried.items()})]
     energy = refit(chosen.candidate, examples if rules is None else examples.take(rows), chosen.epochs, seed)
     nats = {name: float(one.nats.mean()) for name, one in tried.items()}
