@@ -47,7 +47,7 @@ def test_its_gradient_is_that_of_the_likelihood_given_what_is_told(monkeypatch):
 
 
 def test_a_planted_distribution_is_recovered_to_the_noise_of_the_sample(monkeypatch):
-    """From the base's own marginals on, at five times the updates: the noise of the likelihood's minimum is the least there is."""
+    """From the base's marginals on, at five times the updates."""
     truth, examples = sample(pairwise())
     monkeypatch.setattr(contrastive, "UPDATES", 2000)
     monkeypatch.setattr(contrastive, "MOST_EPOCHS", 400)
