@@ -247,6 +247,8 @@ def test_review_by_mouse_and_keys(page, tmp_path):
             corrected = read_csv(tmp_path / "corrected.csv", LABELS).Y.toarray()
             assert (corrected != Y).sum() == 2
             assert corrected[3, 0] != Y[3, 0]
+        page.locator('[data-suspect="0"]').click()  # the server is gone, which is no error of the page's
+        page.locator("#message", has_text="The server does not answer").wait_for()
     finally:
         session.close()
 

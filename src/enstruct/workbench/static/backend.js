@@ -29,9 +29,12 @@ export class Refused extends Error {
   constructor(status, message) { super(message); this.status = status; }
 }
 
+export class Unreachable extends Error {}
+
 async function request(path, body) {
   const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(path, options);
+  let response;
+  try { response = await fetch(path, options); } catch { throw new Unreachable("The server does not answer: load this page again once it is back."); }
   let content = null;
   try { content = await response.json(); } catch { /* told below */ }
   if (!response.ok) throw new Refused(response.status, content?.error ?? `The server answered ${response.status}.`);

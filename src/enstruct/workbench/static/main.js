@@ -11,6 +11,12 @@ const $ = (id) => document.getElementById(id);
 
 class App {
   async begin() {
+    // what a view asked for while the server was away, whichever it was; errors of the programs stay errors
+    window.addEventListener("unhandledrejection", (event) => {
+      if (!(event.reason instanceof backend.Refused || event.reason instanceof backend.Unreachable)) return;
+      event.preventDefault();
+      this.say(event.reason.message);
+    });
     await backend.identify();
     this.session = await backend.session();
     this.past = [];
