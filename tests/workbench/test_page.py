@@ -369,6 +369,20 @@ def test_the_keys_are_read_while_another_answers(page, address, session):
     until(lambda: session.journal.row(0).done)
 
 
+def test_keys_work_on_where_nothing_is_left_to_give_the_focus_back_to(page, address, session):
+    """A row that is shown anew while the keys are read: the dialog's button does not keep the focus."""
+    page.goto(address)
+    line(page, "sad").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("?")
+    page.get_by_role("heading", name="Keys").wait_for()
+    page.evaluate("document.querySelectorAll('[data-label]').forEach((one) => one.remove())")
+    page.keyboard.press("Escape")
+    until(lambda: page.evaluate("document.activeElement.id") == "work")
+    page.keyboard.press("Enter")
+    until(lambda: session.journal.row(0).done)
+
+
 def test_from_the_command_line(page, tmp_path, monkeypatch):
     """A model trained by the command, its page, and data from the answers."""
     monkeypatch.chdir(tmp_path)
