@@ -14,7 +14,8 @@ from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candi
 
 L, N = 6, 1000
 PAIRS = Candidate("pairs", pairs=True, rate=1e-2)
-LOOSE = next(candidate for candidate in CANDIDATES if candidate.name == "pairs, loose")
+BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
+LOOSE = BY_NAME["pairs, loose"]
 
 
 def pairwise():
@@ -95,6 +96,23 @@ def test_couplings_are_kept_for_more_than_noise_alone():
     noisy = torch.tensor([9.0, -6.0, 2.0, 2.0])  # fewer in the mean, by a quarter of the gain's standard error
     assert residual._best({"independent": same, "pairs": noisy}) == "independent"
     assert residual._best({"pairs": noisy, "units": better}) == "units"
+
+
+def test_of_those_level_with_the_best_the_quickest_is_taken():
+    costs = {"independent": 0, "pairs": 28, "pairs, loose": 28, "units": 640, "pairs, units": 348}
+    assert {name: BY_NAME[name].cost(14) for name in costs} == costs
+
+    def taken(**nats):
+        tried = [residual.Tried(BY_NAME[name.replace("_", ", ")], None, 1, torch.tensor(some)) for name, some in nats.items()]
+        return residual._taken(tried, 14).candidate.name
+
+    # behind the best by .1 with an error of .106, and by .25 with one of .025
+    best, level, behind = [1.0, 2.0, 1.0, 2.0], [1.4, 1.9, 0.9, 2.2], [1.3, 2.2, 1.3, 2.2]
+    assert taken(independent=[0.0] * 4, pairs=level, units=best) == "pairs"
+    assert taken(pairs=behind, units=best) == "units"
+    assert taken(pairs=level, pairs_loose=best, units=best) == "pairs, loose"  # at the same cost that of the fewest nats
+    assert taken(units=best, pairs_units=level, pairs=behind) == "pairs, units"
+    assert taken(independent=behind) == "independent"
 
 
 def exact_nats(energy, examples):
@@ -202,7 +220,7 @@ def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
     assert torch.equal(last.y, examples.y)
 
 
-def test_the_best_one_with_couplings_is_continued_and_kept_where_it_is_better(monkeypatch):
+def test_the_one_taken_is_continued_and_kept_where_it_is_better(monkeypatch):
     _, examples = sample(pairwise(), rows=200)
     logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
     continued, trained = [], residual.train_by_chains

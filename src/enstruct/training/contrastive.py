@@ -34,7 +34,7 @@ MOST_CELLS = 2**28
 
 def can_continue(candidate: Candidate, train: Examples) -> bool:
     """Whether there are couplings that chains could mend, of a full table or units, and not too many rows by labels."""
-    coupled = candidate.units > 0 or (candidate.pairs and candidate.rank == 0)
+    coupled = candidate.coupled and candidate.rank == 0
     return coupled and not candidate.persistent and train.y.numel() <= MOST_CELLS
 
 

@@ -6,9 +6,10 @@ after label in random order:
     -log p(y | x) = E_order sum_k -log p(y_k | x, labels before k)  =  L * mean over shares told of the log-loss on asked cells
 
 with the conditionals that the energy answers with (:class:`enstruct.joint.Joint`), so that a candidate is judged by exactly what
-it will be asked, from nothing told to all but one. The best one with couplings is then trained on by chains
+it will be asked, from nothing told to all but one. Of those with couplings that are level with the best, within one standard
+error of the difference over the held-out rows, the one that answers quickest is taken, and trained on by chains
 (:mod:`enstruct.training.contrastive`), which is one candidate more. One of the candidates has no couplings at all: it is kept
-unless the best of the others gains more than twice the standard error of that gain over the held-out rows.
+unless the others gain more than twice the standard error of that gain.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import copy
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ def fit_residual(
 ) -> Fitted:
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
 
-    candidates : a single one is fitted as it is, of several the best with couplings is also trained on by chains.
+    candidates : a single one is fitted as it is, of several the one taken is also trained on by chains.
     should_stop : asked before each candidate but the first, and while chains train.
     patience : epochs without a better held-out value after which a candidate's training ends.
     rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
@@ -112,17 +113,35 @@ def fit_residual(
         epochs = train_residual(judge, train, validation, candidate, seed, patience=patience)
         tried[candidate.name] = Tried(candidate, judge, epochs, likelihoods(judge, judged, seed) * judged.weight)
         log.info("residual energy %s: %s", candidate.name, tried[candidate.name].words(begin))
-    coupled = [one for one in tried.values() if can_continue(one.candidate, train)]
-    if len(candidates) > 1 and coupled and not should_stop():
-        begin, best = time.monotonic(), min(coupled, key=lambda one: float(one.nats.mean()))
-        further, judge = best.candidate.continued(), copy.deepcopy(best.judge)
+    taken = _taken(tried.values(), n_labels)
+    finalists = [one for one in tried.values() if one.candidate == INDEPENDENT or one is taken]
+    if len(candidates) > 1 and can_continue(taken.candidate, train) and not should_stop():
+        begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
         if train_by_chains(judge, train, further, seed, should_stop):
-            tried[further.name] = Tried(further, judge, best.epochs, likelihoods(judge, judged, seed) * judged.weight)
+            tried[further.name] = Tried(further, judge, taken.epochs, likelihoods(judge, judged, seed) * judged.weight)
+            finalists.append(tried[further.name])
             log.info("residual energy %s: %s", further.name, tried[further.name].words(begin))
-    chosen = tried[_best({name: one.nats for name, one in tried.items()})]
+    chosen = tried[_best({one.candidate.name: one.nats for one in finalists})]
     energy = refit(chosen.candidate, examples if rules is None else examples.take(rows), chosen.epochs, seed)
     nats = {name: float(one.nats.mean()) for name, one in tried.items()}
     return Fitted(energy, chosen.judge.eval(), chosen.candidate, nats, chosen.epochs)
+
+
+def _taken(tried: Collection[Tried], n_labels: int) -> Tried:
+    """Of those with couplings that are level with the best of them the one of the least cost; if none has any, the first."""
+    coupled = [one for one in tried if one.candidate.coupled] or list(tried)
+    fewest = min(coupled, key=_mean).nats
+    level = [one for one in coupled if _mean(one) - fewest.mean() <= _error(one.nats - fewest)]
+    return min(level, key=lambda one: (one.candidate.cost(n_labels), _mean(one)))
+
+
+def _mean(one: Tried) -> float:
+    return float(one.nats.mean())
+
+
+def _error(differences: Tensor) -> Tensor:
+    """Standard error of the mean of paired differences (rows,)."""
+    return differences.std(correction=0) / len(differences) ** 0.5
 
 
 def _best(nats: dict[str, Tensor]) -> str:
@@ -131,7 +150,7 @@ def _best(nats: dict[str, Tensor]) -> str:
     if INDEPENDENT.name not in nats:
         return best
     gain = nats[INDEPENDENT.name] - nats[best]
-    return best if gain.mean() > 2 * gain.std(correction=0) / len(gain) ** 0.5 else INDEPENDENT.name
+    return best if gain.mean() > 2 * _error(gain) else INDEPENDENT.name
 
 
 def refit(candidate: Candidate, examples: Examples, epochs: int, seed: int) -> ResidualEnergy:

@@ -72,6 +72,14 @@ class Candidate:
         ]
         return torch.optim.AdamW([group for group in groups if group["params"]], fused=True)
 
+    @property
+    def coupled(self) -> bool:
+        return self.pairs or self.units > 0
+
+    def cost(self, n_labels: int) -> int:
+        """Operations that a label takes in a sweep of the sampler (:mod:`enstruct.joint.clamped`)."""
+        return 2 * (self.rank or n_labels) * self.pairs + 10 * self.units
+
     def continued(self) -> Self:
         """By chains as well."""
         return replace(self, name=f"{self.name}, persistent", persistent=True)
