@@ -42,8 +42,9 @@ from enstruct.metrics import get_metric, log_loss
 from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
 from enstruct.training.ranks import check_alone
-from enstruct.training.residual import PATIENCE, Fitted, fit_residual
+from enstruct.training.residual import PATIENCE
 from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate
+from enstruct.training.residual_choice import Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional, whole
 
 SAMPLES = 200

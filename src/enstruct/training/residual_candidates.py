@@ -95,8 +95,8 @@ class Candidate:
 INDEPENDENT = Candidate("independent", smoothed=True)
 CANDIDATES = (
     INDEPENDENT,
-    Candidate("pairs", pairs=True, smoothed=True, decay=1.0),
-    Candidate("pairs, loose", pairs=True, smoothed=True, decay=0.1),
+    Candidate("pairs", pairs=True, smoothed=True, decay=1.0, rate=1e-2),
+    Candidate("pairs, loose", pairs=True, smoothed=True, decay=0.1, rate=1e-2),
     Candidate("units", units=64, smoothed=True, decay=0.1, rate=1e-2),
     Candidate("pairs, units", pairs=True, units=32, smoothed=True, decay=0.3, rate=1e-2),
     Candidate("factors", pairs=True, rank=128, smoothed=True, decay=1.0),

@@ -26,7 +26,7 @@ from enstruct.estimators import JointMultiLabelClassifier
 from enstruct.files import write_json
 from enstruct.joint import Joint, enumeration, gibbs
 from enstruct.joint.mean_field import mean_field
-from enstruct.training.residual import fit_residual
+from enstruct.training.residual_choice import fit_residual
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.costs.measuring import matmul_rate, seconds
 from enstruct_bench.joint.cross_fitted import joint_of

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
 from enstruct.joint.holes import given_others
-from enstruct.training.residual import fit_residual, refit
+from enstruct.training.residual import refit
 from enstruct.training.residual_candidates import Candidate, Examples
+from enstruct.training.residual_choice import fit_residual
 from enstruct_bench.joint.table import Array
 
 Folds = Sequence[NDArray[np.intp]]

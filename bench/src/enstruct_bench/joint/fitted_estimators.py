@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.training.residual import fit_residual
 from enstruct.training.residual_candidates import INDEPENDENT, Candidate
+from enstruct.training.residual_choice import fit_residual
 from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.wrong_cells import made_wrong

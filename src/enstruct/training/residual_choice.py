@@ -1,0 +1,197 @@
+"""Which terms a residual energy on a base's cross-fitted logits has, how hard they are held down, and how long they are trained.
+
+All is chosen by the held-out log-likelihood of the joint itself (:mod:`enstruct.training.joint_likelihood`):
+
+    each candidate      for as many epochs as its held-out pseudo-likelihood falls, or fewer (a power of 2), as long as
+                        the joint is likelier: the pseudo-likelihood compares a label set with its neighbours alone, and does not
+                        see that others, far from all rows, become likely
+    of the candidates   with couplings, and level with the best of them within one standard error of the difference, the one that
+                        answers quickest; it is trained on by chains (:mod:`enstruct.training.contrastive`) if it is likelier then
+    no couplings at all unless they gain more than twice the standard error of the gain
+
+How many epochs, and what is clearly behind the best already, is seen by a rough likelihood, of conditionals to a large sampling
+error, at a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.rules import RuleSystem
+from enstruct.rules.follow import are_possible, follow
+from enstruct.training.contrastive import can_continue, train_by_chains
+from enstruct.training.joint_likelihood import likelihoods
+from enstruct.training.residual import PATIENCE, refit, train_residual
+from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate, Examples
+
+log = logging.getLogger("enstruct")
+
+JUDGED = 300
+"""Held-out rows that candidates are judged on, at most."""
+ROUGH, FINE = 0.1, 0.02
+"""Standard errors of the conditionals at most."""
+CLEARLY = 3.0
+"""Standard errors of the rough difference by which a candidate is too far behind to be judged finely."""
+
+
+class Fitted(NamedTuple):
+    """``likelihoods``: candidate -> held-out nats a row (the lower the better), rough ones of what is clearly behind.
+    ``judge``: the chosen candidate as it was judged, which has not seen the held-out rows."""
+
+    energy: ResidualEnergy
+    judge: ResidualEnergy
+    chosen: Candidate
+    likelihoods: dict[str, float]
+    epochs: int
+
+
+class Tried(NamedTuple):
+    """``epochs`` of the pseudo-likelihood; ``rough`` and ``nats`` (rows,) of the held-out rows, weighted: the same until these
+    were judged finely."""
+
+    candidate: Candidate
+    judge: ResidualEnergy
+    epochs: int
+    rough: Tensor
+    nats: Tensor
+
+    @property
+    def mean(self) -> float:
+        return float(self.nats.mean())
+
+
+class Judges:
+    """The held-out rows. The same ones, with the same random numbers, judge every candidate."""
+
+    def __init__(self, rows: Examples, seed: int) -> None:
+        self.rows = rows.take(np.linspace(0, len(rows.y) - 1, min(len(rows.y), JUDGED)).astype(int))
+        self.seed = seed
+
+    def nats(self, energy: ResidualEnergy, tolerance: float) -> Tensor:
+        return likelihoods(energy, self.rows, self.seed, tolerance) * self.rows.weight
+
+    def roughly(self, candidate: Candidate, judge: ResidualEnergy, epochs: int) -> Tried:
+        nats = self.nats(judge, ROUGH)
+        return Tried(candidate, judge, epochs, nats, nats)
+
+    def finely(self, tried: Tried) -> Tried:
+        return tried._replace(nats=self.nats(tried.judge, FINE))
+
+
+def fit_residual(
+    logits: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[Any] | None,
+    held: NDArray[np.intp],
+    seed: int,
+    candidates: Sequence[Candidate] = CANDIDATES,
+    should_stop: Callable[[], bool] = lambda: False,
+    patience: int = PATIENCE,
+    rules: RuleSystem | None = None,
+) -> Fitted:
+    """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
+
+    candidates : a single one is fitted as it is, for as many epochs as the pseudo-likelihood falls.
+    should_stop : asked before each candidate but the first, before it is trained for fewer epochs, and while chains train.
+    patience : epochs without a better held-out value after which a candidate's training ends.
+    rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
+        probability in it, and teach it nothing.
+    """
+    weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
+    y, rows = np.array(y, dtype=np.float32), np.arange(len(y))
+    if rules is not None:
+        rows = np.flatnonzero(are_possible(rules, y))
+        y[rows] = follow(rules, y[rows])
+        held = np.intersect1d(held, rows) if np.isin(held, rows).any() else rows[:: max(2, len(y) // len(held))]
+    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.from_numpy(y), weights, rules)
+    train, validation = examples.take(np.setdiff1d(rows, held)), examples.take(held)
+    judges, several = Judges(validation, seed), len(candidates) > 1
+    tried: dict[str, Tried] = {}
+    complete: dict[str, Tried] = {}
+    for candidate in candidates:
+        if not candidate.suits(y.shape[1]) or (tried and should_stop()):
+            continue
+        begin = time.monotonic()
+        judge = candidate.energy(train, seed)
+        epochs, earlier = train_residual(judge, train, validation, candidate, seed, patience=patience)
+        one = judges.roughly(candidate, judge, epochs)
+        if several and candidate.coupled:
+            one = _shortened(one, earlier, judges, should_stop)
+        if not complete or not _clearly_behind(one, min(complete.values(), key=_mean)):
+            complete[candidate.name] = one = judges.finely(one)
+        tried[candidate.name] = _said(one, begin)
+    taken = _taken(complete.values(), y.shape[1])
+    finalists = {name: one.nats for name, one in complete.items() if one.candidate == INDEPENDENT or one is taken}
+    if several and can_continue(taken.candidate, train) and not should_stop():
+        begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
+        if train_by_chains(judge, train, further, seed, should_stop):
+            one = judges.finely(judges.roughly(further, judge, taken.epochs))
+            tried[further.name] = _said(one, begin)
+            finalists[further.name] = one.nats
+    chosen = tried[_best(finalists)]
+    energy = refit(chosen.candidate, examples if rules is None else examples.take(rows), chosen.epochs, seed)
+    nats = {name: one.mean for name, one in tried.items()}
+    return Fitted(energy, chosen.judge.eval(), chosen.candidate, nats, chosen.epochs)
+
+
+def _said(one: Tried, begin: float) -> Tried:
+    seconds = time.monotonic() - begin
+    log.info("residual energy %s: %d epochs, %.3f nats, %.1f s", one.candidate.name, one.epochs, one.mean, seconds)
+    return one
+
+
+def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judges, should_stop: Callable[[], bool]) -> Tried:
+    """As it was after two thirds of its epochs at most, and so on, as long as held-out rows are likelier for it."""
+    for epochs in sorted(earlier, reverse=True):
+        if 3 * epochs > 2 * tried.epochs:
+            continue
+        if should_stop():
+            break
+        judge = copy.deepcopy(tried.judge)
+        judge.load_state_dict(earlier[epochs])
+        fewer = judges.roughly(tried.candidate, judge, epochs)
+        if fewer.mean >= tried.mean:
+            break
+        tried = fewer
+    return tried
+
+
+def _clearly_behind(one: Tried, best: Tried) -> bool:
+    difference = one.rough - best.rough
+    return bool(difference.mean() > CLEARLY * _error(difference))
+
+
+def _taken(tried: Collection[Tried], n_labels: int) -> Tried:
+    """Of those with couplings that are level with the best of them the one of the least cost; if none has any, the first."""
+    coupled = [one for one in tried if one.candidate.coupled] or list(tried)
+    best = min(coupled, key=_mean)
+    level = [one for one in coupled if one.mean - best.mean <= _error(one.nats - best.nats)]
+    return min(level, key=lambda one: (one.candidate.cost(n_labels), one.mean))
+
+
+def _mean(one: Tried) -> float:
+    return one.mean
+
+
+def _error(differences: Tensor) -> Tensor:
+    """Standard error of the mean of paired differences (rows,)."""
+    return differences.std(correction=0) / len(differences) ** 0.5
+
+
+def _best(nats: dict[str, Tensor]) -> str:
+    """The candidate of the fewest nats (rows,) in the mean, the one without couplings where they gain no more than noise."""
+    best = min(nats, key=lambda name: float(nats[name].mean()))
+    if INDEPENDENT.name not in nats:
+        return best
+    gain = nats[INDEPENDENT.name] - nats[best]
+    return best if gain.mean() > 2 * _error(gain) else INDEPENDENT.name

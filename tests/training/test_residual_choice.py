@@ -1,0 +1,202 @@
+"""What is chosen of residual energies is near a planted distribution, and is judged by the joint's likelihood."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.joint.problems import all_sets
+from tests.training.planted import divergence, log_probabilities, noise_of
+from tests.training.planted_sets import PLANTED, L, N, blocks, pairwise, sample
+
+from enstruct.energies.residual import ResidualEnergy
+from enstruct.training import residual, residual_choice
+from enstruct.training.joint_likelihood import likelihood
+from enstruct.training.residual import refit
+from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate, Examples
+from enstruct.training.residual_choice import fit_residual
+
+PAIRS = Candidate("pairs", pairs=True, rate=1e-2)
+BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
+LOOSE = BY_NAME["pairs, loose"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_fitted_and_chosen_is_near_it(name):
+    """Stopped early and held down it is not at the minimum: three times the mean noise of as many rows."""
+    truth, examples = sample(PLANTED[name]())
+    held = np.arange(0, N, 5)
+    logits, y = examples.logits.numpy(), examples.y.numpy()
+    fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, LOOSE))
+    assert fitted.chosen in (LOOSE, LOOSE.continued())
+    assert divergence(truth, fitted.energy, examples.logits) < 3 * noise_of(truth, examples.logits).mean
+    assert fitted.likelihoods["pairs, loose"] < fitted.likelihoods["independent"] - 0.1
+    entropy = -(log_probabilities(truth, examples.logits).exp() * log_probabilities(truth, examples.logits)).sum(1).mean()
+    assert fitted.likelihoods["pairs, loose"] == pytest.approx(float(entropy), abs=0.4)
+
+
+def test_two_labels_of_a_strictly_exclusive_block_are_hardly_ever_on_together():
+    """Exactly one of three, the same for all x: outside of the family, at the limit of infinite couplings."""
+    share = np.array([0.5, 0.3, 0.2])
+    chosen = np.random.default_rng(0).choice(3, N, p=share)
+    y, logits = np.eye(3, dtype=np.float32)[chosen], np.tile(np.log(share / (1 - share)).astype(np.float32), (N, 1))
+    energy = fit_residual(logits, y, None, np.arange(0, N, 5), 0, (INDEPENDENT, LOOSE)).energy
+    p = log_probabilities(energy, torch.from_numpy(logits[:1])).exp()[0]
+    ones = all_sets(3).sum(1) == 1
+    assert float(p[ones].sum()) > 0.9  # 0.47 without couplings
+    np.testing.assert_allclose((p[ones] / p[ones].sum()).flip(0).numpy(), share, atol=4 * math.sqrt(0.25 / N))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_couplings_where_labels_are_independent_given_the_base(seed):
+    truth, examples = sample(torch.zeros(L, L), seed, 500)
+    fitted = fit_residual(examples.logits.numpy(), examples.y.numpy(), None, np.arange(0, 500, 5), seed, (INDEPENDENT, LOOSE))
+    assert fitted.chosen == INDEPENDENT
+    assert fitted.energy.couplings() is None
+    # 2 L numbers by maximum likelihood: mean L / n, standard deviation sqrt(L) / n
+    assert divergence(truth, fitted.energy, examples.logits) < (L + 4 * math.sqrt(L)) / 500
+
+
+def test_couplings_are_kept_for_more_than_noise_alone():
+    better, same = torch.tensor([1.0, 2.0, 1.0, 2.0]), torch.tensor([1.5, 2.5, 1.4, 2.6])
+    nats = {"independent": same, "pairs": better}
+    assert residual_choice._best(nats) == "pairs"
+    noisy = torch.tensor([9.0, -6.0, 2.0, 2.0])  # fewer in the mean, by a quarter of the gain's standard error
+    assert residual_choice._best({"independent": same, "pairs": noisy}) == "independent"
+    assert residual_choice._best({"pairs": noisy, "units": better}) == "units"
+
+
+def tried(name, nats, epochs=1):
+    nats = torch.tensor(nats)
+    return residual_choice.Tried(BY_NAME[name], ResidualEnergy(2, pairs=True), epochs, nats, nats)
+
+
+def test_of_those_level_with_the_best_the_quickest_is_taken():
+    costs = {"independent": 0, "pairs": 28, "pairs, loose": 28, "units": 640, "pairs, units": 348}
+    assert {name: BY_NAME[name].cost(14) for name in costs} == costs
+
+    def taken(**nats):
+        several = [tried(name.replace("_", ", "), some) for name, some in nats.items()]
+        return residual_choice._taken(several, 14).candidate.name
+
+    # behind the best by .1 with an error of .106, and by .25 with one of .025
+    best, level, behind = [1.0, 2.0, 1.0, 2.0], [1.4, 1.9, 0.9, 2.2], [1.3, 2.2, 1.3, 2.2]
+    assert taken(independent=[0.0] * 4, pairs=level, units=best) == "pairs"
+    assert taken(pairs=behind, units=best) == "units"
+    assert taken(pairs=level, pairs_loose=best, units=best) == "pairs, loose"  # at the same cost that of the fewest nats
+    assert taken(units=best, pairs_units=level, pairs=behind) == "pairs, units"
+    assert taken(independent=behind) == "independent"
+
+
+def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
+    _, examples = sample(pairwise(), rows=200)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    fitted = fit_residual(logits, y, None, held, 0, CANDIDATES, should_stop=lambda: True)
+    assert list(fitted.likelihoods) == ["independent"]
+    weighted = fit_residual(logits, y, np.full(200, 3.0), held, 0, (INDEPENDENT,))
+    assert weighted.likelihoods == pytest.approx(fitted.likelihoods)
+    assert not any(module.training for module in (fitted.energy, fitted.judge))
+    judged = Examples(examples.logits, examples.y, examples.weight).take(held)
+    assert likelihood(fitted.judge, judged, 0) == pytest.approx(fitted.likelihoods["independent"])
+    expected = refit(INDEPENDENT, examples, fitted.epochs, 0)
+    assert torch.equal(expected.slope, fitted.energy.slope)
+
+
+@pytest.mark.parametrize(
+    ("rough", "expected"),
+    [
+        ({60: 5.0, 32: 4.0, 16: 3.0, 8: 2.0, 4: 2.5, 2: 1.0}, 8),
+        ({60: 5.0, 32: 5.0, 16: 3.0}, 60),
+        ({40: 5.0, 32: 4.0, 16: 3.0, 8: 3.5}, 16),  # 32 are too near to 40 to be tried
+        ({2: 5.0, 1: 4.0}, 1),
+        ({1: 5.0}, 1),
+    ],
+)
+def test_epochs_are_given_back_as_long_as_the_joint_is_likelier(rough, expected):
+    asked = []
+
+    class Judges:
+        def roughly(self, candidate, judge, epochs):
+            assert judge.slope[0] == epochs  # the weights of then
+            asked.append(epochs)
+            return tried(candidate.name, [rough[epochs]], epochs)
+
+    weights = ResidualEnergy(2, pairs=True).state_dict()
+    last, *before = rough
+    earlier = {epochs: weights | {"slope": torch.full((2,), float(epochs))} for epochs in before}
+    kept = residual_choice._shortened(tried("pairs", [rough[last]], last), earlier, Judges(), lambda: False)
+    assert kept.epochs == expected
+    assert 32 not in asked or last == 60
+    asked.clear()
+    assert residual_choice._shortened(tried("pairs", [rough[last]], last), earlier, Judges(), lambda: True).epochs == last
+    assert not asked
+
+
+def test_what_is_clearly_behind_is_judged_roughly_alone(monkeypatch):
+    _, examples = sample(pairwise(), rows=200)
+    tolerances, own = [], residual_choice.likelihoods
+
+    def judged(energy, rows, seed, tolerance):
+        tolerances.append(tolerance)
+        behind = 9.0 if energy.matrix is not None else 0.0
+        return own(energy, rows, seed, tolerance) + behind
+
+    monkeypatch.setattr(residual_choice, "likelihoods", judged)
+    monkeypatch.setattr(residual_choice, "_shortened", lambda one, *_: one)
+    units = Candidate("units", units=4, rate=1e-2)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, units))
+    rough, fine = residual_choice.ROUGH, residual_choice.FINE
+    assert tolerances == [rough, fine, rough, fine, rough, rough, fine]  # of each, and of the one that is continued
+    assert fitted.likelihoods["units"] > fitted.likelihoods["independent"] + 5
+    assert not fitted.chosen.units
+
+
+def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):
+    seen = []
+
+    def trained(energy, train, validation, *rest, patience=None):
+        seen.append((train, validation))
+        return residual.Epochs(1, {})
+
+    monkeypatch.setattr(residual_choice, "train_residual", trained)
+    monkeypatch.setattr(residual, "train_residual", trained)
+    _, examples = sample(blocks(), rows=50)
+    left_out = np.arange(0, 50, 5)
+    fit_residual(examples.logits.numpy(), examples.y.numpy(), None, left_out, 0, (INDEPENDENT, LOOSE))
+    (train, validation), *_, (last, none) = seen
+    assert torch.equal(validation.y, examples.y[left_out])
+    assert torch.equal(train.y, examples.y[np.setdiff1d(np.arange(50), left_out)])
+    assert none is None  # the chosen one is trained on all
+    assert torch.equal(last.y, examples.y)
+
+
+def test_the_one_taken_is_continued_and_kept_where_it_is_better(monkeypatch):
+    _, examples = sample(pairwise(), rows=200)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    continued, trained = [], residual.train_by_chains
+
+    def by_chains(energy, train, candidate, seed, *should_stop):
+        continued.append((candidate.name, len(train.y)))
+        return trained(energy, train, candidate, seed, *should_stop)
+
+    for module in (residual, residual_choice):
+        monkeypatch.setattr(module, "train_by_chains", by_chains)
+    fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, LOOSE))
+    best = min(("pairs", "pairs, loose"), key=lambda name: fitted.likelihoods[name])
+    assert list(fitted.likelihoods) == ["independent", "pairs", "pairs, loose", f"{best}, persistent"]
+    assert continued[0] == (f"{best}, persistent", 150)
+    assert fitted.chosen.persistent == (min(fitted.likelihoods, key=fitted.likelihoods.get) == f"{best}, persistent")
+    assert continued[1:] == [(fitted.chosen.name, 200)] * fitted.chosen.persistent
+    monkeypatch.setattr(residual_choice, "_shortened", lambda one, *_: one)
+    calls = iter([False] * 5)  # before two candidates, before the chains, and of these' first two updates
+    late = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, LOOSE), should_stop=lambda: next(calls, True))
+    assert list(late.likelihoods) == ["independent", "pairs", "pairs, loose"]
+    continued.clear()
+    alone = fit_residual(logits, y, None, held, 0, (LOOSE,))
+    assert list(alone.likelihoods) == ["pairs, loose"]
+    again = fit_residual(logits, y, None, held, 0, (LOOSE.continued(),))
+    assert continued[-2:] == [("pairs, loose, persistent", 150), ("pairs, loose, persistent", 200)]
+    assert again.chosen.persistent
+    assert not again.energy.training
+    assert not torch.equal(again.energy.table, alone.energy.table)
