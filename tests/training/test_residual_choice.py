@@ -86,6 +86,11 @@ def test_of_those_level_with_the_best_the_quickest_is_taken():
     assert taken(pairs=level, pairs_loose=best, units=best) == "pairs, loose"  # at the same cost that of the fewest nats
     assert taken(units=best, pairs_units=level, pairs=behind) == "pairs, units"
     assert taken(independent=behind) == "independent"
+    # both level, of which the best alone is worth its couplings
+    plain, dear, cheap = [2.0, 2.1, 2.0, 2.1], [1.7, 1.7, 1.7, 1.9], [1.3, 2.2, 1.7, 2.0]
+    assert taken(pairs=cheap, units=dear) == "pairs"
+    assert taken(independent=plain, pairs=cheap, units=dear) == "units"
+    assert taken(pairs=[float("nan")] * 4, units=best) == "units"
 
 
 def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
@@ -147,7 +152,7 @@ def test_what_is_clearly_behind_is_judged_roughly_alone(monkeypatch):
     logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
     fitted = fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, units))
     rough, fine = residual_choice.ROUGH, residual_choice.FINE
-    assert tolerances == [rough, fine, rough, fine, rough, rough, fine]  # of each, and of the one that is continued
+    assert tolerances == [rough, fine, rough, fine, rough, fine]  # of each, and of the one that is continued
     assert fitted.likelihoods["units"] > fitted.likelihoods["independent"] + 5
     assert not fitted.chosen.units
 

@@ -10,10 +10,10 @@ SLICES = {
     "fuzz readers --count 200 --seed 7": 200,
     "fuzz models --count 40 --seed 7": 40,
     "fuzz parameters --count 40 --seed 7": 40,
-    "fuzz results --count 60 --seed 7": 60,
+    "fuzz results --count 40 --seed 7": 40,
     "kill --count 5 --seed 7": 5,
-    "race --count 112 --seed 7": 112,
-    "soak --predictions 168 --fits 2": 0,
+    "race --count 56 --seed 7": 56,
+    "soak --predictions 84 --fits 1": 0,
 }
 
 

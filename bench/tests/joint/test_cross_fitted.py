@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from enstruct.training.residual_candidates import Candidate
+from enstruct.training.residual_candidates import Candidate, Examples
 from enstruct_bench.joint.cross_fitted import cross_fitted_energies, quality_of_cells
 
 PAIRS = Candidate("pairs", pairs=True, decay=0.1, rate=3e-2)
@@ -15,9 +15,13 @@ Y[:, 1] = Y[:, 0]
 FOLDS = [np.arange(k, 300, 3) for k in range(3)]
 
 
+def examples(y):
+    return Examples(torch.from_numpy(LOGITS), torch.from_numpy(y), torch.ones(300))
+
+
 @pytest.fixture(scope="module")
 def energies():
-    return cross_fitted_energies(LOGITS, Y, FOLDS, PAIRS, seed=0)
+    return cross_fitted_energies(examples(Y), FOLDS, PAIRS, 40, seed=0)
 
 
 def test_quality_is_the_probability_of_a_label_given_all_others_by_energies_of_whole_sets(energies):
@@ -51,6 +55,6 @@ def test_unobserved_cells_have_no_quality(energies):
 def test_an_energy_has_not_seen_the_labels_of_its_own_fold(energies):
     other = Y.copy()
     other[FOLDS[0]] = 1 - other[FOLDS[0]]
-    again = cross_fitted_energies(LOGITS, other, FOLDS, PAIRS, seed=0)
+    again = cross_fitted_energies(examples(other), FOLDS, PAIRS, 40, seed=0)
     assert torch.equal(again[0].slope, energies[0].slope)
     assert not torch.equal(again[1].slope, energies[1].slope)

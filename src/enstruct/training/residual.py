@@ -77,7 +77,7 @@ def train_residual(
             kept = _copied(energy)
         if epoch.bit_count() == 1:
             earlier[epoch] = _copied(energy)
-        elif epoch - at >= patience:
+        if epoch - at >= patience:
             break
     if kept is not None:
         energy.load_state_dict(kept)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -102,7 +103,7 @@ def fit_residual(
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
 
     candidates : a single one is fitted as it is, for as many epochs as the pseudo-likelihood falls.
-    should_stop : asked before each candidate but the first, before it is trained for fewer epochs, and while chains train.
+    should_stop : asked before each candidate but the first, before it is judged after fewer epochs, and while chains train.
     patience : epochs without a better held-out value after which a candidate's training ends.
     rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
         probability in it, and teach it nothing.
@@ -125,17 +126,22 @@ def fit_residual(
         judge = candidate.energy(train, seed)
         epochs, earlier = train_residual(judge, train, validation, candidate, seed, patience=patience)
         one = judges.roughly(candidate, judge, epochs)
-        if several and candidate.coupled:
-            one = _shortened(one, earlier, judges, should_stop)
-        if not complete or not _clearly_behind(one, min(complete.values(), key=_mean)):
-            complete[candidate.name] = one = judges.finely(one)
+        shorter = one
+        if several and candidate.coupled and not candidate.persistent:
+            shorter = _shortened(one, earlier, judges, should_stop)
+        del earlier
+        if not complete or not _clearly_behind(shorter, min(complete.values(), key=_mean)):
+            longer, one = one, judges.finely(shorter)
+            if shorter is not longer:  # the rough likelihood is biased, either way
+                one = min(one, judges.finely(longer), key=_mean)
+            complete[candidate.name] = one
         tried[candidate.name] = _said(one, begin)
     taken = _taken(complete.values(), y.shape[1])
     finalists = {name: one.nats for name, one in complete.items() if one.candidate == INDEPENDENT or one is taken}
     if several and can_continue(taken.candidate, train) and not should_stop():
         begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
         if train_by_chains(judge, train, further, seed, should_stop):
-            one = judges.finely(judges.roughly(further, judge, taken.epochs))
+            one = judges.finely(taken._replace(candidate=further, judge=judge))
             tried[further.name] = _said(one, begin)
             finalists[further.name] = one.nats
     chosen = tried[_best(finalists)]
@@ -151,7 +157,7 @@ def _said(one: Tried, begin: float) -> Tried:
 
 
 def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judges, should_stop: Callable[[], bool]) -> Tried:
-    """As it was after two thirds of its epochs at most, and so on, as long as held-out rows are likelier for it."""
+    """As it was after two thirds of its epochs at most, and so on, as long as that gains more than a standard error."""
     for epochs in sorted(earlier, reverse=True):
         if 3 * epochs > 2 * tried.epochs:
             continue
@@ -160,7 +166,8 @@ def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judg
         judge = copy.deepcopy(tried.judge)
         judge.load_state_dict(earlier[epochs])
         fewer = judges.roughly(tried.candidate, judge, epochs)
-        if fewer.mean >= tried.mean:
+        gain = tried.nats - fewer.nats
+        if not gain.mean() > _error(gain):
             break
         tried = fewer
     return tried
@@ -168,19 +175,28 @@ def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judg
 
 def _clearly_behind(one: Tried, best: Tried) -> bool:
     difference = one.rough - best.rough
-    return bool(difference.mean() > CLEARLY * _error(difference))
+    return len(difference) > 1 and bool(difference.mean() > CLEARLY * _error(difference))
 
 
 def _taken(tried: Collection[Tried], n_labels: int) -> Tried:
-    """Of those with couplings that are level with the best of them the one of the least cost; if none has any, the first."""
+    """Of those with couplings that are level with the best of them, and worth them if that is, the one of the least cost; if none
+    has any, the first."""
+    plain = next((one for one in tried if one.candidate == INDEPENDENT), None)
     coupled = [one for one in tried if one.candidate.coupled] or list(tried)
     best = min(coupled, key=_mean)
-    level = [one for one in coupled if one.mean - best.mean <= _error(one.nats - best.nats)]
+    level = [one for one in coupled if one is best or one.mean - best.mean <= _error(one.nats - best.nats)]
+    if plain is not None and _worth(plain.nats - best.nats):
+        level = [one for one in level if _worth(plain.nats - one.nats)]
     return min(level, key=lambda one: (one.candidate.cost(n_labels), one.mean))
 
 
+def _worth(gain: Tensor) -> bool:
+    """Whether the nats (rows,) that couplings gain are more than noise."""
+    return bool(gain.mean() > 2 * _error(gain))
+
+
 def _mean(one: Tried) -> float:
-    return one.mean
+    return one.mean if math.isfinite(one.mean) else math.inf
 
 
 def _error(differences: Tensor) -> Tensor:
@@ -193,5 +209,4 @@ def _best(nats: dict[str, Tensor]) -> str:
     best = min(nats, key=lambda name: float(nats[name].mean()))
     if INDEPENDENT.name not in nats:
         return best
-    gain = nats[INDEPENDENT.name] - nats[best]
-    return best if gain.mean() > 2 * _error(gain) else INDEPENDENT.name
+    return best if _worth(nats[INDEPENDENT.name] - nats[best]) else INDEPENDENT.name

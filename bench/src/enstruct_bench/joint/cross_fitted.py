@@ -13,23 +13,15 @@ from enstruct.joint import Joint
 from enstruct.joint.holes import given_others
 from enstruct.training.residual import refit
 from enstruct.training.residual_candidates import Candidate, Examples
-from enstruct.training.residual_choice import fit_residual
 from enstruct_bench.joint.table import Array
 
 Folds = Sequence[NDArray[np.intp]]
 
 
-def cross_fitted_energies(logits: Array, Y: Array, folds: Folds, candidate: Candidate, seed: int) -> list[ResidualEnergy]:
-    """One a fold, trained on the others' cross-fitted logits (rows, labels) and label sets, NaN where unobserved.
-
-    How many epochs they take, a number that all share, is found once: on the second fold, held out from the first one's energy.
-    """
-    examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.as_tensor(Y, dtype=torch.float32), torch.ones(len(Y)))
-    everything = np.arange(len(Y))
-    rest = np.setdiff1d(everything, folds[0])
-    first = fit_residual(logits[rest], Y[rest], None, np.flatnonzero(np.isin(rest, folds[1])), seed, (candidate,))
-    others = [refit(candidate, examples.take(np.setdiff1d(everything, fold)), first.epochs, seed) for fold in folds[1:]]
-    return [first.energy, *others]
+def cross_fitted_energies(examples: Examples, folds: Folds, candidate: Candidate, epochs: int, seed: int) -> list[ResidualEnergy]:
+    """One a fold, trained for so many epochs on the others' cross-fitted logits and label sets, NaN where unobserved."""
+    everything = np.arange(len(examples.y))
+    return [refit(candidate, examples.take(np.setdiff1d(everything, fold)), epochs, seed) for fold in folds]
 
 
 def joint_of(energy: ResidualEnergy, logits: Array, seed: int) -> Joint:

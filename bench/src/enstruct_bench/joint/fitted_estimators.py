@@ -6,13 +6,14 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.estimators.bases import logits_of
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.training.residual_candidates import INDEPENDENT, Candidate
-from enstruct.training.residual_choice import fit_residual
+from enstruct.training.residual import refit
+from enstruct.training.residual_candidates import INDEPENDENT, Candidate, Examples
 from enstruct_bench.joint.cross_fitted import Folds, cross_fitted_energies
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.wrong_cells import made_wrong
@@ -42,16 +43,23 @@ class Fit(NamedTuple):
 
     def energies(self) -> list[ResidualEnergy]:
         """Cross-fitted over :meth:`folds`, of the terms that the estimator chose."""
-        return cross_fitted_energies(self.logits, self.Y, self.folds(), self._candidate, self.estimator.seed_)
+        return cross_fitted_energies(self._examples, self.folds(), *self._trained)
 
     def energy_of(self, rows: NDArray[np.intp]) -> ResidualEnergy:
-        """Of these rows alone, of the same terms; a fifth of them say for how many epochs."""
-        held = np.random.default_rng(self.estimator.seed_).permutation(len(rows))[: max(1, len(rows) // 5)]
-        return fit_residual(self.logits[rows], self.Y[rows], None, np.sort(held), self.estimator.seed_, (self._candidate,)).energy
+        """Of these rows alone, of the same terms and as many epochs."""
+        candidate, epochs, seed = self._trained
+        return refit(candidate, self._examples.take(rows), epochs, seed)
 
     @property
-    def _candidate(self) -> Candidate:
-        return self.estimator.fitted_on_.candidate
+    def _examples(self) -> Examples:
+        logits, Y = (torch.as_tensor(side, dtype=torch.float32) for side in (self.logits, self.Y))
+        return Examples(logits, Y, torch.ones(len(Y)))
+
+    @property
+    def _trained(self) -> tuple[Candidate, int, int]:
+        """The terms that the estimator chose, their epochs, and its seed."""
+        fitted_on = self.estimator.fitted_on_
+        return fitted_on.candidate, fitted_on.epochs, self.estimator.seed_
 
 
 class BaseAlone(JointMultiLabelClassifier):
