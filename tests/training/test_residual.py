@@ -8,11 +8,9 @@ from tests.training.planted_sets import PLANTED, L, blocks, pairwise, sample
 
 from enstruct.training import residual
 from enstruct.training.residual import refit, train_residual
-from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate, Examples
+from enstruct.training.residual_candidates import INDEPENDENT, Candidate, Examples
 
 PAIRS = Candidate("pairs", pairs=True, rate=1e-2)
-BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
-LOOSE = BY_NAME["pairs, loose"]
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -75,6 +73,10 @@ def test_patience_is_epochs_without_a_better_value(monkeypatch):
     energy = INDEPENDENT.energy(examples, 0)
     assert train_residual(energy, examples, examples, INDEPENDENT, 0, patience=3).n == 4
     assert len(asked) == 7
+    values = iter([1.0, 2.0, 0.5, *[2.0] * 20])
+    asked.clear()  # it ends after 8, whose weights are copied on the way
+    assert train_residual(INDEPENDENT.energy(examples, 0), examples, examples, INDEPENDENT, 0, patience=5).n == 3
+    assert len(asked) == 8
 
 
 def test_factors_find_a_planted_table_of_pairs():

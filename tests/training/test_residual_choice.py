@@ -1,5 +1,6 @@
 """What is chosen of residual energies is near a planted distribution, and is judged by the joint's likelihood."""
 
+import copy
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.training.planted_sets import PLANTED, L, N, blocks, pairwise, sample
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.training import residual, residual_choice
-from enstruct.training.joint_likelihood import likelihood
+from enstruct.training.joint_likelihood import likelihoods
 from enstruct.training.residual import refit
 from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate, Examples
 from enstruct.training.residual_choice import fit_residual
@@ -102,7 +103,8 @@ def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
     assert weighted.likelihoods == pytest.approx(fitted.likelihoods)
     assert not any(module.training for module in (fitted.energy, fitted.judge))
     judged = Examples(examples.logits, examples.y, examples.weight).take(held)
-    assert likelihood(fitted.judge, judged, 0) == pytest.approx(fitted.likelihoods["independent"])
+    nats = likelihoods(fitted.judge, judged, 0, residual_choice.FINE)
+    assert float(nats.mean()) == pytest.approx(fitted.likelihoods["independent"])
     expected = refit(INDEPENDENT, examples, fitted.epochs, 0)
     assert torch.equal(expected.slope, fitted.energy.slope)
 
@@ -155,6 +157,23 @@ def test_what_is_clearly_behind_is_judged_roughly_alone(monkeypatch):
     assert tolerances == [rough, fine, rough, fine, rough, fine]  # of each, and of the one that is continued
     assert fitted.likelihoods["units"] > fitted.likelihoods["independent"] + 5
     assert not fitted.chosen.units
+
+
+def test_what_was_shortened_in_vain_is_given_its_epochs_back(monkeypatch):
+    """The rough likelihood is biased: the fine one has the last word."""
+    _, examples = sample(pairwise())
+    held, after_one = np.arange(0, N, 5), []
+
+    def too_short(one, earlier, judges, *_):
+        judge = copy.deepcopy(one.judge)
+        judge.load_state_dict(earlier[1])
+        after_one.append(one.epochs)
+        return residual_choice.Tried(one.candidate, judge, 1, one.rough, one.nats)
+
+    monkeypatch.setattr(residual_choice, "_shortened", too_short)
+    fitted = fit_residual(examples.logits.numpy(), examples.y.numpy(), None, held, 0, (INDEPENDENT, LOOSE))
+    assert after_one[0] > 8
+    assert fitted.epochs == after_one[0]
 
 
 def test_candidates_are_judged_on_rows_that_they_have_not_seen(monkeypatch):

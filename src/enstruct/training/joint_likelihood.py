@@ -20,14 +20,10 @@ PARTS = 5
 CLIP = 1e-6
 
 
-def likelihood(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> float:
-    """Held-out -log p(y | x) of the observed labels in nats a row, label after label in random order."""
-    return float((likelihoods(energy, rows, seed, tolerance) * rows.weight).mean())
-
-
 @torch.no_grad()
-def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float = 0.02) -> Tensor:
-    """(rows,) of them, before weights."""
+def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: float) -> Tensor:
+    """(rows,) of held-out -log p(y | x) of the observed labels in nats, times the rows' weights. ``tolerance``: standard error
+    of sampled conditionals at most."""
     draws = torch.Generator().manual_seed(seed)
     observed = ~rows.y.isnan()
     count = observed.sum(1, keepdim=True)
@@ -41,4 +37,4 @@ def likelihoods(energy: ResidualEnergy, rows: Examples, seed: int, tolerance: fl
         asked = observed & ~told
         loss = torch.where(asked, -(y * p.log() + (1 - y) * (1 - p).log()), 0.0).sum(1)
         total += loss / asked.sum(1).clamp(min=1) * count.squeeze(1) / PARTS
-    return total
+    return total * rows.weight

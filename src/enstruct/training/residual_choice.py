@@ -79,7 +79,7 @@ class Judges:
         self.seed = seed
 
     def nats(self, energy: ResidualEnergy, tolerance: float) -> Tensor:
-        return likelihoods(energy, self.rows, self.seed, tolerance) * self.rows.weight
+        return likelihoods(energy, self.rows, self.seed, tolerance)
 
     def roughly(self, candidate: Candidate, judge: ResidualEnergy, epochs: int) -> Tried:
         nats = self.nats(judge, ROUGH)
