@@ -67,31 +67,41 @@ def test_couplings_are_kept_for_more_than_noise_alone():
     assert residual_choice._best({"pairs": noisy, "units": better}) == "units"
 
 
-def tried(name, nats, epochs=1):
+def tried(name, nats, epochs=1, n_labels=2):
     nats = torch.tensor(nats)
-    return residual_choice.Tried(BY_NAME[name], ResidualEnergy(2, pairs=True), epochs, nats, nats)
+    return residual_choice.Tried(BY_NAME[name], ResidualEnergy(n_labels, pairs=True), epochs, nats, nats)
+
+
+def taken(n_labels, **nats):
+    several = [tried(name.replace("_", ", "), some, n_labels=n_labels) for name, some in nats.items()]
+    return residual_choice._taken(several).candidate.name
+
+
+# behind the best by .125 with an error of .065, and by .25 with one of .025
+BEST, LEVEL, BEHIND = [1.0, 2.0, 1.0, 2.0], [1.3, 2.0, 1.0, 2.2], [1.3, 2.2, 1.3, 2.2]
 
 
 def test_of_those_level_with_the_best_the_quickest_is_taken():
-    costs = {"independent": 0, "pairs": 28, "pairs, loose": 28, "units": 640, "pairs, units": 348}
-    assert {name: BY_NAME[name].cost(14) for name in costs} == costs
+    costs = {"independent": 0, "pairs": 400, "pairs, loose": 400, "units": 640, "pairs, units": 720}
+    assert {name: BY_NAME[name].cost(200) for name in costs} == costs
+    assert taken(200, independent=[0.0] * 4, pairs=LEVEL, units=BEST) == "pairs"
+    assert taken(200, pairs=BEHIND, units=BEST) == "units"
+    assert taken(200, pairs=LEVEL, pairs_loose=BEST, units=BEST) == "pairs, loose"  # at the same cost that of the fewest nats
+    assert taken(200, units=LEVEL, pairs_units=BEST, pairs=BEHIND) == "units"
+    assert taken(200, independent=BEHIND) == "independent"
+    assert taken(200, pairs=[float("nan")] * 4, units=BEST) == "units"
 
-    def taken(**nats):
-        several = [tried(name.replace("_", ", "), some) for name, some in nats.items()]
-        return residual_choice._taken(several, 14).candidate.name
 
-    # behind the best by .1 with an error of .106, and by .25 with one of .025
-    best, level, behind = [1.0, 2.0, 1.0, 2.0], [1.4, 1.9, 0.9, 2.2], [1.3, 2.2, 1.3, 2.2]
-    assert taken(independent=[0.0] * 4, pairs=level, units=best) == "pairs"
-    assert taken(pairs=behind, units=best) == "units"
-    assert taken(pairs=level, pairs_loose=best, units=best) == "pairs, loose"  # at the same cost that of the fewest nats
-    assert taken(units=best, pairs_units=level, pairs=behind) == "pairs, units"
-    assert taken(independent=behind) == "independent"
-    # both level, of which the best alone is worth its couplings
+def test_where_all_answer_in_no_time_the_likeliest_is_taken():
+    assert taken(14, pairs=LEVEL, units=BEST) == "units"
+    assert taken(46, pairs=LEVEL, units=BEST) == "units"  # 29,440 operations a sweep
+    assert taken(47, pairs=LEVEL, units=BEST) == "pairs"
+
+
+def test_what_is_level_but_not_worth_its_couplings_is_not_taken():
     plain, dear, cheap = [2.0, 2.1, 2.0, 2.1], [1.7, 1.7, 1.7, 1.9], [1.3, 2.2, 1.7, 2.0]
-    assert taken(pairs=cheap, units=dear) == "pairs"
-    assert taken(independent=plain, pairs=cheap, units=dear) == "units"
-    assert taken(pairs=[float("nan")] * 4, units=best) == "units"
+    assert taken(200, pairs=cheap, units=dear) == "pairs"
+    assert taken(200, independent=plain, pairs=cheap, units=dear) == "units"
 
 
 def test_what_is_fitted_tells_of_all_tried_and_ends_with_the_time():
@@ -157,6 +167,18 @@ def test_what_is_clearly_behind_is_judged_roughly_alone(monkeypatch):
     assert tolerances == [rough, fine, rough, fine, rough, fine]  # of each, and of the one that is continued
     assert fitted.likelihoods["units"] > fitted.likelihoods["independent"] + 5
     assert not fitted.chosen.units
+
+
+def test_what_answers_more_slowly_has_to_be_ahead_roughly_too():
+    def is_out(name, n_labels, best):
+        return residual_choice._is_out(tried(name, LEVEL, n_labels=n_labels), tried(best, BEST, n_labels=n_labels))
+
+    assert is_out("units", 200, "pairs")
+    assert not is_out("pairs", 200, "units")
+    assert not is_out("units", 14, "pairs")
+    assert not is_out("units", 200, "independent")
+    ahead, best = tried("units", BEST, n_labels=200), tried("pairs", LEVEL, n_labels=200)
+    assert not residual_choice._is_out(ahead, best)
 
 
 def test_what_was_shortened_in_vain_is_given_its_epochs_back(monkeypatch):

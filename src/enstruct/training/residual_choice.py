@@ -5,12 +5,13 @@ All is chosen by the held-out log-likelihood of the joint itself (:mod:`enstruct
     each candidate      for as many epochs as its held-out pseudo-likelihood falls, or fewer (a power of 2), as long as
                         the joint is likelier: the pseudo-likelihood compares a label set with its neighbours alone, and does not
                         see that others, far from all rows, become likely
-    of the candidates   with couplings, and level with the best of them within one standard error of the difference, the one that
-                        answers quickest; it is trained on by chains (:mod:`enstruct.training.contrastive`) if it is likelier then
+    of the candidates   with couplings, and level with the best of them within two standard errors of the difference, the one that
+                        answers quickest, or of those that answer in no time the likeliest; it is trained on by chains
+                        (:mod:`enstruct.training.contrastive`) if it is likelier then
     no couplings at all unless they gain more than twice the standard error of the gain
 
-How many epochs, and what is clearly behind the best already, is seen by a rough likelihood, of conditionals to a large sampling
-error, at a tenth of the time.
+How many epochs, and what is clearly behind the best already, or behind it at all and slower, is seen by a rough likelihood, of
+conditionals to a large sampling error, at a tenth of the time.
 """
 
 from __future__ import annotations
@@ -43,10 +44,14 @@ ROUGH, FINE = 0.1, 0.02
 """Standard errors of the conditionals at most."""
 CLEARLY = 3.0
 """Standard errors of the rough difference by which a candidate is too far behind to be judged finely."""
+NOISE = 2.0
+"""Standard errors of a difference up to which it says nothing."""
+NO_TIME = 30_000
+"""Operations of a sweep below which it does not matter how many they are: thousands of rows are answered in a second."""
 
 
 class Fitted(NamedTuple):
-    """``likelihoods``: candidate -> held-out nats a row (the lower the better), rough ones of what is clearly behind.
+    """``likelihoods``: candidate -> held-out nats a row (the lower the better), rough ones of what is too far behind.
     ``judge``: the chosen candidate as it was judged, which has not seen the held-out rows."""
 
     energy: ResidualEnergy
@@ -57,8 +62,8 @@ class Fitted(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """``epochs`` of the pseudo-likelihood; ``rough`` and ``nats`` (rows,) of the held-out rows, weighted: the same until these
-    were judged finely."""
+    """``epochs`` of the pseudo-likelihood; ``rough`` and ``nats`` (rows,) of the held-out rows, weighted: the very same until
+    these were judged finely."""
 
     candidate: Candidate
     judge: ResidualEnergy
@@ -67,8 +72,17 @@ class Tried(NamedTuple):
     nats: Tensor
 
     @property
+    def is_fine(self) -> bool:
+        return self.nats is not self.rough
+
+    @property
     def mean(self) -> float:
         return float(self.nats.mean())
+
+    @property
+    def operations(self) -> int:
+        """Of a sweep of the sampler, few ones all the same."""
+        return max(self.candidate.cost(self.judge.n_labels) * self.judge.n_labels, NO_TIME)
 
 
 class Judges:
@@ -118,26 +132,18 @@ def fit_residual(
     train, validation = examples.take(np.setdiff1d(rows, held)), examples.take(held)
     judges, several = Judges(validation, seed), len(candidates) > 1
     tried: dict[str, Tried] = {}
-    complete: dict[str, Tried] = {}
     for candidate in candidates:
         if not candidate.suits(y.shape[1]) or (tried and should_stop()):
             continue
-        begin = time.monotonic()
-        judge = candidate.energy(train, seed)
+        begin, judge = time.monotonic(), candidate.energy(train, seed)
         epochs, earlier = train_residual(judge, train, validation, candidate, seed, patience=patience)
         one = judges.roughly(candidate, judge, epochs)
-        shorter = one
-        if several and candidate.coupled and not candidate.persistent:
-            shorter = _shortened(one, earlier, judges, should_stop)
+        best = min((other for other in tried.values() if other.is_fine), key=_mean, default=None)
+        tried[candidate.name] = _said(_judged(one, earlier if several else {}, best, judges, should_stop), begin)
         del earlier
-        if not complete or not _clearly_behind(shorter, min(complete.values(), key=_mean)):
-            longer, one = one, judges.finely(shorter)
-            if shorter is not longer:  # the rough likelihood is biased, either way
-                one = min(one, judges.finely(longer), key=_mean)
-            complete[candidate.name] = one
-        tried[candidate.name] = _said(one, begin)
-    taken = _taken(complete.values(), y.shape[1])
-    finalists = {name: one.nats for name, one in complete.items() if one.candidate == INDEPENDENT or one is taken}
+    fine = [one for one in tried.values() if one.is_fine]
+    taken = _taken(fine)
+    finalists = {one.candidate.name: one.nats for one in fine if one.candidate == INDEPENDENT or one is taken}
     if several and can_continue(taken.candidate, train) and not should_stop():
         begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
         if train_by_chains(judge, train, further, seed, should_stop):
@@ -154,6 +160,19 @@ def _said(one: Tried, begin: float) -> Tried:
     seconds = time.monotonic() - begin
     log.info("residual energy %s: %d epochs, %.3f nats, %.1f s", one.candidate.name, one.epochs, one.mean, seconds)
     return one
+
+
+def _judged(
+    one: Tried, earlier: dict[int, dict[str, Tensor]], best: Tried | None, judges: Judges, should_stop: Callable[[], bool]
+) -> Tried:
+    """With the epochs that it is likeliest after, and finely judged unless it is out of the running."""
+    shorter = one
+    if one.candidate.coupled and not one.candidate.persistent:
+        shorter = _shortened(one, earlier, judges, should_stop)
+    if best is not None and _is_out(shorter, best):
+        return shorter
+    fine = judges.finely(shorter)
+    return fine if shorter is one else min(fine, judges.finely(one), key=_mean)  # the rough likelihood is biased, either way
 
 
 def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judges, should_stop: Callable[[], bool]) -> Tried:
@@ -173,26 +192,34 @@ def _shortened(tried: Tried, earlier: dict[int, dict[str, Tensor]], judges: Judg
     return tried
 
 
-def _clearly_behind(one: Tried, best: Tried) -> bool:
+def _is_out(one: Tried, best: Tried) -> bool:
+    """Whether it is too far behind, by the rough likelihood, to be taken: clearly, or at all where it has couplings that answer
+    more slowly than the best's, as then it would have to lead by more than noise."""
+    dearer = best.candidate.coupled and one.operations > best.operations
     difference = one.rough - best.rough
-    return len(difference) > 1 and bool(difference.mean() > CLEARLY * _error(difference))
+    return len(difference) > 1 and bool(difference.mean() > (0.0 if dearer else CLEARLY * _error(difference)))
 
 
-def _taken(tried: Collection[Tried], n_labels: int) -> Tried:
+def _taken(tried: Collection[Tried]) -> Tried:
     """Of those with couplings that are level with the best of them, and worth them if that is, the one of the least cost; if none
     has any, the first."""
     plain = next((one for one in tried if one.candidate == INDEPENDENT), None)
     coupled = [one for one in tried if one.candidate.coupled] or list(tried)
     best = min(coupled, key=_mean)
-    level = [one for one in coupled if one is best or one.mean - best.mean <= _error(one.nats - best.nats)]
-    if plain is not None and _worth(plain.nats - best.nats):
-        level = [one for one in level if _worth(plain.nats - one.nats)]
-    return min(level, key=lambda one: (one.candidate.cost(n_labels), one.mean))
+    level = [one for one in coupled if one is best or _is_noise(one.nats - best.nats)]
+    if plain is not None and _is_worth(plain.nats - best.nats):
+        level = [one for one in level if _is_worth(plain.nats - one.nats)]
+    return min(level, key=lambda one: (one.operations, one.mean))
 
 
-def _worth(gain: Tensor) -> bool:
+def _is_worth(gain: Tensor) -> bool:
     """Whether the nats (rows,) that couplings gain are more than noise."""
-    return bool(gain.mean() > 2 * _error(gain))
+    return bool(gain.mean() > NOISE * _error(gain))
+
+
+def _is_noise(loss: Tensor) -> bool:
+    """Whether the nats (rows,) that are lost to the best are no more than noise; of NaN nothing is said."""
+    return bool(loss.mean() <= NOISE * _error(loss))
 
 
 def _mean(one: Tried) -> float:
@@ -209,4 +236,4 @@ def _best(nats: dict[str, Tensor]) -> str:
     best = min(nats, key=lambda name: float(nats[name].mean()))
     if INDEPENDENT.name not in nats:
         return best
-    return best if _worth(nats[INDEPENDENT.name] - nats[best]) else INDEPENDENT.name
+    return best if _is_worth(nats[INDEPENDENT.name] - nats[best]) else INDEPENDENT.name
