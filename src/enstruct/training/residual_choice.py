@@ -40,7 +40,7 @@ log = logging.getLogger("enstruct")
 
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
-ROUGH, FINE = 0.1, 0.02
+ROUGH, FINE = 0.1, 0.03
 """Standard errors of the conditionals at most."""
 CLEARLY = 3.0
 """Standard errors of the rough difference by which a candidate is too far behind to be judged finely."""
