@@ -4,6 +4,7 @@ from enstruct.encoders.bilstm import BiLSTM as BiLSTM
 from enstruct.encoders.boosted import BoostedTrees as BoostedTrees
 from enstruct.encoders.conv import FCN as FCN
 from enstruct.encoders.forest import Forest as Forest
+from enstruct.encoders.label_tree import LabelTree as LabelTree
 from enstruct.encoders.mlp import MLP as MLP
 from enstruct.encoders.predictor import LinearPredictor as LinearPredictor
 from enstruct.encoders.predictor import Predictor as Predictor

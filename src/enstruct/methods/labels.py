@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from enstruct.baselines import fit_boosting, fit_catboost, fit_extra_trees, fit_lightgbm, fit_linear_svm, fit_one_vs_rest
+from enstruct.baselines import (
+    fit_boosting,
+    fit_catboost,
+    fit_extra_trees,
+    fit_label_tree,
+    fit_lightgbm,
+    fit_linear_svm,
+    fit_one_vs_rest,
+)
 from enstruct.hypergradients import Implicit
 from enstruct.inference import MEAN_FIELD, Exact, Inference, ProjectedGradient, Unrolled
 from enstruct.inference.exact import SolverName
@@ -56,6 +64,7 @@ from enstruct.validation import one_of
 CROSS_ENTROPY = Method("cross-entropy")
 BINARY_RELEVANCE = Method("binary-relevance", solver=fit_one_vs_rest)
 LINEAR_SVM = Method("linear-svm", solver=fit_linear_svm)
+LABEL_TREE = Method("label-tree", solver=fit_label_tree)
 EXTRA_TREES = Method("extra-trees", solver=fit_extra_trees)
 BOOSTING = Method("boosting", solver=fit_boosting)
 LIGHTGBM = Method("lightgbm", solver=fit_lightgbm)
@@ -234,6 +243,8 @@ METHODS: dict[str, Method] = {
         BINARY_RELEVANCE,
         replace(BINARY_RELEVANCE, name="binary-relevance-tfidf", scaling="tfidf"),
         LINEAR_SVM,
+        LABEL_TREE,
+        replace(LABEL_TREE, name="label-tree-tfidf", scaling="tfidf"),
         EXTRA_TREES,
         BOOSTING,
         LIGHTGBM,

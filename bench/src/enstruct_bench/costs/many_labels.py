@@ -1,0 +1,72 @@
+"""Fits of generated documents with very many labels, each in a process of its own.
+
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.many_labels label-tree:100000:50000 [--out results/benchmark-many-labels.json]
+
+A case is METHOD:LABELS:ROWS. Labels follow Zipf's law, five a row, and emit words of their own, so that clusters of labels know
+nothing: real ones do. ``fit`` holds out its own rows to choose on; 2,000 further rows are answered by its rule. Memory is the
+process's peak. A file goes on with what it lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from enstruct import EnergyMultiLabelClassifier
+from enstruct.cli.tables import say
+from enstruct.environment import environment
+from enstruct.errors import ConstantLabelWarning
+from enstruct.files import write_json
+from enstruct.metrics import example_f1
+from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.comparison.sparse_topics import sparse_topics
+from enstruct_bench.costs.memory import peak_kib
+from enstruct_bench.joint.kept_rows import kept_rows
+
+FEATURES, CARDINALITY, ASKED = 20_000, 5.0, 2000
+
+
+def fitted(case: str) -> dict[str, Any]:
+    """In this process."""
+    method, labels, rows = case.split(":")
+    n = int(rows)
+    data = sparse_topics(n + ASKED, FEATURES, int(labels), CARDINALITY)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantLabelWarning)  # the rarest of very many have no row
+        model = EnergyMultiLabelClassifier(method, random_state=0).fit(data.X[:n], data.Y[:n])
+    seconds, begin = time.perf_counter() - begin, time.perf_counter()
+    answers = model.predict(data.X[n:])
+    answering = time.perf_counter() - begin
+    row = {"case": case, "method": method, "rows": n, "features": FEATURES, "labels": int(labels), "seconds": seconds}
+    row |= {"answering": answering, "mib": peak_kib() / 2**10, "f1": 100 * float(example_f1(data.Y[n:], answers))}
+    return row | {"chosen": getattr(model.predictor_, "chosen", {})}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="+", help="METHOD:LABELS:ROWS")
+    parser.add_argument("--one", action="store_true", help="fit this case, and print what that took")
+    parser.add_argument("--out", type=Path, default=Path("results/benchmark-many-labels.json"))
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(fitted(options.cases[0])))
+        return
+    rows = kept_rows(options.out)
+    for case in options.cases:
+        if any(row["case"] == case for row in rows):
+            continue
+        command = [sys.executable, "-m", "enstruct_bench.costs.many_labels", case, "--one"]
+        rows.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+        write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
+        say("{case}: {seconds:.1f} s, answers {answering:.2f} s, {mib:.0f} MiB, F1 {f1:.2f}".format(**rows[-1]))
+
+
+if __name__ == "__main__":
+    main()
