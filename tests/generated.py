@@ -1,9 +1,10 @@
-"""Generated sentences and pictures, and files of them, for the tests of both distributions."""
+"""Generated sentences, pictures and label sets, and files of them, for the tests of both distributions."""
 
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from scipy import sparse
 
 from enstruct.data.conll import write_conll
 from enstruct.data.synthetic import ellipses
@@ -51,3 +52,14 @@ def write_picture_parts(folder: Path) -> Path:
     for seed, (part, n) in enumerate((("train", 20), ("val", 8), ("test", 8))):
         write_pictures(folder / "set" / part, n, seed)
     return folder
+
+
+def grouped_labels(groups=4, each=6, rows=400, seed=0):
+    """Rows of one group each, whose labels and features are its own; label g + groups * k is of group g."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(groups, size=rows)
+    X, Y = np.zeros((rows, 10 * groups)), np.zeros((rows, groups * each), dtype=np.uint8)
+    for row, g in enumerate(group):
+        X[row, 10 * g + rng.permutation(10)[:5]] = 1
+        Y[row, g + groups * rng.permutation(each)[:2]] = 1
+    return sparse.csr_matrix(X), sparse.csr_matrix(Y)

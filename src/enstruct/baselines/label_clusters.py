@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-MOST_ROUNDS = 20
-"""Of 2-means; few clusters take ten."""
+STARTS, MOST_ROUNDS = 4, 20
+"""Of 2-means: labels that are alike may be parted by one start, for the others pull at them from both sides."""
 
 
 def vectors_of_labels(X: Any, Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -32,27 +32,30 @@ def clustered(vectors: sparse.csr_matrix, depth: int, seed: int) -> list[NDArray
 
 
 def _halves(vectors: sparse.csr_matrix, cluster: NDArray[np.intp], rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    own = vectors[cluster]
-    ahead = _similarity(own, own[rng.integers(len(cluster))]) - _similarity(own, own[rng.integers(len(cluster))])
-    first = _nearer(ahead)
-    for _ in range(MOST_ROUNDS):
-        ahead = _similarity(own, _mean(own, first)) - _similarity(own, _mean(own, ~first))
-        before, first = first, _nearer(ahead)
-        if bool((first == before).all()):
-            break
-    return [cluster[first], cluster[~first]]
+    """The halves whose labels are the most like their means, of those that random ones lead to."""
+    own, best, halves = vectors[cluster], -1.0, np.zeros(0, dtype=bool)
+    for _ in range(STARTS):
+        first = _nearer(rng.random(len(cluster)))
+        for _ in range(MOST_ROUNDS):
+            before, (mean, other) = first, _means(own, first)
+            first = _nearer(own @ (mean - other))
+            if bool((first == before).all()):
+                break
+        mean, other = _means(own, first)
+        alike = float((own @ mean)[first].sum() + (own @ other)[~first].sum())
+        if alike > best:
+            best, halves = alike, first
+    return [cluster[halves], cluster[~halves]]
 
 
-def _nearer(ahead: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _nearer(ahead: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each label is of the first half: the half of the labels of the largest ``ahead``."""
     first = np.zeros(len(ahead), dtype=bool)
     first[np.argsort(-ahead, kind="stable")[: len(ahead) // 2]] = True
     return first
 
 
-def _mean(vectors: sparse.csr_matrix, some: NDArray[np.bool_]) -> sparse.csr_matrix:
-    return normalize(sparse.csr_matrix(vectors[some].sum(0)))
-
-
-def _similarity(vectors: sparse.csr_matrix, centre: sparse.csr_matrix) -> NDArray[np.float32]:
-    return np.asarray((vectors @ centre.T).todense()).ravel()
+def _means(vectors: sparse.csr_matrix, first: NDArray[np.bool_]) -> NDArray[Any]:
+    """(2, features) those of both halves, of length 1."""
+    sums = np.stack([vectors.T @ half.astype(vectors.dtype) for half in (first, ~first)])
+    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-30))

@@ -4,7 +4,7 @@ One-vs-rest fits every label to every row. Here a label is fitted to the rows th
 those that have any of its parent's (:mod:`enstruct.encoders.label_tree`). What a row costs in training and in prediction grows
 with the logarithm of the number of labels. Up to ``LEAF`` labels the tree is its root, and this is one-vs-rest.
 
-    minimise at each node n      sum over rows of its parent  s_i log(1 + exp(-(2 y_in - 1) z_in)) + |(w_n, b_n)|^2 / 2C
+    minimise at each node n      sum over rows of its parent  s_i log(1 + exp(-(2 y_in - 1) z_in)) + |(w_n, b_n / SCALING)|^2 / 2C
 
 by liblinear. C is the one of ``C_GRID`` under which held-out rows are likeliest at some nodes of the tree; without validation
 rows 1, of CSR rows 10. Weights of less than ``PRUNED`` times the node's largest are dropped: they are most of them, as a label of
@@ -26,6 +26,7 @@ from scipy.special import log_expit
 from enstruct.baselines.binary_relevance import UNTUNED, UNTUNED_ON_TEXTS
 from enstruct.baselines.label_clusters import clustered, vectors_of_labels
 from enstruct.baselines.linear import CERTAIN
+from enstruct.baselines.logistic import SCALING
 from enstruct.data.rows import Rows
 from enstruct.encoders.label_tree import LabelTree, Level
 
@@ -155,7 +156,8 @@ class _Fit:
         from sklearn.linear_model import LogisticRegression  # only here: networks do without
 
         dual = X.shape[0] < X.shape[1]
-        model = LogisticRegression(C=C, solver="liblinear", dual=dual, max_iter=1000, tol=1e-3, random_state=self.seed)
+        settings = {"C": C, "dual": dual, "intercept_scaling": SCALING, "tol": 1e-3, "max_iter": 1000, "random_state": self.seed}
+        model = LogisticRegression(solver="liblinear", **settings)
         model.fit(X, y, sample_weight=weight)
         return model.coef_[0], float(model.intercept_[0])
 

@@ -61,7 +61,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "spen", "spen-from-scratch", "spen-entropy", "spen-e2e", "dvn", "nce", "conditional-nce", "pl" (pseudo-likelihood), "crf",
         "crf-lp", "crf-lbp", "crf-mean-field", "gspen", "deep-mean-field", "deep-mean-field-scratch"; "infnet", "infnet+", "alen",
         "ialen"; "implicit-cd", "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf",
-        "linear-svm", "extra-trees", "boosting", "lightgbm", "catboost" (of ``enstruct[boosting]``), "low-rank", "mlp".
+        "linear-svm", "label-tree", "label-tree-tfidf" (for very many labels), "extra-trees", "boosting", "lightgbm", "catboost"
+        (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
         Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
         ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from enstruct.data.impute import fill_missing
 from enstruct.encoders.boosted import BoostedTrees
 from enstruct.encoders.forest import Forest
+from enstruct.encoders.label_tree import LabelTree
 from enstruct.errors import ConfigError
 from enstruct.estimators import AutoMultiLabelClassifier, JointMultiLabelClassifier
 from enstruct.estimators.bases import CLIP, MethodBase, ObservedBase
@@ -110,11 +111,16 @@ def scale_of(module: nn.Module) -> Features | None:
 
 
 def traceable(predictor: nn.Module) -> nn.Module:
-    """The predictor, or what walks its trees in a graph."""
+    """The predictor, or what walks its trees in a graph. ConfigError for a tree of labels."""
     if isinstance(predictor, Forest):
         return ForestGraph(predictor)
     if isinstance(predictor, BoostedTrees):
         return BoostedGraph(predictor)
+    if isinstance(predictor, LabelTree):
+        raise ConfigError(
+            "A tree of labels goes into other branches for each row: that is no fixed graph. Export 'binary-relevance', which "
+            "has a weight for every label and feature, or a network such as 'cross-entropy'."
+        )
     return copy.deepcopy(predictor).cpu().eval()
 
 

@@ -1,6 +1,6 @@
 """Fits of generated documents with very many labels, each in a process of its own.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.many_labels label-tree:100000:50000 [--out results/benchmark-many-labels.json]
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.many_labels label-tree:100000:50000 [--out FILE]
 
 A case is METHOD:LABELS:ROWS. Labels follow Zipf's law, five a row, and emit words of their own, so that clusters of labels know
 nothing: real ones do. ``fit`` holds out its own rows to choose on; 2,000 further rows are answered by its rule. Memory is the

@@ -25,6 +25,7 @@ from enstruct_bench.reports.hierarchies import hierarchies_section
 from enstruct_bench.reports.holes import holes_section
 from enstruct_bench.reports.joint import joint_section
 from enstruct_bench.reports.light import light_section
+from enstruct_bench.reports.many_labels import many_labels_section
 from enstruct_bench.reports.mapped import mapped_section
 from enstruct_bench.reports.pace import pace_section
 from enstruct_bench.reports.pairs import ranks_section, workers_section
@@ -57,9 +58,8 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.pace` (`pace`),
-`costs.default`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`, `reproduce.patience` (`patience-*`),
-`tuning.search_implicit`, `tuning.ablate_auto`
+`costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`,
+`reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`), `workbench` (`workbench-*`), `fuzz`, `kill`, `race` and `soak` (`campaign-*`).
 The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
 [implicit training](papers/implicit.md).
@@ -94,6 +94,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "exports": exports_section,
     "pace": pace_section,
     "benchmark-default": default_cost_section,
+    "benchmark-many-labels": many_labels_section,
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
     "benchmark-mapped": mapped_section,

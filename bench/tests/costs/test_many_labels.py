@@ -1,0 +1,31 @@
+"""Each case is fitted in a process of its own, once, and has its line on the page."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+from enstruct_bench.costs import many_labels
+from enstruct_bench.reports.many_labels import many_labels_section
+
+
+def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
+    commands = []
+
+    def in_this_process(command, **_):
+        commands.append(command)
+        return SimpleNamespace(stdout=json.dumps(many_labels.fitted(command[-2])))
+
+    monkeypatch.setattr(many_labels, "subprocess", SimpleNamespace(run=in_this_process, PIPE=None))
+    monkeypatch.setattr(many_labels, "FEATURES", 300)
+    monkeypatch.setattr(many_labels, "ASKED", 50)
+    path = tmp_path / "benchmark-many-labels.json"
+    monkeypatch.setattr(sys, "argv", ["many_labels", "label-tree:120:400", "binary-relevance:20:200", "--out", str(path)])
+    for _ in range(2):
+        many_labels.main()
+    assert [command[-2] for command in commands] == ["label-tree:120:400", "binary-relevance:20:200"]
+    row = json.loads(path.read_text())["rows"][0]
+    assert (row["rows"], row["features"], row["labels"]) == (400, 300, 120)
+    assert row["chosen"]["C"] > 0
+    assert row["f1"] > 10
+    assert f"label-tree:120:400: {row['seconds']:.1f} s" in capsys.readouterr().out
+    assert f"| label-tree | 120 | 400 | 300 | {row['seconds']:.1f} |" in many_labels_section(path)
