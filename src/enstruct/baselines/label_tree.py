@@ -8,7 +8,7 @@ with the logarithm of the number of labels. Up to ``LEAF`` labels the tree is it
 
 by liblinear. C is the one of ``C_GRID`` under which held-out rows are likeliest at some nodes of the tree; without validation
 rows 1, of CSR rows 10. Weights of less than ``PRUNED`` times the node's largest are dropped: they are most of them, as a label of
-few rows has a small weight for every word of the rows of its cluster.
+few rows has a small weight for every word of the rows of its cluster. On bibtex and delicious that costs nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAF, ARITY = 100, 5
 C_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 TRIED, MOST_TRIED_ROWS = 8, 20_000
 """Nodes that C is chosen at, and rows of each, at most."""
-PRUNED = 0.01
+PRUNED = 0.03
 
 
 class Node(NamedTuple):
@@ -147,9 +147,9 @@ class _Fit:
                 s[positive] *= times.data[own] / any_of.data[own]
             w, bias[k] = self._logistic(X, y, s, C)
             weights.append(np.where(np.abs(w) >= PRUNED * np.abs(w).max(), w, 0.0))
-        few = sparse.csr_matrix(np.stack(weights))
+        few = sparse.csr_matrix(np.stack(weights, dtype=np.float32))
         few.resize(few.shape[0], self.X.shape[1])
-        few.indices = present[few.indices]
+        few.indices = present[few.indices].astype(np.int32)
         return Model(few, bias)
 
     def _logistic(self, X: Any, y: NDArray[np.bool_], weight: NDArray[np.float64], C: float) -> tuple[NDArray[Any], float]:

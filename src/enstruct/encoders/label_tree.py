@@ -61,7 +61,7 @@ class LabelTree(nn.Module):
             kinds = (np.int64, np.int64, np.int32, np.float32, np.float32)
             names = ("first", "indptr", "indices", "values", "bias")
             tensors |= {
-                f"{k}.{name}": torch.from_numpy(np.array(part, dtype=kind))
+                f"{k}.{name}": torch.from_numpy(np.ascontiguousarray(part, dtype=kind))
                 for name, part, kind in zip(names, parts, kinds, strict=True)
             }
         return cls(tensors, levels[0].weights.shape[1])
