@@ -8,7 +8,7 @@ with the logarithm of the number of labels. Up to ``LEAF`` labels the tree is it
 
 by liblinear. C is the one of ``C_GRID`` under which held-out rows are likeliest at some nodes of the tree; without validation
 rows 1, of CSR rows 10. Weights of less than ``PRUNED`` times the node's largest are dropped: they are most of them, as a label of
-few rows has a small weight for every word of the rows of its cluster. On bibtex and delicious that costs nothing.
+few rows has a small weight for every word of the rows of its cluster.
 """
 
 from __future__ import annotations
