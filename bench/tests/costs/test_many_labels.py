@@ -19,13 +19,16 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(many_labels, "FEATURES", 300)
     monkeypatch.setattr(many_labels, "ASKED", 50)
     path = tmp_path / "benchmark-many-labels.json"
-    monkeypatch.setattr(sys, "argv", ["many_labels", "label-tree:120:400", "binary-relevance:20:200", "--out", str(path)])
+    monkeypatch.setattr(sys, "argv", ["many_labels", "label-tree:120:400", "binary-relevance:wine", "--out", str(path)])
     for _ in range(2):
         many_labels.main()
-    assert [command[-2] for command in commands] == ["label-tree:120:400", "binary-relevance:20:200"]
-    row = json.loads(path.read_text())["rows"][0]
+    assert [command[-2] for command in commands] == ["label-tree:120:400", "binary-relevance:wine"]
+    row, of_wine = json.loads(path.read_text())["rows"]
     assert (row["rows"], row["features"], row["labels"]) == (400, 300, 120)
     assert row["chosen"]["C"] > 0
     assert row["f1"] > 10
     assert f"label-tree:120:400: {row['seconds']:.1f} s" in capsys.readouterr().out
-    assert f"| label-tree | 120 | 400 | 300 | {row['seconds']:.1f} |" in many_labels_section(path)
+    assert (of_wine["rows"], of_wine["labels"], of_wine["asked"]) == (142, 10, 36)
+    section = many_labels_section(path)
+    assert f"| generated | 120 | 400 | 300 | label-tree | {row['seconds']:.1f} | 50 |" in section
+    assert f"| wine | 10 | 142 | 6 | binary-relevance | {of_wine['seconds']:.1f} | 36 |" in section

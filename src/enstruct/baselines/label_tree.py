@@ -33,7 +33,7 @@ from enstruct.encoders.label_tree import LabelTree, Level
 LEAF, ARITY = 100, 5
 """Labels of a node of the last level but one at most; halvings from one level to the next at most."""
 C_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-TRIED, MOST_TRIED_ROWS = 8, 20_000
+TRIED, MOST_TRIED_ROWS = 4, 20_000
 """Nodes that C is chosen at, and rows of each, at most."""
 PRUNED = 0.03
 

@@ -1,10 +1,11 @@
-"""Fits of generated documents with very many labels, each in a process of its own.
+"""Fits of very many labels, each in a process of its own.
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.many_labels label-tree:100000:50000 [--out FILE]
 
-A case is METHOD:LABELS:ROWS. Labels follow Zipf's law, five a row, and emit words of their own, so that clusters of labels know
-nothing: real ones do. ``fit`` holds out its own rows to choose on; 2,000 further rows are answered by its rule. Memory is the
-process's peak. A file goes on with what it lacks.
+A case is METHOD:LABELS:ROWS, of generated documents, or METHOD:DATA. Generated labels follow Zipf's law, five a row, and emit
+words of their own, so that clusters of labels know nothing: real ones do. ``fit`` holds out its own rows to choose on; 2,000
+further rows, of data the test rows of the first split, are answered by its rule. Memory is the process's peak. A file goes on
+with what it lacks.
 """
 
 from __future__ import annotations
@@ -27,31 +28,44 @@ from enstruct.metrics import example_f1
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.memory import peak_kib
+from enstruct_bench.costs.pace import parts_of
 from enstruct_bench.joint.kept_rows import kept_rows
+from enstruct_bench.joint.table import stacked
 
 FEATURES, CARDINALITY, ASKED = 20_000, 5.0, 2000
 
 
 def fitted(case: str) -> dict[str, Any]:
     """In this process."""
-    method, labels, rows = case.split(":")
-    n = int(rows)
-    data = sparse_topics(n + ASKED, FEATURES, int(labels), CARDINALITY)
+    method, what, *rows = case.split(":")
+    X, Y, asked_X, asked_Y = generated(int(what), int(rows[0])) if rows else of_data(what)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantLabelWarning)  # the rarest of very many have no row
-        model = EnergyMultiLabelClassifier(method, random_state=0).fit(data.X[:n], data.Y[:n])
+        model = EnergyMultiLabelClassifier(method, random_state=0).fit(X, Y)
     seconds, begin = time.perf_counter() - begin, time.perf_counter()
-    answers = model.predict(data.X[n:])
+    answers = model.predict(asked_X)
     answering = time.perf_counter() - begin
-    row = {"case": case, "method": method, "rows": n, "features": FEATURES, "labels": int(labels), "seconds": seconds}
-    row |= {"answering": answering, "mib": peak_kib() / 2**10, "f1": 100 * float(example_f1(data.Y[n:], answers))}
+    shape = {"rows": X.shape[0], "features": X.shape[1], "labels": Y.shape[1], "asked": asked_X.shape[0]}
+    row = {"case": case, "method": method, "data": "generated" if rows else what, **shape, "seconds": seconds}
+    row |= {"answering": answering, "mib": peak_kib() / 2**10, "f1": 100 * float(example_f1(asked_Y, answers))}
     return row | {"chosen": getattr(model.predictor_, "chosen", {})}
+
+
+def generated(labels: int, n: int) -> tuple[Any, Any, Any, Any]:
+    data = sparse_topics(n + ASKED, FEATURES, labels, CARDINALITY)
+    return data.X[:n], data.Y[:n], data.X[n:], data.Y[n:]
+
+
+def of_data(name: str) -> tuple[Any, Any, Any, Any]:
+    parts = parts_of(name, 0)
+    learnt, test = (parts["train"], parts["validation"]), parts["test"]
+    return stacked(learnt[0].X, learnt[1].X), stacked(learnt[0].Y, learnt[1].Y), test.X, test.Y
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="+", help="METHOD:LABELS:ROWS")
+    parser.add_argument("cases", nargs="+", help="METHOD:LABELS:ROWS or METHOD:DATA")
     parser.add_argument("--one", action="store_true", help="fit this case, and print what that took")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-many-labels.json"))
     options = parser.parse_args()
