@@ -131,6 +131,14 @@ def test_labels_that_never_vary_are_sure():
     assert (p[:, 1] < 1e-5).all()
 
 
+def test_rows_without_features_have_the_labels_frequencies():
+    Y = (np.arange(40)[:, None] % np.array([2, 4]) == 0).astype(np.uint8)
+    p = marginals(
+        fit_label_tree(Rows(sparse.csr_matrix((40, 6)), sparse.csr_matrix(Y), np.full(40, 2.0)), None), np.zeros((1, 6))
+    )
+    np.testing.assert_allclose(p[0], [40.5 / 81, 20.5 / 81], rtol=1e-6)
+
+
 def test_small_weights_are_dropped(monkeypatch):
     X, Y = table(features=40)
     sizes = {}

@@ -95,6 +95,12 @@ def broken(name, change):
         ("0_values", lambda t: t[:-1]),
         ("0_values", lambda t: t * torch.inf),
         ("1_bias", lambda t: t * torch.nan),
+        ("labels", lambda t: t.float()),
+        ("0_first", lambda t: t.double()),
+        ("1_indptr", lambda t: t[None]),
+        ("0_values", lambda t: t.to(torch.bfloat16)),
+        ("1_bias", lambda t: t[:, None]),
+        ("1_bias", lambda t: t[0]),
     ],
 )
 def test_tables_that_lead_outside_of_themselves_are_refused(name, change):
@@ -107,5 +113,7 @@ def test_another_number_of_features_or_labels_is_refused():
     for n_features, n_labels in ((3, 5), (4, 6)):
         with pytest.raises(ValueError, match="outside of its tables"):
             LabelTree.restored(tensors, n_features, n_labels)
-    with pytest.raises(KeyError):
-        LabelTree.restored({name: t for name, t in tensors.items() if name != "1_bias"}, 4, 5)
+    others = tensors | {"2_first": torch.tensor([0, 1])}, tensors | {"n_levels": torch.tensor([2])}
+    for tables in (*({k: t for k, t in tensors.items() if k != name} for name in ("1_bias", "labels", "0_first")), *others):
+        with pytest.raises(ValueError, match="outside of its tables"):
+            LabelTree.restored(tables, 4, 5)

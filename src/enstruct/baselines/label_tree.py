@@ -146,15 +146,18 @@ class _Fit:
             if times is not None:
                 s[positive] *= times.data[own] / any_of.data[own]
             w, bias[k] = self._logistic(X, y, s, C)
-            weights.append(np.where(np.abs(w) >= PRUNED * np.abs(w).max(), w, 0.0))
+            weights.append(np.where(np.abs(w) >= PRUNED * np.abs(w).max(initial=0.0), w, 0.0))
         few = sparse.csr_matrix(np.stack(weights, dtype=np.float32))
         few.resize(few.shape[0], self.X.shape[1])
         few.indices = present[few.indices].astype(np.int32)
         return Model(few, bias)
 
     def _logistic(self, X: Any, y: NDArray[np.bool_], weight: NDArray[np.float64], C: float) -> tuple[NDArray[Any], float]:
+        """Weights and intercept; of rows without features the log-odds alone, half a row of each kind more."""
         from sklearn.linear_model import LogisticRegression  # only here: networks do without
 
+        if not X.shape[1]:
+            return np.zeros(0), math.log((weight[y].sum() + 0.5) / (weight[~y].sum() + 0.5))
         dual = X.shape[0] < X.shape[1]
         settings = {"C": C, "dual": dual, "intercept_scaling": SCALING, "tol": 1e-3, "max_iter": 1000, "random_state": self.seed}
         model = LogisticRegression(solver="liblinear", **settings)

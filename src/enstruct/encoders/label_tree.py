@@ -38,8 +38,8 @@ class Level(NamedTuple):
 class LabelTree(nn.Module):
     """x (rows, features), dense or CSR -> logits (rows, labels). Nothing of it can be trained further; it stays on the CPU.
 
-    Tensors: "labels" (labels,), the label of each node of the last level; of level k "k.first" (parents + 1,), "k.indptr",
-    "k.indices", "k.values" of its CSR weights and "k.bias".
+    Tensors: "labels" (labels,), the label of each node of the last level; of level k "k_first" (parents + 1,), "k_indptr",
+    "k_indices", "k_values" of its CSR weights and "k_bias".
     """
 
     labels: Tensor
@@ -47,7 +47,7 @@ class LabelTree(nn.Module):
     def __init__(self, tensors: dict[str, Tensor], n_features: int) -> None:
         super().__init__()
         for name, tensor in tensors.items():
-            self.register_buffer(name.replace(".", "_"), tensor)
+            self.register_buffer(name, tensor)
         self.n_levels, self.n_features = sum(name.endswith("first") for name in tensors), n_features
         self.chosen: dict[str, Any] = {}
         self._blocks: list[list[sparse.csr_matrix]] | None = None
@@ -58,30 +58,28 @@ class LabelTree(nn.Module):
         tensors = {"labels": torch.from_numpy(labels.astype(np.int64))}
         for k, (first, weights, bias) in enumerate(levels):
             parts = (first, weights.indptr, weights.indices, weights.data, bias)
-            kinds = (np.int64, np.int64, np.int32, np.float32, np.float32)
-            names = ("first", "indptr", "indices", "values", "bias")
-            tensors |= {
-                f"{k}.{name}": torch.from_numpy(np.ascontiguousarray(part, dtype=kind))
-                for name, part, kind in zip(names, parts, kinds, strict=True)
-            }
+            for part, (name, kind) in zip(parts, _OF_A_LEVEL.items(), strict=True):
+                tensors[f"{k}_{name}"] = torch.as_tensor(np.ascontiguousarray(part)).to(kind)
         return cls(tensors, levels[0].weights.shape[1])
 
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
-        """From its own ``state_dict``. ValueError for tables that would lead outside of themselves."""
-        tensors = {name.replace("_", "."): tensor for name, tensor in tensors.items()}
-        tree, parents = cls(tensors, n_features), 1
-        within = np.array_equal(np.sort(tree.labels.numpy()), np.arange(n_labels)) and tree.n_levels > 0
-        for k in range(tree.n_levels if within else 0):
-            first, indptr, indices, values, bias = (tensors[f"{k}.{name}"].numpy() for name in _OF_A_LEVEL)
-            nodes = len(bias)
-            within = within and _counts_up(first, parents, nodes) and _counts_up(indptr, nodes, len(values))
+        """From its own ``state_dict``. ValueError for other tables, or those that would lead outside of themselves."""
+        n_levels = sum(name.endswith("_first") for name in tensors)
+        kinds = {f"{k}_{name}": kind for k in range(n_levels) for name, kind in _OF_A_LEVEL.items()} | {"labels": torch.int64}
+        within = n_levels > 0 and {name: (t.dtype, t.ndim) for name, t in tensors.items()} == {
+            n: (k, 1) for n, k in kinds.items()
+        }
+        parents = 1
+        for k in range(n_levels if within else 0):
+            first, indptr, indices, values, bias = (tensors[f"{k}_{name}"].numpy() for name in _OF_A_LEVEL)
+            within = within and _counts_up(first, parents, len(bias)) and _counts_up(indptr, len(bias), len(values))
             within = within and indices.shape == values.shape and bool(((indices >= 0) & (indices < n_features)).all())
             within = within and bool(np.isfinite(values).all() and np.isfinite(bias).all())
-            parents = nodes
-        if not within or parents != n_labels:
+            parents = len(bias)
+        if not within or parents != n_labels or not np.array_equal(np.sort(tensors["labels"].numpy()), np.arange(n_labels)):
             raise ValueError("its tree of labels leads outside of its tables")
-        return tree
+        return cls(tensors, n_features)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         """No other device and no other precision."""
@@ -138,7 +136,13 @@ class LabelTree(nn.Module):
         return {**super().__getstate__(), "_blocks": None}  # what can be made again is not sent along
 
 
-_OF_A_LEVEL = ("first", "indptr", "indices", "values", "bias")
+_OF_A_LEVEL = {
+    "first": torch.int64,
+    "indptr": torch.int64,
+    "indices": torch.int32,
+    "values": torch.float32,
+    "bias": torch.float32,
+}
 
 
 def _beam(log_p: sparse.csr_matrix) -> sparse.csr_matrix:
