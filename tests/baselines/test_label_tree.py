@@ -1,8 +1,11 @@
 """A tree of labels learns each label from its cluster's rows, answers like one-vs-rest, and at a fraction of its time."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file, save_file
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from tests.generated import grouped_labels
@@ -139,31 +142,68 @@ def test_rows_without_features_have_the_labels_frequencies():
     np.testing.assert_allclose(p[0], [40.5 / 81, 20.5 / 81], rtol=1e-6)
 
 
-def test_small_weights_are_dropped(monkeypatch):
+def test_small_weights_are_dropped_and_their_mean_is_kept(monkeypatch):
     X, Y = table(features=40)
-    sizes = {}
+    X[:, 0], X[:, 1] = 100 * X[:, 0], X[:, 1] + 5
+    levels = {}
     for share in (0.0, 0.2, 0.5):
         monkeypatch.setattr(label_tree, "PRUNED", share)
-        weights = fit_label_tree(rows_of(X, Y), None).level(0).weights
-        sizes[share] = weights.nnz
-        assert all(np.abs(w.data).min() >= share * np.abs(w.data).max() for w in weights)
-    assert sizes[0.0] == 200
-    assert sizes[0.0] > sizes[0.2] > sizes[0.5]
+        levels[share] = fit_label_tree(rows_of(X, Y), None).level(0)
+    assert levels[0.0].weights.nnz == 200 > levels[0.2].weights.nnz > levels[0.5].weights.nnz
+    reach = np.abs(levels[0.0].weights.toarray()) * np.abs(X).max(0)
+    np.testing.assert_array_equal(levels[0.5].weights.toarray() != 0, reach >= 0.5 * reach.max(1, keepdims=True))
+    margins = {share: (X @ level.weights.toarray().T + level.bias).mean(0) for share, level in levels.items()}
+    np.testing.assert_allclose(margins[0.5], margins[0.0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_a_positive_weight_of_0_takes_no_other_labels_place(sparse_rows):
+    X, Y = table()
+    X = sparse.csr_matrix(X) if sparse_rows else X
+    plain = fit_label_tree(Rows(X, sparse.csr_matrix(Y)), None, C=1.0)
+    weighed = fit_label_tree(Rows(X, sparse.csr_matrix(Y)), None, np.array([1.0, 0.0, 1.0, 1.0, 1.0]), C=1.0)
+    x = X.toarray() if sparse_rows else X
+    others = [0, 2, 3, 4]
+    np.testing.assert_allclose(marginals(weighed, x)[:, others], marginals(plain, x)[:, others], atol=1e-6)
+    assert marginals(weighed, x)[:, 1].max() < 1e-5  # it has no positive row left
+
+
+def test_rows_of_weight_0_are_not_there():
+    X, Y = table(labels=1)
+    weight = 1.0 - Y[:, 0]
+    assert marginals(fit_label_tree(rows_of(X, Y, weight), None), X).max() < 1e-5
+    assert marginals(fit_label_tree(rows_of(X, Y, 1 - weight), None), X).min() > 0.999
+
+
+def test_threads_do_not_change_it():
+    X, Y = grouped_labels(groups=30, each=5, rows=300)
+    before = torch.get_num_threads()
+    trees = []
+    try:
+        for threads in (1, 2, 2):
+            torch.set_num_threads(threads)
+            trees.append(fit_label_tree(Rows(X, Y), None, seed=0).state_dict())
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(trees[0][name], tree[name]) for tree in trees for name in trees[0])
 
 
 def test_a_saved_one_answers_as_before_and_a_broken_one_is_refused(tmp_path):
-    from safetensors.numpy import load_file, save_file
-
     X, Y = grouped_labels(groups=30, each=5)
     model = EnergyMultiLabelClassifier("label-tree-tfidf", random_state=0).fit(X, Y)
     model.save(tmp_path / "model")
     again = EnergyMultiLabelClassifier.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert (again.predict(X) != model.predict(X)).nnz == 0
-    weights = next((tmp_path / "model").glob("*.safetensors"))
+    weights, header = next((tmp_path / "model").glob("*.safetensors")), tmp_path / "model" / "model.json"
+    content = json.loads(header.read_text())
+    del content["weights"]  # their digest, which would be the first to tell
+    header.write_text(json.dumps(content))
     tensors = load_file(weights)
+    save_file(tensors, weights)
+    EnergyMultiLabelClassifier.load(tmp_path / "model")
     save_file(tensors | {"predictor/0_indices": tensors["predictor/0_indices"] + 10**6}, weights)
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match="outside of its tables"):
         EnergyMultiLabelClassifier.load(tmp_path / "model")
 
 

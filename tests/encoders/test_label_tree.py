@@ -66,6 +66,9 @@ def test_logits_are_finite_however_sure_the_tree_is():
     assert logits[0, 0] > 15
     assert logits[0, 1] == LEAST
     assert bool(torch.isfinite(logits).all())
+    level = Level(np.array([0, 2]), sparse.csr_matrix(np.full((2, 4), 3e38, dtype=np.float32)), np.zeros(2, dtype=np.float32))
+    logits = LabelTree.of_levels([level], np.array([0, 1]))(torch.tensor([[1e5, -1e5, 0.0, 0.0]]))
+    assert bool(torch.isfinite(logits).all())
 
 
 def test_it_is_restored_as_it_was_and_stays_on_the_cpu():
@@ -90,6 +93,7 @@ def broken(name, change):
         ("1_first", lambda t: torch.tensor([0, 6, 5])),
         ("1_first", lambda t: t[:2]),
         ("1_indptr", lambda t: t.flip(0)),
+        ("1_indptr", lambda t: torch.tensor([0, 2**63 - 1, -2, 0, 0, int(t[-1])])),
         ("1_indices", lambda t: t + 4),
         ("1_indices", lambda t: t - 4),
         ("0_values", lambda t: t[:-1]),

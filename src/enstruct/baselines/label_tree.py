@@ -7,13 +7,14 @@ with the logarithm of the number of labels. Up to ``LEAF`` labels the tree is it
     minimise at each node n      sum over rows of its parent  s_i log(1 + exp(-(2 y_in - 1) z_in)) + |(w_n, b_n / SCALING)|^2 / 2C
 
 by liblinear. C is the one of ``C_GRID`` under which held-out rows are likeliest at some nodes of the tree; without validation
-rows 1, of CSR rows 10. Weights of less than ``PRUNED`` times the node's largest are dropped: they are most of them, as a label of
-few rows has a small weight for every word of the rows of its cluster.
+rows 1, of CSR rows 10. Weights that move no row by ``PRUNED`` times what the node's largest does are dropped, and their mean goes
+into the intercept: they are most of them, as a label of few rows has a small weight for every word of the rows of its cluster.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ LEAF, ARITY = 100, 5
 C_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 TRIED, MOST_TRIED_ROWS = 4, 20_000
 """Nodes that C is chosen at, and rows of each, at most."""
-PRUNED = 0.03
+PRUNED = 0.01
 
 
 class Node(NamedTuple):
@@ -72,15 +73,19 @@ def fit_label_tree(
 ) -> LabelTree:
     """``positive_weight`` (labels,) of positive rows, of a cluster's the mean of those of its labels that they have;
     ``should_stop`` says when to try no other C any more; ``C``: this one."""
+    from sklearn.exceptions import ConvergenceWarning  # only here: networks do without
+
     X, Y = sparse.csr_matrix(train.X, dtype=np.float64), sparse.csr_matrix(train.Y)
-    fit = _Fit(X, Y, train.weight, positive_weight, seed)
+    fit = _Fit(X, Y, train.weight, positive_weight)
     levels = [fit.nodes(of_level) for of_level in _tree(X, Y, seed)]
-    if C is None:
-        C = UNTUNED_ON_TEXTS if sparse.issparse(train.X) else UNTUNED
-        if validation is not None:
-            C = _chosen(fit, [node for level in levels for node in level], validation, C, seed, should_stop)
+    untuned = UNTUNED_ON_TEXTS if sparse.issparse(train.X) else UNTUNED
     labels = np.concatenate([label for node in levels[-1] for label in node.children])
-    tree = LabelTree.of_levels([fit.level(level, C) for level in levels], labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # what is nearly the optimum answers as well
+        if C is None and validation is not None:
+            C = _chosen(fit, [node for level in levels for node in level], validation, untuned, seed, should_stop)
+        C = untuned if C is None else C
+        tree = LabelTree.of_levels([fit.level(level, C) for level in levels], labels)
     tree.chosen = {"C": C}
     return tree
 
@@ -104,10 +109,10 @@ class _Fit:
     """The training rows, and the fits of nodes to them."""
 
     def __init__(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weight: NDArray[Any] | None, positive: NDArray[Any] | None, seed: int
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weight: NDArray[Any] | None, positive: NDArray[Any] | None
     ) -> None:
-        self.X, self.Y, self._columns, self.seed = X, Y, sparse.csc_matrix(Y), seed
-        self.weight = np.ones(X.shape[0]) if weight is None else weight
+        self.X, self.Y, self._columns = X, Y, sparse.csc_matrix(Y)
+        self.weight = np.ones(X.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
         self.positive = positive
 
     def nodes(self, of_level: list[list[NDArray[np.intp]]]) -> list[Node]:
@@ -131,22 +136,25 @@ class _Fit:
         X, weight = self.X[rows], self.weight[rows]
         present = np.unique(X.indices)  # terms that none of them has get no weight
         X = X[:, present]
+        largest = np.abs(X).max(axis=0).toarray().ravel() if X.nnz else np.zeros(X.shape[1])
         any_of = having_any(self.Y[rows], node.children)
         times = None if self.positive is None else having_any(self.Y[rows].multiply(self.positive), node.children)
         weights, bias = [], np.zeros(len(node.children))
         for k in range(len(node.children)):
-            own = slice(any_of.indptr[k], any_of.indptr[k + 1])
-            positive = any_of.indices[own]
-            if len(positive) in (0, len(rows)):
-                bias[k] = CERTAIN if len(positive) else -CERTAIN
-                weights.append(np.zeros(len(present)))
-                continue
-            y, s = np.zeros(len(rows), dtype=bool), weight.copy()
-            y[positive] = True
+            count = any_of[:, [k]].toarray().ravel()
+            y, s = count > 0, weight
             if times is not None:
-                s[positive] *= times.data[own] / any_of.data[own]
-            w, bias[k] = self._logistic(X, y, s, C)
-            weights.append(np.where(np.abs(w) >= PRUNED * np.abs(w).max(initial=0.0), w, 0.0))
+                s = weight * np.where(y, times[:, [k]].toarray().ravel() / np.maximum(count, 1.0), 1.0)
+            w = np.zeros(len(present))
+            if not s[y].sum() or not s[~y].sum():  # one of two answers has no row
+                bias[k] = CERTAIN if s[y].sum() else -CERTAIN
+            else:
+                w, bias[k] = self._logistic(X, y, s, C)
+                reach = np.abs(w) * largest
+                small = reach < PRUNED * reach.max(initial=0.0)
+                bias[k] += float((X @ np.where(small, w, 0.0)).mean())
+                w = np.where(small, 0.0, w)
+            weights.append(w)
         few = sparse.csr_matrix(np.stack(weights, dtype=np.float32))
         few.resize(few.shape[0], self.X.shape[1])
         few.indices = present[few.indices].astype(np.int32)
@@ -158,9 +166,8 @@ class _Fit:
 
         if not X.shape[1]:
             return np.zeros(0), math.log((weight[y].sum() + 0.5) / (weight[~y].sum() + 0.5))
-        dual = X.shape[0] < X.shape[1]
-        settings = {"C": C, "dual": dual, "intercept_scaling": SCALING, "tol": 1e-3, "max_iter": 1000, "random_state": self.seed}
-        model = LogisticRegression(solver="liblinear", **settings)
+        # of its dual the random numbers would be shared among threads
+        model = LogisticRegression(solver="liblinear", C=C, dual=False, intercept_scaling=SCALING, tol=1e-3, max_iter=1000)
         model.fit(X, y, sample_weight=weight)
         return model.coef_[0], float(model.intercept_[0])
 

@@ -4,7 +4,8 @@
 
 where a node stands for "any of its labels is there", and p(n | x, its parent) = sigmoid(w_n . x + b_n) with sparse w_n. At each
 level only the ``BEAM`` likeliest nodes of a row are gone into; labels below the others count as next to impossible. A row costs
-BEAM nodes a level whatever the number of labels (probabilistic label trees: Jasinska et al. 2016; Prabhu et al. 2018).
+BEAM nodes a level whatever the number of labels, beside its line of the table of answers (probabilistic label trees: Jasinska et
+al. 2016; Prabhu et al. 2018).
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class LabelTree(nn.Module):
         for parent in np.flatnonzero(np.diff(of_parent.indptr)):
             own = slice(of_parent.indptr[parent], of_parent.indptr[parent + 1])
             some, here = of_parent.indices[own], np.arange(first[parent], first[parent + 1])
-            z = np.asarray((X[some] @ parents[parent]).todense()) + bias[here]
+            z = np.nan_to_num(np.asarray((X[some] @ parents[parent]).todense()) + bias[here])
             values.append((of_parent.data[own, None] + log_expit(z)).ravel())
             rows.append(np.repeat(some, len(here)))
             nodes.append(np.tile(here, len(some)))
@@ -163,4 +164,4 @@ def _csr_rows(x: Tensor) -> sparse.csr_matrix:
 
 
 def _counts_up(first: NDArray[Any], parents: int, last: int) -> bool:
-    return first.shape == (parents + 1,) and first[0] == 0 and first[-1] == last and bool((np.diff(first) >= 0).all())
+    return first.shape == (parents + 1,) and first[0] == 0 and first[-1] == last and bool((first[1:] >= first[:-1]).all())
