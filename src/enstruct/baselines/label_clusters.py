@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 STARTS, MOST_ROUNDS = 4, 20
 """Of 2-means: labels that are alike may be parted by one start, for the others pull at them from both sides."""
@@ -19,6 +18,8 @@ STARTS, MOST_ROUNDS = 4, 20
 
 def vectors_of_labels(X: Any, Y: sparse.csr_matrix) -> sparse.csr_matrix:
     """(labels, features) of length 1, of labels without rows 0."""
+    from sklearn.preprocessing import normalize  # only here: networks do without
+
     rows = normalize(sparse.csr_matrix(X).astype(np.float32))
     return normalize(sparse.csr_matrix(Y.T.astype(np.float32) @ rows))
 
