@@ -169,6 +169,29 @@ def test_what_is_clearly_behind_is_judged_roughly_alone(monkeypatch):
     assert not fitted.chosen.units
 
 
+@pytest.mark.parametrize(("no_time", "judged_finely"), [(0, False), (30_000, True)])
+def test_what_answers_more_slowly_is_judged_finely_only_if_it_is_ahead(monkeypatch, no_time, judged_finely):
+    _, examples = sample(pairwise(), rows=200)
+    fine = []
+
+    def judged(energy, rows, seed, tolerance):
+        kind = "units" if energy.matrix is not None else "pairs" if energy.couplings() is not None else "independent"
+        if tolerance == residual_choice.FINE:
+            fine.append(kind)
+        noise = torch.where(
+            torch.arange(len(rows.y)) % 2 == 0, 1.0, -1.0
+        )  # units: a hundredth behind, with an error of a seventh
+        return {"independent": 9 + 0 * noise, "pairs": 5 + 0 * noise, "units": 5.01 + noise}[kind]
+
+    monkeypatch.setattr(residual_choice, "likelihoods", judged)
+    monkeypatch.setattr(residual_choice, "_shortened", lambda one, *_: one)
+    monkeypatch.setattr(residual_choice, "NO_TIME", no_time)
+    units = Candidate("units", units=4, rate=1e-2)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    fit_residual(logits, y, None, held, 0, (INDEPENDENT, PAIRS, units))
+    assert ("units" in fine) == judged_finely
+
+
 def test_what_answers_more_slowly_has_to_be_ahead_roughly_too():
     def is_out(name, n_labels, best):
         return residual_choice._is_out(tried(name, LEVEL, n_labels=n_labels), tried(best, BEST, n_labels=n_labels))

@@ -1,8 +1,9 @@
 """Logistic regressions along a tree of labels: very many labels at the cost of few.
 
 One-vs-rest fits every label to every row. Here a label is fitted to the rows that have any label of its cluster, and a cluster to
-those that have any of its parent's (:mod:`enstruct.encoders.label_tree`). What a row costs in training and in prediction grows
-with the logarithm of the number of labels. Up to ``LEAF`` labels the tree is its root, and this is one-vs-rest.
+those that have any of its parent's (:mod:`enstruct.encoders.label_tree`). What a row costs in training grows with the logarithm
+of the number of labels, and so in prediction, beside its line of the table of answers. Up to ``LEAF`` labels the tree is its
+root, and this is one-vs-rest.
 
     minimise at each node n      sum over rows of its parent  s_i log(1 + exp(-(2 y_in - 1) z_in)) + |(w_n, b_n / SCALING)|^2 / 2C
 
