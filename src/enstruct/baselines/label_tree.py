@@ -196,8 +196,10 @@ def _chosen(fit: _Fit, nodes: list[Node], validation: Rows, start: float, seed: 
 
     place = C_GRID.index(start)
     best = nats(start)
+    tried = {place}
     for way in (1, -1):
-        while not should_stop() and (further := place + way) in range(len(C_GRID)):
+        while not should_stop() and (further := place + way) in range(len(C_GRID)) and further not in tried:
+            tried.add(further)
             there = nats(C_GRID[further])
             if there >= best:
                 break
