@@ -79,9 +79,9 @@ def test_levels_are_as_many_as_the_halvings_ask_for(monkeypatch, arity):
 
 
 def test_many_labels_answer_like_one_vs_rest():
-    X, Y = grouped_labels(groups=30, each=5, rows=1500)
+    X, Y = grouped_labels(groups=26, each=4, rows=900)
     assert Y.shape[1] > LEAF
-    train, test = np.arange(1000), np.arange(1000, 1500)
+    train, test = np.arange(600), np.arange(600, 900)
     answers = {
         method: EnergyMultiLabelClassifier(method, random_state=0).fit(X[train], Y[train]).predict_proba(X[test])
         for method in ("label-tree", "binary-relevance")
