@@ -19,7 +19,7 @@ from enstruct.training.callbacks import Callback
 pytestmark = pytest.mark.usefixtures("quick_fields", "quick_bases")
 WORDS = [["in", "Rome", f"w{i}"] for i in range(30)]
 TAGS = [["O", "B-LOC", "O"]] * 30
-TIMES = 6
+TIMES = 4
 
 
 def labels(blocks, **settings):

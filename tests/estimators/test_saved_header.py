@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import shutil
 
 import pytest
 from tests.configured import configured
@@ -120,6 +121,14 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
     assert ends_well(cls, path, given)
 
 
+@pytest.fixture(scope="module")
+def one_model(blocks, tmp_path_factory):
+    model, given = label_sets(blocks)
+    path = tmp_path_factory.mktemp("one") / "m"
+    model.save(path)
+    return model, given, path
+
+
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [
@@ -138,9 +147,9 @@ def test_damaged_headers_are_refused_on_load_or_answer(saved, request):
         (("parameters", "method", "fields", "negatives", "value"), "os.system"),
     ],
 )
-def test_what_stands_alone_in_order_and_not_together_is_refused(place, wrong, blocks, tmp_path):
-    model, given = label_sets(blocks)
-    model.save(tmp_path / "m")
+def test_what_stands_alone_in_order_and_not_together_is_refused(place, wrong, one_model, tmp_path):
+    model, given, folder = one_model
+    shutil.copytree(folder, tmp_path / "m")
     file = tmp_path / "m" / "model.json"
     file.write_text(json.dumps(changed(json.loads(file.read_text()), place, wrong)))
     if place == ("labels", "dtype"):

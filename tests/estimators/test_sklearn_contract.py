@@ -47,7 +47,7 @@ ESTIMATORS = [
     EnergyMultiLabelClassifier("extra-trees"),
     EnergyMultiLabelClassifier("binary-relevance"),
     EnergyMultiLabelClassifier("binary-relevance-tfidf"),
-    AutoMultiLabelClassifier(("binary-relevance", "cross-entropy", "seal-nce"), members=1, folds=3, settings=QUICK),
+    AutoMultiLabelClassifier(("binary-relevance", "seal-nce"), members=1, folds=3, settings=QUICK),
     JointMultiLabelClassifier("binary-relevance", folds=2),
     EnergyMultiLabelClassifier(base="extra-trees"),
     AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1, folds=3),

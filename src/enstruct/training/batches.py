@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ from enstruct.randomness import generator
 CHUNK = 1024
 SAMPLED = 64
 """Rows that a digest reads."""
+DENSE = 2**24
+"""Cells of a table of labels that is cut into batches as an array, which is quicker than cutting CSR rows."""
 MOST_TOKENS = 20_000
 """Padded tokens in a batch of sentences at most: a batch of very long ones holds fewer sentences, one at least."""
 MOST_PIXELS = 2**17
@@ -66,7 +68,7 @@ def to_inputs(X: Any, device: torch.device | str = "cpu", dtype: torch.dtype = t
 @singledispatch
 def to_targets(Y: Any, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Tensor:
     """The true outputs (batch, ..., labels) as 0/1."""
-    return moved(torch.from_numpy(Y.toarray()), device, dtype)
+    return moved(torch.from_numpy(Y.toarray() if sparse.issparse(Y) else Y), device, dtype)
 
 
 @singledispatch
@@ -129,6 +131,8 @@ def batches(
     rows: Rows, size: int, order: list[NDArray[np.int64]] | None = None, device: torch.device | str = "cpu"
 ) -> Iterator[Batch]:
     """All rows once: the batches of ``order``, or by default in their own; the last batch may be short."""
+    if sparse.issparse(rows.Y) and np.prod(rows.Y.shape) <= DENSE:
+        rows = replace(rows, Y=rows.Y.toarray())
     for index in in_order(rows.X, size) if order is None else order:
         yield to_batch(rows.take(index), device)
 
