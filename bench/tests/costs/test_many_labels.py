@@ -4,6 +4,8 @@ import json
 import sys
 from types import SimpleNamespace
 
+import pytest
+
 from enstruct_bench.costs import many_labels
 from enstruct_bench.reports.many_labels import many_labels_section
 
@@ -32,3 +34,13 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     section = many_labels_section(path)
     assert f"| generated | 120 | 400 | 300 | label-tree | {row['seconds']:.1f} | 50 |" in section
     assert f"| wine | 10 | 142 | 6 | binary-relevance | {of_wine['seconds']:.1f} | 36 |" in section
+
+
+@pytest.mark.parametrize("case", ["label-tre:wine", "label-tree", "label-tree:0:5", "label-tree:12:x", "label-tree:12:5:1"])
+def test_a_case_that_is_none(case, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["many_labels", case])
+    with pytest.raises(SystemExit):
+        many_labels.main()
+    said = capsys.readouterr().err
+    assert "label-tree" in said
+    assert "Traceback" not in said

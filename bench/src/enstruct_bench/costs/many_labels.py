@@ -22,8 +22,9 @@ from typing import Any
 from enstruct import EnergyMultiLabelClassifier
 from enstruct.cli.tables import say
 from enstruct.environment import environment
-from enstruct.errors import ConstantLabelWarning
+from enstruct.errors import ConstantLabelWarning, unknown_name
 from enstruct.files import write_json
+from enstruct.methods import METHODS
 from enstruct.metrics import example_f1
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.sparse_topics import sparse_topics
@@ -33,6 +34,17 @@ from enstruct_bench.joint.kept_rows import kept_rows
 from enstruct_bench.joint.table import stacked
 
 FEATURES, CARDINALITY, ASKED = 20_000, 5.0, 2000
+
+
+def case_of(words: str) -> str:
+    """The case as it was written; argparse says what is wrong with it."""
+    method, _, what = words.partition(":")
+    if method not in METHODS:
+        raise argparse.ArgumentTypeError(str(unknown_name("method", method, METHODS)))
+    name, *rows = what.split(":")
+    if len(rows) > 1 or not name or (rows and not (name.isdecimal() and rows[0].isdecimal() and int(name) and int(rows[0]))):
+        raise argparse.ArgumentTypeError(f"{words!r} must be METHOD:LABELS:ROWS, two whole numbers above 0, or METHOD:DATA.")
+    return words
 
 
 def fitted(case: str) -> dict[str, Any]:
@@ -65,7 +77,7 @@ def of_data(name: str) -> tuple[Any, Any, Any, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="+", help="METHOD:LABELS:ROWS or METHOD:DATA")
+    parser.add_argument("cases", nargs="+", type=case_of, help="METHOD:LABELS:ROWS or METHOD:DATA")
     parser.add_argument("--one", action="store_true", help="fit this case, and print what that took")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-many-labels.json"))
     options = parser.parse_args()
