@@ -2,6 +2,7 @@
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] [--out FILE]
 
+Beside it what one message of as many numbers as the predictor has weights takes them, which no step of theirs is without.
 On an idle machine of two cores or more. Batches of 256 rows for both, so that they take the same steps; the rows of the last
 epochs over their seconds, without what a fit costs once. The group is started by torch's own launcher, as a user would.
 """
@@ -12,9 +13,11 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from enstruct import EnergyMultiLabelClassifier
@@ -24,19 +27,32 @@ from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct_bench.comparison.provenance import present_commit
 
-BATCH, EPOCHS, WARM = 256, 6, 2
+BATCH, EPOCHS, WARM, MESSAGES = 256, 6, 2, 20
 MARK = "rows a second: "
 
 
-def trained(data: str, method: str) -> float:
-    """Rows a second of the group that this process is one of, or of this process."""
+def trained(data: str, method: str) -> dict[str, float]:
+    """Of the group that this process is one of, or of this process: rows a second, and seconds of a message of its weights."""
     train = load_splits(data).train
     model = EnergyMultiLabelClassifier(
         method, batch_size=BATCH, max_epochs=EPOCHS, n_iter_no_change=EPOCHS, early_stopping=False, random_state=0
     )
     model.fit(train.X, train.Y)
     seconds = [record["seconds"] for record in model.history_[WARM:]]
-    return len(train) * len(seconds) / sum(seconds)
+    n_weights = sum(weights.numel() for weights in model.predictor_.parameters())
+    return {"rows": len(train) * len(seconds) / sum(seconds), "message": message(n_weights), "weights": n_weights}
+
+
+def message(n: int) -> float:
+    """Seconds in which the group adds up so many numbers; 0 where this process is alone."""
+    if not dist.is_initialized():
+        return 0.0
+    numbers = torch.zeros(n)
+    dist.all_reduce(numbers)  # the first one meets
+    begin = time.perf_counter()
+    for _ in range(MESSAGES):
+        dist.all_reduce(numbers)
+    return (time.perf_counter() - begin) / MESSAGES
 
 
 def measured(data: str, method: str) -> dict[str, Any]:
@@ -45,8 +61,9 @@ def measured(data: str, method: str) -> dict[str, Any]:
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)] if n > 1 else []
         command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", "--data", data, "--methods", method, "--one"]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        speeds[n] = float(said.rsplit(MARK, 1)[1].split()[0])
-    return {"data": data, "method": method, "batch": BATCH, "one": speeds[1], "two": speeds[2]}
+        speeds[n] = json.loads(said.rsplit(MARK, 1)[1].splitlines()[0])
+    row = {"data": data, "method": method, "batch": BATCH, "one": speeds[1]["rows"], "two": speeds[2]["rows"]}
+    return row | {"weights": speeds[2]["weights"], "message": speeds[2]["message"]}
 
 
 def main() -> None:
@@ -68,7 +85,8 @@ def main() -> None:
     write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
     for row in rows:
         print(
-            f"{row['method']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many"
+            f"{row['method']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many; "
+            f"a message of {row['weights']} numbers takes {1e3 * row['message']:.1f} ms"
         )
 
 
