@@ -9,7 +9,7 @@ from enstruct_bench.reports.pairs import ranks_section
 
 def test_a_small_set(tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(90, seed=1))
-    row = measured(str(tmp_path / "mine.npz"), "cross-entropy")
+    row = measured(str(tmp_path / "mine.npz"), "cross-entropy", 256)
     assert row["one"] > 0 < row["two"]
     assert row["weights"] > 1000
     assert 0 < row["message"] < 1

@@ -1,9 +1,9 @@
 """How many more rows a second two processes train on together than one does, a thread each.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] [--out FILE]
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] [--batches 256,1024] [--out FILE]
 
 Beside it what one message of as many numbers as the predictor has weights takes them, which no step of theirs is without.
-On an idle machine of two cores or more. Batches of 256 rows for both, so that they take the same steps; the rows of the last
+On an idle machine of two cores or more. A batch has as many rows for both, so that they take the same steps; the rows of the last
 epochs over their seconds, without what a fit costs once. The group is started by torch's own launcher, as a user would.
 """
 
@@ -27,15 +27,15 @@ from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct_bench.comparison.provenance import present_commit
 
-BATCH, EPOCHS, WARM, MESSAGES = 256, 6, 2, 20
+EPOCHS, WARM, MESSAGES = 6, 2, 20
 MARK = "rows a second: "
 
 
-def trained(data: str, method: str) -> dict[str, float]:
+def trained(data: str, method: str, batch: int) -> dict[str, float]:
     """Of the group that this process is one of, or of this process: rows a second, and seconds of a message of its weights."""
     train = load_splits(data).train
     model = EnergyMultiLabelClassifier(
-        method, batch_size=BATCH, max_epochs=EPOCHS, n_iter_no_change=EPOCHS, early_stopping=False, random_state=0
+        method, batch_size=batch, max_epochs=EPOCHS, n_iter_no_change=EPOCHS, early_stopping=False, random_state=0
     )
     model.fit(train.X, train.Y)
     seconds = [record["seconds"] for record in model.history_[WARM:]]
@@ -55,14 +55,15 @@ def message(n: int) -> float:
     return (time.perf_counter() - begin) / MESSAGES
 
 
-def measured(data: str, method: str) -> dict[str, Any]:
+def measured(data: str, method: str, batch: int) -> dict[str, Any]:
     speeds = {}
     for n in (1, 2):
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)] if n > 1 else []
-        command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", "--data", data, "--methods", method, "--one"]
+        what = ["--data", data, "--methods", method, "--batches", str(batch)]
+        command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", *what, "--one"]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         speeds[n] = json.loads(said.rsplit(MARK, 1)[1].splitlines()[0])
-    row = {"data": data, "method": method, "batch": BATCH, "one": speeds[1]["rows"], "two": speeds[2]["rows"]}
+    row = {"data": data, "method": method, "batch": batch, "one": speeds[1]["rows"], "two": speeds[2]["rows"]}
     return row | {"weights": speeds[2]["weights"], "message": speeds[2]["message"]}
 
 
@@ -70,22 +71,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="bibtex")
     parser.add_argument("--methods", default="cross-entropy,seal-nce")
+    parser.add_argument("--batches", default="256,1024", help="rows of a batch of both together")
     parser.add_argument("--one", action="store_true", help="be one of the processes, and print what they reach")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-ranks.json"))
     options = parser.parse_args()
     if options.one:
         with launched() as first:
-            speed = trained(options.data, options.methods)
+            speed = trained(options.data, options.methods, int(options.batches))
             if first:
                 print(MARK + json.dumps(speed))
             if dist.is_initialized():
                 dist.barrier()  # the launcher ends those that are left once one has ended
         return
-    rows = [measured(options.data, method) for method in options.methods.split(",")]
+    sizes = [int(size) for size in options.batches.split(",")]
+    rows = [measured(options.data, method, size) for method in options.methods.split(",") for size in sizes]
     write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
     for row in rows:
         print(
-            f"{row['method']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many; "
+            f"{row['method']}, {row['batch']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many; "
             f"a message of {row['weights']} numbers takes {1e3 * row['message']:.1f} ms"
         )
 
