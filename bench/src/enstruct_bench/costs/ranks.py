@@ -1,6 +1,7 @@
 """How many more rows a second two processes train on together than one does, a thread each.
 
-    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] [--batches 256,1024] [--out FILE]
+    OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] \\
+        [--batches 256,1024] [--out FILE]
 
 Beside it what one message of as many numbers as the predictor has weights takes them, which no step of theirs is without.
 On an idle machine of two cores or more. A batch has as many rows for both, so that they take the same steps; the rows of the last
@@ -61,7 +62,7 @@ def measured(data: str, method: str, batch: int) -> dict[str, Any]:
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)] if n > 1 else []
         what = ["--data", data, "--methods", method, "--batches", str(batch)]
         command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", *what, "--one"]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         speeds[n] = json.loads(said.rsplit(MARK, 1)[1].splitlines()[0])
     row = {"data": data, "method": method, "batch": batch, "one": speeds[1]["rows"], "two": speeds[2]["rows"]}
     return row | {"weights": speeds[2]["weights"], "message": speeds[2]["message"]}
@@ -88,8 +89,8 @@ def main() -> None:
     write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
     for row in rows:
         print(
-            f"{row['method']}, {row['batch']}: {row['one']:.0f} and {row['two']:.0f} rows a second: {row['two'] / row['one']:.2f} times as many; "
-            f"a message of {row['weights']} numbers takes {1e3 * row['message']:.1f} ms"
+            f"{row['method']}, batches of {row['batch']}: {row['one']:.0f} and {row['two']:.0f} rows a second: "
+            f"{row['two'] / row['one']:.2f} times as many; a message of {row['weights']} numbers: {1e3 * row['message']:.1f} ms"
         )
 
 
