@@ -11,11 +11,7 @@ def test_a_small_set(tmp_path):
     write_npz(tmp_path / "mine.npz", block_exclusive(90, seed=1))
     row = measured(str(tmp_path / "mine.npz"), "cross-entropy", 256)
     assert row["one"] > 0 < row["two"]
-    assert row["weights"] > 1000
-    assert 0 < row["message"] < 1
     env = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "cores": 2, "threads": 1}
-    told = {**row, "data": "mine", "one": 100.0, "two": 150.0, "weights": 2000, "message": 0.0021}
+    told = {**row, "data": "mine", "one": 100.0, "two": 150.0}
     write_json(tmp_path / "benchmark-ranks.json", {"rows": [told], "environment": env})
-    assert "| mine | cross-entropy | 256 | 100 | 150 | 1.50 | 2560.0 | 2000 | 2.1 |" in ranks_section(
-        tmp_path / "benchmark-ranks.json"
-    )
+    assert "| mine | cross-entropy | 256 | 100 | 150 | 1.50 |" in ranks_section(tmp_path / "benchmark-ranks.json")

@@ -3,7 +3,6 @@
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.ranks [--data bibtex] [--methods cross-entropy,seal-nce] \\
         [--batches 256,1024] [--out FILE]
 
-Beside it what one message of as many numbers as the predictor has weights takes them, which no step of theirs is without.
 On an idle machine of two cores or more. A batch has as many rows for both, so that they take the same steps; the rows of the last
 epochs over their seconds, without what a fit costs once. The group is started by torch's own launcher, as a user would.
 """
@@ -14,11 +13,9 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 from enstruct import EnergyMultiLabelClassifier
@@ -28,32 +25,19 @@ from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct_bench.comparison.provenance import present_commit
 
-EPOCHS, WARM, MESSAGES = 6, 2, 20
+EPOCHS, WARM = 6, 2
 MARK = "rows a second: "
 
 
-def trained(data: str, method: str, batch: int) -> dict[str, float]:
-    """Of the group that this process is one of, or of this process: rows a second, and seconds of a message of its weights."""
+def trained(data: str, method: str, batch: int) -> float:
+    """Rows a second of the group that this process is one of, or of this process."""
     train = load_splits(data).train
     model = EnergyMultiLabelClassifier(
         method, batch_size=batch, max_epochs=EPOCHS, n_iter_no_change=EPOCHS, early_stopping=False, random_state=0
     )
     model.fit(train.X, train.Y)
     seconds = [record["seconds"] for record in model.history_[WARM:]]
-    n_weights = sum(weights.numel() for weights in model.predictor_.parameters())
-    return {"rows": len(train) * len(seconds) / sum(seconds), "message": message(n_weights), "weights": n_weights}
-
-
-def message(n: int) -> float:
-    """Seconds in which the group adds up so many numbers; 0 where this process is alone."""
-    if not dist.is_initialized():
-        return 0.0
-    numbers = torch.zeros(n)
-    dist.all_reduce(numbers)  # the first one meets
-    begin = time.perf_counter()
-    for _ in range(MESSAGES):
-        dist.all_reduce(numbers)
-    return (time.perf_counter() - begin) / MESSAGES
+    return len(train) * len(seconds) / sum(seconds)
 
 
 def measured(data: str, method: str, batch: int) -> dict[str, Any]:
@@ -63,9 +47,8 @@ def measured(data: str, method: str, batch: int) -> dict[str, Any]:
         what = ["--data", data, "--methods", method, "--batches", str(batch)]
         command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", *what, "--one"]
         said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        speeds[n] = json.loads(said.rsplit(MARK, 1)[1].splitlines()[0])
-    row = {"data": data, "method": method, "batch": batch, "one": speeds[1]["rows"], "two": speeds[2]["rows"]}
-    return row | {"weights": speeds[2]["weights"], "message": speeds[2]["message"]}
+        speeds[n] = float(said.rsplit(MARK, 1)[1].split()[0])
+    return {"data": data, "method": method, "batch": batch, "one": speeds[1], "two": speeds[2]}
 
 
 def main() -> None:
@@ -90,7 +73,7 @@ def main() -> None:
     for row in rows:
         print(
             f"{row['method']}, batches of {row['batch']}: {row['one']:.0f} and {row['two']:.0f} rows a second: "
-            f"{row['two'] / row['one']:.2f} times as many; a message of {row['weights']} numbers: {1e3 * row['message']:.1f} ms"
+            f"{row['two'] / row['one']:.2f} times as many"
         )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
@@ -19,38 +17,18 @@ def workers_section(path: Path) -> str:
 
 
 def ranks_section(path: Path) -> str:
-    """From the file of :mod:`enstruct_bench.costs.ranks`: rows a second, and what of a step they cannot share."""
+    """From the file of :mod:`enstruct_bench.costs.ranks`: rows a second."""
     titles = ("data", "method", "batch", "one process rows/s", "two processes rows/s", "times as many")
-    said = (
-        "Rows trained on a second, a thread a process, on an idle machine, over gloo. A message: adding up as many numbers as "
-        "the predictor has weights, which every step of two processes waits for, once for each network that learns."
-    )
-    told = {
-        "a step of one ms": lambda row: Quantity(1e3 * row["batch"] / row["one"], form=".1f"),
-        "weights": lambda row: row["weights"],
-        "a message ms": lambda row: Quantity(1e3 * row["message"], form=".1f"),
-    }
-    return _section(path, "One training in two processes", said, "batch", titles, ".0f", more_is_better=True, told=told)
+    said = "Rows trained on a second, a thread a process, on an idle machine, over gloo."
+    return _section(path, "One training in two processes", said, "batch", titles, ".0f", more_is_better=True)
 
 
-def _section(
-    path: Path,
-    heading: str,
-    said: str,
-    size: str,
-    titles: tuple[str, ...],
-    form: str,
-    more_is_better: bool,
-    told: Mapping[str, Callable[[Mapping[str, Any]], Value]] | None = None,
-) -> str:
-    """``told``: further columns, of a row of the file."""
-    told = told or {}
+def _section(path: Path, heading: str, said: str, size: str, titles: tuple[str, ...], form: str, more_is_better: bool) -> str:
     content = json.loads(path.read_text(encoding="utf-8"))
     rows: list[list[Value]] = []
     for row in content["rows"]:
         one, two = row["one"], row["two"]
         ahead = two / one if more_is_better else one / two
-        cells = [row["data"], row["method"], row[size], Quantity(one, form=form), Quantity(two, form=form), Quantity(ahead)]
-        rows.append([*cells, *(cell(row) for cell in told.values())])
+        rows.append([row["data"], row["method"], row[size], Quantity(one, form=form), Quantity(two, form=form), Quantity(ahead)])
     where = where_it_ran(content["environment"])
-    return Text([f"## {heading} (`{path.name}`)", "", f"{said} {where}", "", *markdown_table((*titles, *told), rows)])
+    return Text([f"## {heading} (`{path.name}`)", "", f"{said} {where}", "", *markdown_table(titles, rows)])
