@@ -106,7 +106,7 @@ def test_no_further_c_is_tried_when_the_time_is_up(blocks, monkeypatch):
 
 @pytest.mark.real
 def test_bibtex_is_the_bar_it_should_be(real_data, monkeypatch):
-    monkeypatch.setattr(binary_relevance, "C_GRID", (1.0, 10.0))  # the best of all, and where it begins
+    monkeypatch.setattr(binary_relevance, "C_GRID", (0.3, 1.0, 10.0))  # where it begins, the best of all, and one between
     splits = load_splits("bibtex")
     model = EnergyMultiLabelClassifier("binary-relevance", decision="expected-f1")
     model.fit(splits.train.X, splits.train.Y, X_val=splits.validation.X, y_val=splits.validation.Y)

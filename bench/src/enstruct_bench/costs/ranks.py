@@ -51,24 +51,28 @@ def measured(data: str, method: str, batch: int) -> dict[str, Any]:
     return {"data": data, "method": method, "batch": batch, "one": speeds[1], "two": speeds[2]}
 
 
+def sizes(words: str) -> list[int]:
+    """Whole numbers joined by commas; argparse says where they are none."""
+    return [int(size) for size in words.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="bibtex")
     parser.add_argument("--methods", default="cross-entropy,seal-nce")
-    parser.add_argument("--batches", default="256,1024", help="rows of a batch of both together")
+    parser.add_argument("--batches", type=sizes, default=[256, 1024], help="rows of a batch of both together")
     parser.add_argument("--one", action="store_true", help="be one of the processes, and print what they reach")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-ranks.json"))
     options = parser.parse_args()
     if options.one:
         with launched() as first:
-            speed = trained(options.data, options.methods, int(options.batches))
+            speed = trained(options.data, options.methods, options.batches[0])
             if first:
                 print(MARK + json.dumps(speed))
             if dist.is_initialized():
                 dist.barrier()  # the launcher ends those that are left once one has ended
         return
-    sizes = [int(size) for size in options.batches.split(",")]
-    rows = [measured(options.data, method, size) for method in options.methods.split(",") for size in sizes]
+    rows = [measured(options.data, method, size) for method in options.methods.split(",") for size in options.batches]
     write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
     for row in rows:
         print(
