@@ -24,6 +24,8 @@ from enstruct.energies.residual import ResidualEnergy, root, squareplus
 
 BLOCK = 16
 """Labels whose pushes are found by one product."""
+NEVER = -1e4
+"""Field of a padded label, in nats: exp(NEVER) is 0 in single precision, so that no chain ever takes it."""
 
 
 class Chains(Protocol):
@@ -37,7 +39,7 @@ class Chains(Protocol):
         """(rows, chains) of the free label t, given the chain's others."""
 
     def put(self, t: int, value: Tensor) -> None:
-        """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change."""
+        """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change; a padded one is never drawn to be 1."""
 
     def jump(self) -> None:
         """Moves of several labels at once between sweeps, where single ones do not reach everything."""
@@ -72,11 +74,11 @@ def free_labels(known: Tensor) -> tuple[Tensor, Tensor]:
 @dataclass(frozen=True)
 class ClampedResidual:
     """``pairs`` (rows or 1, T, T), ``matrix`` (rows or 1, T, units), ``offset`` (rows, units): None where the energy has none.
-    ``rest`` (rows, T): what stays where ``real`` is False."""
+    ``rest`` (rows, T): what stays where ``real`` is False; None where only padded labels stay, which are absent."""
 
     free: Tensor
     real: Tensor
-    rest: Tensor
+    rest: Tensor | None
     constant: Tensor
     field: Tensor
     pairs: Tensor | None
@@ -104,8 +106,8 @@ class ClampedResidual:
         if energy.matrix is not None:
             offset = offsets + residual @ energy.matrix
             matrix = energy.matrix[free[:1]] if alike else energy.matrix[free] * real.unsqueeze(2)
-        rest = torch.zeros(free.shape, dtype=fields.dtype)
-        return cls(free, real, rest, constant, field.gather(1, free), pairs, matrix, offset, energy.weights)
+        field = field.gather(1, free).masked_fill(~real, NEVER)
+        return cls(free, real, None, constant, field, pairs, matrix, offset, energy.weights)
 
     @classmethod
     def among_all(cls, energy: ResidualEnergy, state: State, known: Tensor) -> Self:
@@ -121,7 +123,7 @@ class ClampedResidual:
             self,
             free=self.free[rows],
             real=self.real[rows],
-            rest=self.rest[rows],
+            rest=some(self.rest),
             constant=self.constant[rows],
             field=self.field[rows],
             pairs=some(self.pairs),
@@ -141,7 +143,11 @@ class ClampedResidual:
         return y
 
     def chains(self, y: Tensor) -> ResidualChains:
-        return ResidualChains(self, torch.where(self.real.unsqueeze(2), y, self.rest.unsqueeze(2)))
+        return ResidualChains(self, self.begun(y))
+
+    def begun(self, y: Tensor) -> Tensor:
+        """y (rows, T, chains) with what stays in its place."""
+        return torch.where(self.real.unsqueeze(2), y, 0.0 if self.rest is None else self.rest.unsqueeze(2))
 
 
 class ResidualChains:
@@ -153,8 +159,9 @@ class ResidualChains:
     """
 
     def __init__(self, problem: ClampedResidual, y: Tensor) -> None:
-        self._labels, field = y.transpose(0, 1).contiguous(), problem.field
-        self._moves = None if bool(problem.real.all()) else problem.real.T.unsqueeze(2)
+        self._all, field = y.transpose(0, 1).contiguous(), problem.field
+        self._labels = self._all.unbind(0)
+        self._moves = None if problem.rest is None else problem.real.T.unsqueeze(2)
         self._absent: Tensor | None = None
         self._seen: Tensor | None = None
         if problem.matrix is not None and problem.offset is not None and problem.weights is not None:
@@ -174,7 +181,7 @@ class ResidualChains:
 
     @property
     def y(self) -> Tensor:
-        return self._labels.transpose(0, 1)
+        return self._all.transpose(0, 1)
 
     def log_odds(self, t: int) -> Tensor:
         y = self._labels[t]
@@ -194,9 +201,9 @@ class ResidualChains:
         """The block's labels from t on."""
         self._first, end = t, min(t - t % BLOCK + BLOCK, len(self._labels))
         if len(pairs) == 1:  # one product for all rows
-            pushed = (pairs[0, t:end] @ self._labels.flatten(1)).view(end - t, *self._labels.shape[1:])
+            pushed = (pairs[0, t:end] @ self._all.flatten(1)).view(end - t, *self._all.shape[1:])
         else:
-            pushed = (pairs[:, t:end] @ self._labels.transpose(0, 1)).transpose(0, 1)
+            pushed = (pairs[:, t:end] @ self._all.transpose(0, 1)).transpose(0, 1)
         self._block = self._fields[t:end] + pushed
 
     def put(self, t: int, value: Tensor) -> None:

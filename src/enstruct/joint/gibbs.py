@@ -52,7 +52,7 @@ def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None
         p = torch.sigmoid(chains.log_odds(t))
         if total is not None:
             total[t].add_(p)
-        chains.put(t, (drawn < p).to(p.dtype))
+        chains.put(t, p.gt_(drawn))
     chains.jump()
 
 
@@ -73,7 +73,7 @@ def marginals(
             sweep(walk, uniforms.sweep(problem.free), total)
         done += ROUND
         means = total / done
-        bound = (means.std(2) * problem.real.T).amax(0) / chains**0.5 if T else torch.zeros(len(waiting))
+        bound = (_spread(means) * problem.real.T).amax(0) / chains**0.5 if T else torch.zeros(len(waiting))
         ended = (bound <= tolerance) | (done >= MOST_SWEEPS)
         out[waiting[ended]], error[waiting[ended]], sweeps[waiting[ended]] = means[:, ended].mean(2).T, bound[ended], done
         left = torch.nonzero(~ended).squeeze(1)
@@ -81,6 +81,11 @@ def marginals(
             problem, total, waiting = problem.take(left), total[:, left], waiting[left]
             walk = problem.chains(walk.y[left])
     return Estimate(out, error, sweeps)
+
+
+def _spread(means: Tensor) -> Tensor:
+    """Standard deviation over the last dimension, which torch.std takes ten times as long for."""
+    return torch.linalg.vector_norm(means - means.mean(2, keepdim=True), dim=2) / (means.shape[2] - 1) ** 0.5
 
 
 @torch.no_grad()

@@ -79,7 +79,7 @@ class _Walk:
         T, real = problem.free.shape[1], problem.real[0]
         begun = self.uniforms.start(problem.free, start)[0]
         self.real = real.numpy()
-        self.y = torch.where(real.unsqueeze(1), begun, problem.rest[0].unsqueeze(1)).T.contiguous().numpy()  # (chains, T)
+        self.y = problem.begun(begun.unsqueeze(0))[0].T.contiguous().numpy()  # (chains, T)
         self.pairs = np.zeros((0, 0), np.float32) if problem.pairs is None else problem.pairs[0].contiguous().numpy()
         field = problem.field[0]
         if problem.matrix is None or problem.offset is None or problem.weights is None:
