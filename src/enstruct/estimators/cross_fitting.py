@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,6 +29,8 @@ MANY_ROWS, TRIED = 20_000, 16
 """From so many rows on a base that heeds no deadline is tried on one in so many of them, before it is fitted to all."""
 COMPARED = ("threshold", "expected-f1")
 """Rules by which averages of bases are compared."""
+Score = Callable[[NDArray[np.float64]], float]
+"""Of the marginals of all rows (rows, labels), the higher the better."""
 
 
 @dataclass(frozen=True)
@@ -111,22 +113,21 @@ def _side_by_side() -> int:
     return max(1, effective_n_jobs(Parallel().n_jobs))
 
 
-def choose(fitted: Sequence[CrossFitted], table: Table, metric: str) -> tuple[list[int], dict[str, float]]:
+def choose(fitted: Sequence[CrossFitted], score: Score) -> tuple[list[int], dict[str, float]]:
     """Which to average, and what each average on the way scored: the best one alone, and others as long as one of them raises
-    the score of the mean by its best rule, in cross-validation over the rows."""
+    the score of the mean."""
     scores: dict[str, float] = {}
 
-    def score(members: list[int]) -> float:
-        p = np.mean([fitted[i].marginals for i in members], axis=0)
-        value = best_score(p, table, metric)
+    def scored(members: list[int]) -> float:
+        value = score(np.mean([fitted[i].marginals for i in members], axis=0))
         scores["+".join(fitted[i].base.name for i in members)] = value
         return value
 
-    alone = [score([i]) for i in range(len(fitted))]
+    alone = [scored([i]) for i in range(len(fitted))]
     chosen = [int(np.argmax(alone))]
     best = alone[chosen[0]]
     while len(chosen) < len(fitted):
-        further = {i: score([*chosen, i]) for i in range(len(fitted)) if i not in chosen}
+        further = {i: scored([*chosen, i]) for i in range(len(fitted)) if i not in chosen}
         i = max(further, key=lambda j: further[j])
         if further[i] <= best:
             break

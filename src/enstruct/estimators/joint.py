@@ -26,7 +26,7 @@ from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
-from enstruct.estimators.cross_fitting import CrossFitted, choose, cross_fit
+from enstruct.estimators.cross_fitting import CrossFitted, best_score, choose, cross_fit
 from enstruct.estimators.features import validated
 from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.label_rows import row_weights
@@ -201,7 +201,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             if not fitted or time.monotonic() <= deadline:  # the first is never left out
                 one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
                 fitted += [] if one is None else [one]
-        chosen, self.base_scores_ = choose(fitted, table, self.metric)
+        chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p, table, self.metric))
         self.base_ = [fitted[i] for i in chosen]
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:

@@ -3,8 +3,9 @@
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.conditionals [--out results/benchmark-conditionals.json]
 
 On real label sets (further ones by --data), with one-vs-rest logistic regression for the base, or another that stands behind a
-colon (delicious:cross-entropy): what an energy costs does not depend on what its logits are of. A thousand rows (rows of the data again where they are fewer) have half of their
-labels told and are answered to a standard error of 0.01. Beside it stands the arithmetic that the answers take:
+colon (delicious:cross-entropy): what an energy costs does not depend on what its logits are of. A thousand rows (rows of the data
+again where they are fewer) have half of their labels told and are answered to a standard error of 0.01. Beside it stands the
+arithmetic that the answers take:
 
     FLOP = sum over rows of chains * sweeps * T * (2 T [pairs] + 10 units)        T free labels that are sampled
          = rows * 2^T * (2 T + 2 T^2 [pairs] + (2 T + 6) units)                   where all states are enumerated

@@ -23,10 +23,9 @@ from enstruct.files import write_json
 from enstruct.metrics import Counts, rowwise_f1
 from enstruct.tasks import LABELS
 from enstruct_bench.comparison.bootstrap import difference_over_splits
-from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.comparison.provenance import present_commit
-from enstruct_bench.joint import small_tables
 from enstruct_bench.joint.kept_rows import kept_rows
+from enstruct_bench.joint.small_tables import parts_of
 
 BATCH, RATE = 32, 1e-3
 SIDES = ("patience", "cycles")
@@ -39,13 +38,6 @@ def patient(n_rows: int) -> dict[str, Any]:
     return {"batch_size": BATCH, "learning_rate": RATE} | {
         name: budget.epochs(length, n_rows, BATCH) for name, length in ends.items()
     }
-
-
-def parts_of(data: str, seed: int) -> dict[str, Dataset]:
-    """Its training, validation and test rows by this seed."""
-    if data in small_tables.TABLES:
-        return small_tables.splits(data, seed).parts()
-    return load_protocol(data, "auto", seed, None, [])[0].parts()
 
 
 def fitted(parts: dict[str, Dataset], method: str, seed: int, parameters: dict[str, Any]) -> dict[str, Any]:

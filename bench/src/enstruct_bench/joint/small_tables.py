@@ -18,6 +18,7 @@ from sklearn import datasets
 from enstruct.data.dataset import Dataset
 from enstruct.data.rows import as_indicator
 from enstruct.data.splits import Splits, places_60_20_20
+from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.joint.table import Array
 
 STROKES = ("abcdef", "bc", "abdeg", "abcdg", "bcfg", "acdfg", "acdefg", "abc", "abcdefg", "abcdfg")
@@ -55,3 +56,8 @@ def splits(name: str, seed: int) -> Splits:
     features, labels = ((f"{what}{i}" for i in range(side.shape[1])) for what, side in (("x", X), ("y", Y)))
     data = Dataset(np.asarray(X, dtype=np.float64), as_indicator(Y), tuple(features), tuple(labels), name=name)
     return Splits(*(data.take(np.sort(part)) for part in places_60_20_20(len(data), seed, name, "rows")))
+
+
+def parts_of(name: str, seed: int) -> dict[str, Dataset]:
+    """Training, validation and test rows by this seed: of one of these tables, or of a data set by its own protocol."""
+    return (splits(name, seed) if name in TABLES else load_protocol(name, "auto", seed, None, [])[0]).parts()

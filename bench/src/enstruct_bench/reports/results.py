@@ -12,6 +12,7 @@ from pathlib import Path
 
 from enstruct.records import read_record
 from enstruct_bench.reports.automatic import automatic_section
+from enstruct_bench.reports.averages import averages_section
 from enstruct_bench.reports.campaigns import campaign_section
 from enstruct_bench.reports.clicks import clicks_section
 from enstruct_bench.reports.compared import compared_section
@@ -56,7 +57,8 @@ HEAD = """# Results
 Printed by `enstruct-bench report` from `results/summaries/`, a file a section, which say of which runs, seeds, commits, versions
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
-(the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `texts.compare` (`texts-*`),
+(the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `joint.averages`,
+`texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
 `costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`,
 `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
@@ -93,6 +95,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-rules": rules_cost_section,
     "exports": exports_section,
     "pace": pace_section,
+    "averages": averages_section,
     "benchmark-default": default_cost_section,
     "benchmark-many-labels": many_labels_section,
     "benchmark-workers": workers_section,
