@@ -36,7 +36,9 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     assert f"| wine | 10 | 142 | 6 | binary-relevance | {of_wine['seconds']:.1f} | 36 |" in section
 
 
-@pytest.mark.parametrize("case", ["label-tre:wine", "label-tree", "label-tree:0:5", "label-tree:12:x", "label-tree:12:5:1"])
+@pytest.mark.parametrize(
+    "case", ["label-tre:wine", "label-tree", "label-tree:0:5", "label-tree:12:x", "label-tree:12:5:1", "label-tree:bibtx"]
+)
 def test_a_case_that_is_none(case, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["many_labels", case])
     with pytest.raises(SystemExit):

@@ -26,8 +26,8 @@ from enstruct.files import write_json
 from enstruct.metrics import example_f1
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.costs.memory import peak_kib
-from enstruct_bench.costs.pace import parts_of
 from enstruct_bench.joint.kept_rows import kept_rows
+from enstruct_bench.joint.small_tables import parts_of
 
 
 def fitted(data: str) -> dict[str, Any]:

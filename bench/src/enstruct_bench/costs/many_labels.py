@@ -21,6 +21,7 @@ from typing import Any
 
 from enstruct import EnergyMultiLabelClassifier
 from enstruct.cli.tables import say
+from enstruct.data.catalogue import CATALOGUE
 from enstruct.environment import environment
 from enstruct.errors import ConstantLabelWarning, unknown_name
 from enstruct.files import write_json
@@ -29,8 +30,8 @@ from enstruct.metrics import example_f1
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.comparison.sparse_topics import sparse_topics
 from enstruct_bench.costs.memory import peak_kib
-from enstruct_bench.costs.pace import parts_of
 from enstruct_bench.joint.kept_rows import kept_rows
+from enstruct_bench.joint.small_tables import TABLES, parts_of
 from enstruct_bench.joint.table import stacked
 
 FEATURES, CARDINALITY, ASKED = 20_000, 5.0, 2000
@@ -44,6 +45,8 @@ def case_of(words: str) -> str:
     name, *rows = what.split(":")
     if len(rows) > 1 or not name or (rows and not (name.isdecimal() and rows[0].isdecimal() and int(name) and int(rows[0]))):
         raise argparse.ArgumentTypeError(f"{words!r} must be METHOD:LABELS:ROWS, two whole numbers above 0, or METHOD:DATA.")
+    if not rows and name not in TABLES and name not in CATALOGUE:
+        raise argparse.ArgumentTypeError(str(unknown_name("data set", name, [*TABLES, *CATALOGUE])))
     return words
 
 
