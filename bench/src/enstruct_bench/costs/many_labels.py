@@ -46,7 +46,7 @@ def case_of(words: str) -> str:
     if len(rows) > 1 or not name or (rows and not (name.isdecimal() and rows[0].isdecimal() and int(name) and int(rows[0]))):
         raise argparse.ArgumentTypeError(f"{words!r} must be METHOD:LABELS:ROWS, two whole numbers above 0, or METHOD:DATA.")
     if not rows and name not in TABLES and name not in CATALOGUE:
-        raise argparse.ArgumentTypeError(str(unknown_name("data set", name, [*TABLES, *CATALOGUE])))
+        raise argparse.ArgumentTypeError(f"{words}: {unknown_name('data set', name, [*TABLES, *CATALOGUE])}")
     return words
 
 
