@@ -11,6 +11,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 MOST_CHARACTERS = 300
 """Of a message."""
 
@@ -26,7 +28,9 @@ def shortened(text: str, most: int) -> str:
 def shown(value: object, most: int = 60) -> str:
     """How a message quotes a value that may be of any size: its ``repr``, cut to about ``most`` characters."""
     if isinstance(value, str):
-        return shortened(repr(shortened(value, most)), 2 * most)  # what cannot be printed takes several characters
+        return shortened(repr(shortened(str(value), most)), 2 * most)  # what cannot be printed takes several characters
+    if isinstance(value, np.generic):
+        return shown(value.item(), most)  # 2.0, not np.float64(2.0)
     try:
         return shortened(repr(value), most)
     except ValueError:  # a whole number of more digits than Python writes

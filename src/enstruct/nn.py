@@ -277,6 +277,12 @@ class EnergyLoss(nn.Module):
             if tensor.ndim != 2 + places or tensor.shape[-1] != width or tensor.shape[:-1] != logits.shape[:-1]:
                 shown = tensor.movedim(-1, 1).shape if places == 2 and tensor.ndim == 4 else tensor.shape
                 raise DataError(f"{name} must be {form.format(width)}; it is {tuple(shown)} beside {len(logits)} rows of logits.")
+        for name, tensor in (("logits", logits), ("features", features)):
+            if not tensor.is_floating_point():
+                raise DataError(f"{name} must be real floating-point numbers; they are {tensor.dtype}.")
+        for name, tensor in (("logits", logits), ("y", y), ("features", features)):
+            if tensor.layout != torch.strided:
+                raise DataError(f"{name} must be a dense tensor; it is {tensor.layout}: give {name}.to_dense().")
         if not places and not bool(((y == 0) | (y == 1)).all()):
             raise DataError("y must hold 0 and 1 alone: label sets have no ignore_index, and no soft labels.")
         if places and (y.shape != logits.shape[:-1] or y.is_floating_point()):

@@ -53,6 +53,30 @@ def folder(tmp_path_factory):
     return path
 
 
+def test_labels_counted_off_in_training_are_found_by_name_in_other_files(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    with (folder / "test.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name, columns in {"moved": [*NAMES, "x1", "x0"], "lacking": ["x0", "x1", *NAMES[:2]]}.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+    assert main(["evaluate", "model", "test.csv"]) == 0
+    scores = capsys.readouterr().out
+    assert main(["evaluate", "model", "moved.csv"]) == 0
+    assert capsys.readouterr().out == scores
+    assert main(["evaluate", "model", "lacking.csv"]) == 2
+    assert "no column of the model's label 'own' (2 lacking)" in capsys.readouterr().err
+
+
+def test_rows_of_which_no_label_is_known_are_not_scored(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    write(folder / "nothing.csv", ["x0", "x1", *NAMES], np.hstack([np.ones((3, 2)), np.full((3, 4), np.nan)]))
+    assert main(["evaluate", "model", "nothing.csv"]) == 2
+    assert "there is nothing to score" in capsys.readouterr().err
+
+
 @pytest.fixture
 def asked_to_fit(monkeypatch):
     """(estimator, X, y) of each fit, which ends there."""

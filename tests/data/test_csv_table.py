@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import main
-from enstruct.data.csv_table import column_names, read_csv, read_told
+from enstruct.data.csv_table import LONGEST_CELL, column_names, read_csv, read_told
 from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
 from enstruct.errors import DataError, ParseError
@@ -93,11 +93,16 @@ def test_names_may_hold_commas_where_sets_are_told_apart(write):
     assert read_csv(write('x,y\n1,"rock, hard"\n'), "y", known=["pop", "rock, hard"]).Y.toarray().tolist() == [[0, 1]]
 
 
+def test_a_long_text_is_read(write):
+    long = "corn " * 200_000
+    assert read_csv(write(f"body,genre\n{long},grain\nshort,corn\n"), "genre", text=["body"]).X[0] == long
+
+
 def test_quotation_marks(write):
     """One that is never closed would swallow the rows below; a closed one may hold lines."""
     rows = "\n".join(f"{i},jazz" for i in range(3, 20))
     for last in ('20,"blues"\n', "20,blues\n"):
-        with pytest.raises(ParseError, match=r"line \d+: no field, or a quotation mark that is never closed"):
+        with pytest.raises(ParseError, match=r"line \d+: no field, a quotation mark that is never closed"):
             read_csv(write(f'a,genre\n1,pop\n2,"jazz\n{rows}\n{last}'), "genre")
     data = read_csv(write('a,genre,b\n1,"rock;\npop",2\n2,rock,3\n'), "genre")
     assert data.label_names == ("pop", "rock")
@@ -180,7 +185,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
         ("a,y\n1,\"['jazz', 'rock']\"\n2,pop\n", "y", r"line 2, column 'y': .*looks like several labels: join names by ; or"),
         ('a,y\n1,pop\n2,"jazz, rock"\n3,"jazz, pop"\n', "y", r"line 3, column 'y': 'jazz, rock' looks like several labels"),
         ("", -1, "no rows below the header"),
-        ('a,b\n1,"' + "x" * 200_000 + '"\n', -1, "field larger than field limit"),
+        ('a,b\n1,"' + "x" * (LONGEST_CELL + 1) + '"\n', -1, "more than 16,777,216 characters"),
     ],
 )
 def test_what_cannot_be_read_is_named(write, text, labels, message):

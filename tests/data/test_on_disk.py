@@ -52,6 +52,21 @@ def test_what_is_written_is_read(written):
     np.testing.assert_allclose(dense(load(folder).X), dense(data.X), rtol=1e-6)
 
 
+def test_what_is_no_data_set_is_not_replaced(tmp_path):
+    folder, file = tmp_path / "thesis", tmp_path / "work.txt"
+    folder.mkdir()
+    for place in (folder / "work.txt", file):
+        place.write_text("years")
+    with pytest.raises(DataError, match=r"thesis is not replaced, as it holds 'work.txt'|holds 'work.txt'"):
+        write_on_disk(folder, SETS["dense"])
+    with pytest.raises(DataError, match="is a file"):
+        write_on_disk(file, SETS["dense"])
+    assert [place.read_text() for place in (folder / "work.txt", file)] == ["years"] * 2
+    assert {entry.name for entry in tmp_path.iterdir()} == {"thesis", "work.txt"}
+    with pytest.raises(DataError, match="There is no folder"):
+        read_on_disk(tmp_path / "nope")
+
+
 def test_what_cannot_be_written(tmp_path):
     data = SETS["dense"]
     gap = data.X.copy()

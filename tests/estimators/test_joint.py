@@ -23,6 +23,7 @@ from enstruct.estimators import bases, joint
 from enstruct.estimators.bases import ObservedBase, Table
 from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.methods import METHODS
+from enstruct.rules import Excludes, Implies, Soft
 from enstruct.training import residual_candidates
 
 N_LABELS = 5
@@ -409,12 +410,59 @@ def test_tables_that_would_fill_the_memory_are_refused(rows, monkeypatch):
         ([[np.nan] * 5] * 2, "one row of known for each"),
         ([{7: True}], "7"),
         ([{0: "perhaps"}], "True, False or None"),
+        ([{"0": True}], "labels are ints there, as 0"),
+        ("abc", "it is 'abc'"),
+        ({1: True}, "one dict: put one for each row into a list"),
+        ([[0]], "1 columns"),
+        ([[0, 1], [1]], r"row 0 is \[0, 1\]"),
+        ([{0: True}, [1]], r"row 1 is \[1\]"),
+        ([], "dicts"),
     ],
 )
 def test_what_cannot_be_told(fitted, rows, known, match):
     with pytest.raises(DataError, match=match) as caught:
         fitted.predict(rows[0][:1], known=known)
     assert len(str(caught.value)) <= 300
+
+
+def test_sets_in_the_place_of_what_is_told_are_refused():
+    """They would tell of every other label that it is not there."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)), [["a"] * (i % 2) + ["b"] * (i % 3 > 0) for i in range(60)]
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y)
+    with pytest.raises(DataError, match=r"row 0 is \['a'\]"):
+        model.predict(X[:2], known=[["a"], []])
+    told = model.predict_proba(X[:2], known=[{"a": True}, None])
+    assert told[0, 0] == 1
+    np.testing.assert_allclose(told[1], model.predict_proba(X[1:2])[0])
+
+
+def test_energies_are_those_of_the_distribution_under_rules():
+    """E + log p is one number for all sets of a row that have any probability; the others' energy is infinite."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    Y = rng.random((80, 5)) < 0.5
+    Y[:, 1] &= ~Y[:, 0]
+    Y[:, 4] = False
+    rules = [Excludes(0, 1), Soft(Implies(2, 3), 0.5)]
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, rules=rules, random_state=0).fit(X, Y.astype(int))
+    sets = np.array(list(itertools.product((0, 1), repeat=5)))
+    energy, log_p = (ask(np.repeat(X[:1], 32, 0), sets) for ask in (model.energy, model.log_prob))
+    possible = (sets[:, 4] == 0) & ~(sets[:, 0] & sets[:, 1]).astype(bool)
+    assert np.array_equal(np.isfinite(energy), possible)
+    assert np.array_equal(np.isfinite(log_p), possible)
+    assert np.ptp(energy[possible] + log_p[possible]) < 1e-4
+    with pytest.raises(DataError, match="X has 3 rows and y 2"):
+        model.energy(X[:3], sets[:2])
+    with pytest.raises(DataError, match="without holes"):
+        model.energy(X[:1], np.full((1, 5), np.nan))
+
+
+def test_decisions_that_are_none(fitted, rows):
+    with pytest.raises(ConfigError, match="name of a decision"):
+        fitted.predict(rows[0][:2], decision=["fixed"])
+    with pytest.raises(DataError, match=r"gain\(truth, predicted\)"):
+        fitted.predict(rows[0][:2], decision=lambda a: 3)
 
 
 def test_rows_of_which_nothing_is_known(rows):

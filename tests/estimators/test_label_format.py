@@ -70,3 +70,26 @@ def test_long_names_are_cut_in_messages():
     with pytest.raises(DataError, match=r"Row 0 has the label 'x+…x+', which is not among") as said:
         labels.encode([["x" * 10**6]])
     assert len(str(said.value)) <= 300
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ([[1, 0, 1]] * 3 + [[0, 0]], "0/1 matrix has as many columns in each row: row 0 has 3 values, row 3 2 values"),
+        ([[1, 0, 1], [1, 0], [1]], "row 0 has 3 values, row 1 2 values"),
+        ([[], [], []], "no label in y"),
+        (np.zeros((4, 0)), "no label in y"),
+        (["a", ["b"]], "row 0 has 'a', row 1 1 values"),
+        ([[[1, 2]], ["a"]], r"row 0 of y has \[1, 2\]"),
+    ],
+)
+def test_labels_of_no_form(given, error):
+    with pytest.raises(DataError, match=error):
+        LabelFormat.infer(given)
+
+
+@pytest.mark.parametrize("rows", [[[0], [1], [0, 1]], [[1], []], [{0, 1}, {1}]])
+def test_sets_of_the_names_0_and_1_are_sets(rows):
+    labels = LabelFormat.infer(rows)
+    assert labels.kind == "names"
+    assert [set(row) for row in labels.decode(labels.encode(rows))] == [set(row) for row in rows]

@@ -403,6 +403,9 @@ def test_what_cannot_be_told_of_pixels_is_refused(pictures, fitted):
         fitted.predict_proba(images, known=nothing)
     with pytest.raises(ConfigError, match="most probable class"):
         fitted.predict(images, known=masks.astype(float), decision="threshold")
+    with pytest.raises(DataError, match="known 0 must be a mask of numbers"):
+        fitted.predict(images, known=[{}] * len(images))
+    assert np.array_equal(fitted.predict(images, known=[None] * len(images)), fitted.predict(images, known=nothing * np.nan))
 
 
 def test_told_pixels_in_images_of_many_sizes_and_classes(pictures):

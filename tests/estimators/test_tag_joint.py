@@ -230,6 +230,17 @@ def test_what_cannot_be_told_is_refused(tagger):
     known[2] = [None]
     with pytest.raises(DataError, match="Sentence 2 has"):
         tagger.predict(NEW, known=known)
+    for odd in (5, "B-PER", {0: "O"}):
+        known[2] = odd
+        with pytest.raises(DataError, match="Sentence 2 of known must be a list of tags"):
+            tagger.predict(NEW, known=known)
+    with pytest.raises(DataError, match="known must be a list"):
+        tagger.predict(NEW, known=5)
+    known[2] = [["O"], *[None] * (len(NEW[2]) - 1)]
+    with pytest.raises(DataError, match=r"known has \['O'\] for token 0 of sentence 2"):
+        tagger.predict(NEW, known=known)
+    known[2] = None  # of which nothing is told
+    assert tagger.predict(NEW, known=known) == tagger.predict(NEW, known=[[None] * len(row) for row in NEW])
     with pytest.raises(ConfigError, match="best sequence"):
         tagger.predict(NEW, known=[[None] * len(row) for row in NEW], decision="greedy")
     with pytest.raises(ConfigError, match="type in a rule"):

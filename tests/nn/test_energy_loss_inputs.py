@@ -46,6 +46,21 @@ def test_logits_that_are_not_finite(outputs, held):
     assert len(str(found.value)) <= 300
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.int64])
+def test_numbers_of_another_kind(dtype):
+    logits, y, features = given("labels")
+    with pytest.raises(DataError, match=f"logits must be real floating-point numbers; they are {dtype}"):
+        EnergyLoss(5, 3)(logits.to(dtype), y, features)
+    with pytest.raises(DataError, match="features must be real"):
+        EnergyLoss(5, 3)(logits, y, features.to(dtype))
+
+
+def test_sparse_label_sets_are_refused():
+    logits, y, features = given("labels")
+    with pytest.raises(DataError, match=r"y must be a dense tensor.*y.to_dense\(\)"):
+        EnergyLoss(5, 3)(logits, y.to_sparse(), features)
+
+
 def test_float16_logits_that_overflow():
     logits, y, features = given("labels")
     with pytest.raises(DivergenceError, match=r"logits hold inf.*overflows a low precision"):

@@ -73,11 +73,11 @@ def test_words(rule, words):
     [
         (Implies("a", "sae"), "'sea'"),
         (Implies("a", "a"), "twice"),
-        (Excludes("a"), "2 labels or more"),
+        (Excludes("a"), "2 labels at least"),
         (AtMost(3, ["a", "sea"]), "between 0 and"),
         (AtMost(True, ["a", "sea"]), "between 0 and"),
         (Exactly(-1, ["a", "sea"]), "between 0 and"),
-        (Exactly(1, []), "1 labels or more"),
+        (Exactly(1, []), "1 label at least"),
         (Forbids(("a",), (("sea",),)), "none of its labels"),
         (Hierarchy(3, ()), "hierarchy of 3 labels"),
         ("a -> sea", "rules of enstruct.rules"),
@@ -106,3 +106,10 @@ def test_random_rules_mean_what_they_say():
     for _ in range(200):
         rule = random_rule(rng, 6)
         np.testing.assert_array_equal(every[RuleSystem.of(rule, range(6)).are_kept(every)], legal_sets([rule], 6), str(rule))
+
+
+def test_a_predicate_that_fails_or_answers_nothing_is_named():
+    with pytest.raises(ConfigError, match=r"predicate 'half' of \{\} raised ZeroDivisionError"):
+        predicate(lambda some: 1 / len(some) > 0, ["a", "b"], "half")
+    with pytest.raises(ConfigError, match="must be True or False, not None: does the function return"):
+        predicate(lambda some: None, ["a"])

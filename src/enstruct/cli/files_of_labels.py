@@ -27,7 +27,7 @@ from enstruct.data.dataset import Dataset
 from enstruct.decisions.bayes_risk import MOST_LABELS
 from enstruct.decisions.risk import RISKS
 from enstruct.energies import GlobalEnergy
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.label_format import LabelFormat
@@ -182,10 +182,12 @@ class LabelFiles(TaskFiles):
     def truth(self, model: Any, data: Rows) -> Any:
         """CSR; where labels are unknown, or told to the model, an array with NaN there."""
         truth = _truth(model, data.data)
-        if data.known is None:
-            return truth
-        truth = truth.toarray() if sparse.issparse(truth) else truth
-        return np.where(np.isnan(data.known), truth, np.nan)
+        if data.known is not None:
+            truth = truth.toarray() if sparse.issparse(truth) else truth
+            truth = np.where(np.isnan(data.known), truth, np.nan)
+        if not sparse.issparse(truth) and np.isnan(truth).all():
+            raise DataError("No label of these rows is known that was not told: there is nothing to score. predict answers them.")
+        return truth
 
     def by_rule(self, model: Any, data: Rows) -> Iterator[tuple[str, Any]]:
         if not isinstance(model, JointMultiLabelClassifier):

@@ -16,7 +16,7 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import has_columns, is_csv, load, read_file
 from enstruct.data.mapped import MappedRows, SparseStore
-from enstruct.errors import ConfigError, DataError, ModelFileError, shown
+from enstruct.errors import ConfigError, DataError, ModelFileError, ParseError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.records import Shape, fits
@@ -133,7 +133,7 @@ def read_rows(
         raise DataError(f"--text {','.join(text)}: this model was trained on numbers; leave it out.")
     if Path(source).is_file():
         if has_columns(source):
-            labels = known.get("labels") if labels is None else labels
+            labels = _labels_of_training(known, source, labelled) if labels is None else labels
             drop = drop or known.get("drop", [])
         data = read_file(
             source,
@@ -158,6 +158,20 @@ def read_rows(
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
+
+
+def _labels_of_training(known: dict[str, Any], source: str, labelled: bool) -> Any:
+    """``labels`` for a file with columns: by name where training counted them off, since others may stand there now.
+
+    ParseError for a CSV file that lacks one. (A single one counted off may have held names: it is counted off again.)
+    """
+    labels = known.get("labels")
+    if not labelled or not isinstance(labels, int) or abs(labels) < 2 or not is_csv(source):
+        return labels
+    there = set(column_names(source))
+    if lacking := [name for name in known["label_names"] if name not in there]:
+        raise ParseError(f"there is no column of the model's label {shown(lacking[0])} ({len(lacking)} lacking)", source)
+    return known["label_names"]
 
 
 def _as_in_training(data: Dataset, X: MappedRows, known: dict[str, Any]) -> Dataset:

@@ -60,7 +60,7 @@ def _parse(line: str, path: Path | str, number: int) -> tuple[list[str], list[st
     take(line[end:])
     first = next((name for name in names if name is not None), None)
     if first is None:
-        raise ParseError("no word of it stands in a tag: say that the file is unlabelled, or tag it", path, number)
+        raise ParseError("no word of it stands in a tag: say that the file is unlabelled (--unlabelled), or tag it", path, number)
     return words, [name or first for name in names]
 
 

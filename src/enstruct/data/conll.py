@@ -84,14 +84,16 @@ def _universal(path: Path | str, number: int, line: str, labelled: bool) -> list
     if not is_whole(token):
         raise ParseError(f"{shown(token)} is no number of a word, as 1, 1-2 or 1.1 are", path, number)
     if labelled and upos in ("_", ""):
-        mend = "say that the file is unlabelled, or leave its sentence out"
+        mend = "say that the file is unlabelled (--unlabelled), or leave its sentence out"
         raise ParseError(f"{shown(word)} has no UPOS tag: {mend}", path, number)
     return [word, lemma, *others, *([upos] if labelled else [])]
 
 
 def _check_columns(path: Path | str, number: int, width: int, columns: Sequence[int], labelled: bool) -> None:
     if labelled and width < 2:
-        raise ParseError("one column, so there are no tags: say that the file is unlabelled, or add a tag column", path, number)
+        raise ParseError(
+            "one column, so there are no tags: say that the file is unlabelled (--unlabelled), or add a tag column", path, number
+        )
     last = width - 1 if labelled else width
     for column in columns:
         if not 0 < column < last:

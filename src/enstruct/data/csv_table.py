@@ -34,6 +34,8 @@ MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
 LISTED = re.compile(r"""[\[({]\s*(?:['"].*['"],?\s*)?[\])}]""", re.DOTALL)
 """A list, set or tuple of texts as Python prints it."""
+LONGEST_CELL = 2**24
+"""Characters of a cell: a quotation mark that is never closed is found no later."""
 UNKNOWN = -1
 """Of a table of labels in small numbers: what is not known."""
 HOW = "their number (n: the first n columns, -n: the last n), names of 0/1 columns, or one column of names separated by ; or |"
@@ -114,6 +116,7 @@ class _File:
         """(the line it ends in, the row), the header first."""
         lines = self._lines()
         first = next(lines, "")
+        csv.field_size_limit(max(LONGEST_CELL, csv.field_size_limit()))  # of the whole process, and never less
         reader = csv.reader(chain([first], lines), delimiter=_separator(self.path, first), strict=True)
         width = 0  # quotes may hold several lines
         try:
@@ -122,7 +125,7 @@ class _File:
                     width = width or len(row)
                     yield reader.line_num, row or [""]
         except csv.Error as error:
-            what = f"no field, or a quotation mark that is never closed ({error})"
+            what = f"no field, a quotation mark that is never closed, or more than {LONGEST_CELL:,} characters ({error})"
             raise ParseError(what, self.path, reader.line_num) from error
 
 

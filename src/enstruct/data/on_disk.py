@@ -28,7 +28,7 @@ from enstruct.data.dataset import Dataset, most_columns
 from enstruct.data.label_names import check_label_names
 from enstruct.data.mapped import CELLS, DenseStore, MappedRows, SparseStore
 from enstruct.data.opening import is_file
-from enstruct.errors import DataError, EnstructError, ParseError, shown
+from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, ParseError, shown
 from enstruct.files import replace_folder
 
 LAYOUT, FORMAT = "layout.json", 1
@@ -58,7 +58,7 @@ def is_on_disk(path: Path | str) -> bool:
 
 
 def read_on_disk(path: Path | str) -> Dataset:
-    """The set of a folder. ParseError for one that is cut short, damaged or of another format."""
+    """The set of a folder. ParseError for one that is cut short, damaged or of another format, DatasetNotFoundError for none."""
     folder = Path(path)
     layout = _layout(folder)
     n, d = layout.rows, layout.features
@@ -87,6 +87,8 @@ def read_on_disk(path: Path | str) -> Dataset:
 
 
 def _layout(folder: Path) -> Layout:
+    if not folder.is_dir():
+        raise DatasetNotFoundError(f"There is no folder {shown(str(folder), 150)}.")
     try:
         content = (folder / LAYOUT).read_bytes()
         number = json.loads(content)["format"]
@@ -119,6 +121,8 @@ def _mapped(folder: Path, layout: Layout, name: str) -> NDArray[Any]:
     file = folder / f"{name}.bin"
     size = file.stat().st_size if file.is_file() else -1
     promised = layout.bytes.get(file.name, -2)
+    if size < 0:
+        raise _unfit(folder, f"no {file.name}, which {LAYOUT} promises")
     if size != promised:
         raise _unfit(folder, f"{file.name} of {max(0, size)} bytes, not the {max(0, promised)} that {LAYOUT} promises")
     kind = np.dtype(KINDS[name.split("_")[1]])
@@ -219,17 +223,31 @@ class Writer:
 
 
 def put_in_place(path: Path, fill: Callable[[Path], object]) -> None:
-    """A folder that ``fill`` has filled, if it can be read."""
+    """A folder that ``fill`` has filled, if it can be read. DataError where something else than such a folder stands."""
 
     def whole(folder: Path) -> None:
         fill(folder)
         read_on_disk(folder)
 
-    replace_folder(path, whole)
+    _check_replaceable(path)  # before anything is written
+    replace_folder(path, whole, _check_replaceable)
+
+
+def _check_replaceable(path: Path) -> None:
+    if path.is_dir():
+        strange = sorted({entry.name for entry in path.iterdir()} - FILES - {LAYOUT})
+        if not strange:
+            return
+        raise DataError(
+            f"{path} is not replaced: it holds {shown(strange[0])}, which is no file of a data set. Choose another place."
+        )
+    if path.exists():
+        raise DataError(f"{path} is a file, and is not replaced: choose another place for a folder of arrays.")
 
 
 def write_on_disk(path: Path | str, data: Dataset) -> None:
-    """A set in memory as such a folder. DataError for texts, missing cells and labels that are not known."""
+    """A set in memory as such a folder, in place of one that is there. DataError for texts, missing cells and labels that are not
+    known, and where something else stands at ``path``."""
     if data.holds_texts:
         raise DataError(f"{data.name} holds texts, and a folder of arrays numbers: leave --text out, or train on the file.")
     data.check_known("A folder of arrays holds label sets that are known: leave such rows out.")

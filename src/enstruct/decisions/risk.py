@@ -57,7 +57,12 @@ def _best_sample(samples: NDArray[np.uint8], gain: Gain) -> NDArray[np.uint8]:
     candidates = distinct[np.argsort(-counts, kind="stable")[:MOST_CANDIDATES]]
     expected = np.empty(len(candidates))
     for i, candidate in enumerate(candidates):
-        gains = np.asarray(gain(distinct, np.broadcast_to(candidate, distinct.shape)), dtype=np.float64)
+        try:
+            gains = np.asarray(gain(distinct, np.broadcast_to(candidate, distinct.shape)), dtype=np.float64)
+        except TypeError as error:
+            raise DataError(
+                f"decision=: a function is gain(truth, predicted), of label sets (n, labels) each: {error}."
+            ) from error
         if gains.shape != (len(distinct),):
             raise DataError(f"decision=: a gain of {len(distinct)} label sets must be ({len(distinct)},), not {gains.shape}.")
         expected[i] = counts @ gains

@@ -367,7 +367,10 @@ class EnergyEstimator(SavedEstimator):
     @property
     def density_(self) -> Density:
         """What the fitted energy's exp(-E) estimates."""
-        return self._method().density
+        try:
+            return self._method().density
+        except ConfigError as error:  # of a method that there is not; dir() asks for every property
+            raise AttributeError(str(error)) from error
 
     def inference_settings(self) -> Solver:
         """The method's own inference; where the predictor answers, 50 steps as ``refine`` takes them, the best iterate kept."""

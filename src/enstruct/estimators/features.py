@@ -32,11 +32,28 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     except (ValueError, TypeError) as error:
         column = _unreadable_column(X) if isinstance(error, TypeError) or "could not convert" in str(error) else None
         if column is None and isinstance(error, TypeError):
-            raise
+            if "feature names" not in str(error).lower():
+                raise
+            raise DataError(
+                "X's columns are named by texts and by other things, as numbers: X.columns = X.columns.astype(str) makes all "
+                "of them texts."
+            ) from error
         raise DataError(f"{error}{column or ''}") from error
+    _check_size(X)
     if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
         return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
     return X
+
+
+def _check_size(X: Any) -> None:
+    """DataError for a number beyond single precision, in which networks and trees reckon."""
+    values, most = X.data if sparse.issparse(X) else X, np.finfo(np.float32).max
+    if values.dtype != np.float64 or not values.size or max(values.max(), -values.min()) <= most:
+        return
+    row, column = (int(each[0]) for each in (abs(X) > most).nonzero())
+    raise DataError(
+        f"X holds {X[row, column]:.3g} in row {row}, column {column}, beyond {most:.1g}: correct it, or scale the column."
+    )
 
 
 def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from enstruct.data.images import Images, Masks
 from enstruct.data.rows import Rows
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.label_rows import proportional, row_weights
 from enstruct.validation import check_series, check_whole
 
@@ -161,13 +161,21 @@ class MaskFormat:
 
     def told(self, known: Any, images: Sequence[Grid]) -> list[NDArray[np.int64]]:
         """Class numbers of the pixels that are told of each image, -1 elsewhere; ``known``: for each a mask with NaN where
-        nothing is told. DataError for other sizes, and for values that are no classes."""
+        nothing is told, or None. DataError for other sizes, and for values that are no classes."""
         check_series("known", known, sized=False)
         if len(known) != len(images):
             raise DataError(f"There are {len(images)} images and {len(known)} in known: one for each, NaN where nothing is told.")
         out = []
         for i, (grid, image) in enumerate(zip(known, images, strict=True)):
-            values = np.ma.filled(np.ma.asarray(grid, dtype=np.float64), np.nan)
+            if grid is None:  # nothing is told of the image
+                out.append(np.full(image.shape[:2], -1, dtype=np.int64))
+                continue
+            try:
+                values = np.ma.filled(np.ma.asarray(grid, dtype=np.float64), np.nan)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"known {i} must be a mask of numbers, NaN where nothing is told (or None), not {shown(grid)}."
+                ) from None
             if values.shape != image.shape[:2]:
                 raise DataError(
                     f"known {i} is {values.shape}, its image {image.shape[:2]}: both must have the same rows and columns."

@@ -327,7 +327,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> tuple[sparse.csr_matrix, NDArray[Any]]:
         """(label sets, the marginals that they were decided by)."""
-        if decision is not None and (callable(decision) or decision in RISKS):
+        if callable(decision) or (isinstance(decision, str) and decision in RISKS):
             return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
@@ -382,15 +382,20 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return (value, error) if return_error else value
 
     def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """(rows,) E(x, y) of whole label sets; lower is better."""
+        """(rows,) E(x, y) of whole label sets; lower is better. Soft rules add what they weigh; it is infinite of sets that break
+        a rule that binds, or that have a label otherwise than all training rows."""
         logits, _ = self._asked(X, None)
         Y = told_labels(y, self.labels_, "y")
-        if np.isnan(Y).any() or len(Y) != len(logits):
-            raise DataError("energy: y must be whole label sets, one a row; log_prob takes holes.")
-        with torch.no_grad():
-            state = self.energy_.prepare(torch.from_numpy(logits))
-            values = self.energy_(state, torch.from_numpy(Y[:, self.varying_]).unsqueeze(1)).squeeze(1)
-        return np.asarray(values.double().numpy())
+        if len(Y) != len(logits):
+            raise DataError(f"X has {len(logits)} rows and y {len(Y)}.")
+        if np.isnan(Y).any():
+            raise DataError("energy: y must be whole label sets, without holes; log_prob sums over holes.")
+        varying = Y[:, self.varying_]
+        values = -self._joint(logits).log_density(torch.from_numpy(varying).unsqueeze(1)).squeeze(1).double().numpy()
+        possible = ~(~np.isnan(self.constants_) & (self.constants_ != Y)).any(1)
+        if self.legality_ is not None:
+            possible &= are_possible(self.legality_.varying, varying)
+        return np.where(possible, values, np.inf)
 
     def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
         """(rows,) the label to ask for next: the one whose answer, whatever it is, leaves least to be learnt of the row.

@@ -54,11 +54,17 @@ class LabelFormat:
             return cls("indicator", np.arange(Y.shape[1]), True)
         if _is_name_lists(Y):
             _check_scores(Y)
-            return cls("names", _sorted({name for row in Y for name in row} if classes is None else set(classes)))
+            _check_hashable(Y)
+            every = {name for row in Y for name in row} if classes is None else set(classes)
+            if not every:
+                raise DataError(f"There is no label in y: each of its {len(Y)} label sets is empty.")
+            return cls("names", _sorted(every))
         array = _as_array(Y)
         if array.ndim == 1:
             _check_targets(array)
             return cls("single", np.unique(array if classes is None else np.asarray(classes)))
+        if not array.shape[1]:
+            raise DataError(f"There is no label in y: it has shape {array.shape}.")
         names = _column_names(Y)
         return cls("indicator", np.arange(array.shape[1]) if names is None else names)
 
@@ -217,6 +223,13 @@ def _check_scores(Y: Any) -> None:
         raise DataError(f"Label names are texts or whole numbers, not {float(odd):g}: make label sets of probabilities first.")
 
 
+def _check_hashable(Y: Any) -> None:
+    """DataError for lists in the place of names."""
+    for i, row in enumerate(Y):
+        if odd := [name for name in row if isinstance(name, (list, dict, set, np.ndarray))]:
+            raise DataError(f"Label names must be texts or numbers, and row {i} of y has {shown(odd[0])} among them.")
+
+
 def _is_collections(Y: Any) -> bool:
     return isinstance(Y, (list, tuple)) and all(isinstance(row, (list, tuple, set, frozenset)) for row in Y)
 
@@ -226,14 +239,35 @@ def _is_name_lists(Y: Any) -> bool:
     if not _is_collections(Y) or not len(Y):
         return False
     if all(isinstance(row, (list, tuple)) and len(row) == len(Y[0]) for row in Y):
-        flat: Iterable[Any] = (v for row in Y for v in row)
-        if all(isinstance(v, (int, float, np.number, np.bool_)) and v in (0, 1) for v in flat):
+        if _holds_yes_and_no(Y):
             return False
+    elif all(isinstance(row, (list, tuple)) for row in Y) and _holds_yes_and_no(Y) and any(len(row) > len(set(row)) for row in Y):
+        raise DataError(
+            f"A 0/1 matrix has as many columns in each row: {_first_that_differs(Y)}."
+        )  # no name stands twice in a set
     return True
 
 
+def _holds_yes_and_no(Y: Any) -> bool:
+    """Whether all values are 0 or 1."""
+    flat: Iterable[Any] = (v for row in Y for v in row)
+    return all(isinstance(v, (int, float, np.number, np.bool_)) and v in (0, 1) for v in flat)
+
+
+def _first_that_differs(Y: Any) -> str:
+    """The first row that is of another form than row 0, in words."""
+    forms = [f"{len(row)} values" if isinstance(row, (list, tuple, set, np.ndarray)) else f"{shown(row, 30)}" for row in Y]
+    other = next((i for i, form in enumerate(forms) if form != forms[0]), 0)
+    return f"row 0 has {forms[0]}, row {other} {forms[other]}"
+
+
 def _as_array(Y: Any) -> NDArray[Any]:
-    array = np.asarray(Y, dtype=object) if isinstance(Y, list) and any(row is None for row in Y) else np.asarray(Y)
+    try:
+        array = np.asarray(Y, dtype=object) if isinstance(Y, list) and any(row is None for row in Y) else np.asarray(Y)
+    except ValueError:
+        raise DataError(
+            f"Y must have one form in all rows, as many columns of 0 and 1, or one class: {_first_that_differs(Y)}."
+        ) from None
     if array.dtype == object and (missing := [i for i, value in enumerate(array.ravel()) if _is_missing(value)]):
         row = missing[0] // (array.shape[1] if array.ndim == 2 else 1)
         raise DataError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators.base import COLUMN, has_passes
 from enstruct.estimators.label_rows import class_weights, row_weights
 from enstruct.estimators.network_classifier import NetworkClassifier
@@ -18,7 +18,8 @@ from enstruct.estimators.persistence import JOINT as JOINT_HEADER
 from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.told import told_format
-from enstruct.methods import Method
+from enstruct.methods import METHODS, Method
+from enstruct.objectives import Density
 from enstruct.training.predict import Networks
 from enstruct.validation import one_of
 
@@ -170,6 +171,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         return super().set_params(**params)
 
     def _check_parameters(self) -> Method:
+        if isinstance(self.method, str) and self.method not in METHODS:
+            raise unknown_name("method", self.method, [JOINT_METHOD, *METHODS])
         if not _equal(self.base, "auto"):
             raise ConfigError(
                 f"base= is what method='joint' stands on, and method={_name(self.method)} has none: leave one of them out."
@@ -264,6 +267,11 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
                 f"{asked[0]}= is for networks, and method='joint' has none: leave it out, or fit method='seal-nce'."
             )
         return joint
+
+    @property
+    def density_(self) -> Density:
+        """What the energy's exp(-E) estimates."""
+        return Density.JOINT if _is_joint(self) else super().density_
 
     def _networks(self) -> Networks:
         if self._joint() is not None:

@@ -160,7 +160,14 @@ def read_header(path: Path, name: str = HEADER) -> dict[str, Any]:
     try:
         header = json.loads(_read_regular(path / name, LARGEST_HEADER).decode("utf-8"))
     except FileNotFoundError as error:
+        other = next((other for other in (HEADER, AUTOMATIC, JOINT) if other != name and (path / other).is_file()), None)
+        if other is not None:
+            raise ModelFileError(
+                f"{path} is a model of another class: it has {other}, and no {name}. Load it by its own class."
+            ) from error
         raise ModelFileError(f"{path} is not an enstruct model folder: it has no {name}.") from error
+    except NotADirectoryError as error:
+        raise ModelFileError(f"{path} is a file, and a model is a folder: name that.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path / name} is damaged ({type(error).__name__}: {error}).") from error
     known = isinstance(header, dict) and isinstance(header.get("estimator"), str) and isinstance(header.get("parameters"), dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from enstruct.data.sentences import Sentences, TagSequences
-from enstruct.errors import DataError, shown
+from enstruct.errors import DataError, shortened, shown
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words
@@ -22,6 +22,7 @@ from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
 from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
 from enstruct.rules.tags import TagSystem, tag_may_be
 from enstruct.training.batches import in_order
+from enstruct.validation import check_series
 
 Known = Sequence[Sequence[str | None]]
 
@@ -86,6 +87,7 @@ class TagJoint:
     def log_probability(self, y: Known, known: Known | None) -> NDArray[np.float64]:
         """(sentences,) log p of what y tells, None being open, given what is known: -inf of y against it."""
         joint, given = self._asked(known)
+        y = self._rows(y, "y")
         told = self._allowed(y, "y")
         with np.errstate(invalid="ignore"):
             both = self._with_places(y).log_partition(told & given)
@@ -94,6 +96,7 @@ class TagJoint:
     def quality(self, y: Known) -> list[NDArray[np.float64]]:
         """For each sentence (tokens,) p(its tag | x, the tags outside of the span or the run of O that it is in), of plain
         tags given all others; NaN where y tells nothing."""
+        y = self._rows(y, "y")
         told, open_ = self._allowed(y, "y"), self._allowed(None, "y")
         out = []
         for i, row in enumerate(y):
@@ -121,6 +124,7 @@ class TagJoint:
 
     def _asked(self, known: Known | None) -> tuple[ChainJoint, NDArray[np.bool_]]:
         """(the chain, which states each token may have). DataError for told tags that cannot stand where they do."""
+        known = None if known is None else self._rows(known, "known")
         allowed = self._allowed(known, "known")
         joint = self.chain if known is None else self._with_places(known)
         impossible = np.flatnonzero(np.isneginf(joint.log_partition(allowed)))
@@ -128,13 +132,23 @@ class TagJoint:
             raise DataError(self._explained(known, int(impossible[0])))
         return joint, allowed
 
+    def _rows(self, known: Any, what: str) -> Known:
+        """A list of tags for each sentence, with None for tokens of which nothing is told; of a sentence that is None of none."""
+        check_series(what, known)
+        if len(known) != len(self.words):
+            raise DataError(f"There are {len(self.words)} sentences and {len(known)} in {what}: one for each.")
+        rows = []
+        for i, (row, words) in enumerate(zip(known, self.words, strict=True)):
+            if row is not None and (isinstance(row, (str, Mapping)) or not isinstance(row, (Sequence, np.ndarray))):
+                raise DataError(f"Sentence {i} of {what} must be a list of tags, None where nothing is told, not {shown(row)}.")
+            rows.append([None] * len(words) if row is None else list(row))
+        return rows
+
     def _allowed(self, known: Known | None, what: str) -> NDArray[np.bool_]:
         """(tokens, states)."""
         lengths = [len(words) for words in self.words]
         may = [self.system.phrases_in(words) for words in self.words]
         if known is not None:
-            if len(known) != len(lengths):
-                raise DataError(f"There are {len(lengths)} sentences and {len(known)} in {what}: one for each.")
             user_tags = self.tags.user_tags
             table = {tag: np.array([tag_may_be(tag, one, self.tags.user_scheme) for one in self.tags.tags]) for tag in user_tags}
             for i, row in enumerate(known):
@@ -145,8 +159,11 @@ class TagJoint:
                 for t, tag in enumerate(row):
                     if tag is None:
                         continue
-                    if tag not in table:
-                        raise DataError(f"{what} has {shown(tag)} for token {t} of sentence {i}, which training has not seen.")
+                    if not isinstance(tag, str) or tag not in table:
+                        raise DataError(
+                            f"{what} has {shown(tag)} for token {t} of sentence {i}, which training has not seen: its tags are "
+                            f"{shortened(', '.join(map(str, user_tags)), 120)}."
+                        )
                     may[i][t] &= table[tag]
         whole = np.concatenate(may) if may else np.zeros((0, len(self.tags.tags)), dtype=bool)
         return np.tile(whole, (1, self.system.n_memories))

@@ -1,7 +1,7 @@
 """What somebody tells of labels: a table like Y in which unknown cells are NaN.
 
 Told labels come as an array like Y with NaN, None or -1 where nothing is told (a data frame's columns may be in any order), or as
-one dict a row, {label: yes or no}.
+one dict a row, {label: yes or no}, or None for a row of which nothing is told.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ YES, NO = (True, 1), (False, 0)
 
 
 def are_dicts(y: Any) -> bool:
-    """Whether label sets come as dicts, which say of each label that they name whether it is there."""
-    return isinstance(y, (list, tuple)) and len(y) > 0 and all(isinstance(row, Mapping) for row in y)
+    """Whether label sets come as dicts, which say of each label that they name whether it is there; None says nothing."""
+    if not isinstance(y, (list, tuple)) or not any(isinstance(row, Mapping) for row in y):
+        return False
+    return all(row is None or isinstance(row, Mapping) for row in y)
 
 
 def told_format(y: Any) -> LabelFormat:
     """The form of labels that may have holes. DataError for y without labels."""
     if are_dicts(y):
-        names = sorted({name for row in y for name in row}, key=str)
+        names = sorted({name for row in y for name in row or ()}, key=str)
         if not names:
             raise DataError("No row of y tells a label.")
         return LabelFormat("names", np.array(names, dtype=None if all(isinstance(name, str) for name in names) else object))
@@ -45,6 +47,11 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         return _of_dicts(known, labels, what)
     table = None if labels.kind == "single" else _table(known)
     if table is None:
+        if what == "known" and labels.kind != "single" and not sparse.issparse(known):
+            raise DataError(
+                f"known must be a table (rows, {labels.n_labels}) of 1, 0 and NaN where nothing is told, or a list of dicts, "
+                f"{{label: True or False}} for each row; it is {_form(known)}."
+            )
         return labels.encode(known).toarray().astype(np.float32)
     columns = getattr(known, "columns", None)
     if columns is not None and labels.classes.dtype.kind == "U":
@@ -93,12 +100,26 @@ def constants_of(Y: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.where(low == high, low, np.nan)
 
 
+def _form(known: Any) -> str:
+    """In words, of what is neither a table nor dicts."""
+    if isinstance(known, Mapping):
+        return "one dict: put one for each row into a list"
+    if isinstance(known, (list, tuple)) and known:
+        first = next((i for i, row in enumerate(known) if type(row) is not type(known[0])), 0)
+        return f"a list whose row {first} is {shown(known[first], 40)}"
+    return shown(known, 40)
+
+
 def _name(labels: LabelFormat, label: int) -> str:
     return shown(labels.classes.tolist()[label])
 
 
 def _unknown(what: str, name: Any, labels: LabelFormat) -> DataError:
-    return DataError(str(unknown_name(what, str(name), map(str, labels.classes.tolist()))))
+    known = labels.classes.tolist()
+    alike = next((one for one in known if str(one) == str(name) and one != name), None)
+    if alike is not None:
+        return DataError(f"Unknown {what} {shown(name)}: labels are {type(alike).__name__}s there, as {shown(alike)}.")
+    return DataError(str(unknown_name(what, str(name), map(str, known))))
 
 
 def _table(y: Any) -> NDArray[np.float64] | None:
@@ -124,7 +145,7 @@ def _of_dicts(known: Any, labels: LabelFormat, what: str) -> NDArray[np.float32]
     number = {name: i for i, name in enumerate(labels.classes.tolist())}
     out = np.full((len(known), labels.n_labels), np.nan, dtype=np.float32)
     for row, told in enumerate(known):
-        for name, value in told.items():
+        for name, value in (told or {}).items():
             if name not in number:
                 raise _unknown(f"label in row {row} of {what}", name, labels)
             if value is None or value == -1 or value != value:

@@ -19,6 +19,8 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import ConfigError, shown
 from enstruct.rules.inequality import Inequality, at_least
@@ -165,10 +167,22 @@ def predicate(holds: Callable[[frozenset[Any]], bool], labels: Sequence[Any], wo
     labels = tuple(labels)
     if not 0 < len(labels) <= MOST_TABLED:
         raise ConfigError(f"A predicate takes 1 to {MOST_TABLED} labels, of which it is tried on all sets, not {len(labels)}.")
-    every = (
+    every = [
         tuple(name for name, there in zip(labels, y, strict=True) if there) for y in product((False, True), repeat=len(labels))
-    )
-    return Forbids(labels, tuple(some for some in every if not holds(frozenset(some))), words)
+    ]
+    return Forbids(labels, tuple(some for some in every if not _answer(holds, some, words)), words)
+
+
+def _answer(holds: Callable[[frozenset[Any]], bool], some: tuple[Any, ...], words: str) -> bool:
+    """ConfigError where the function fails, or says neither yes nor no."""
+    rule = f"The predicate {shown(words or getattr(holds, '__name__', 'given'))} of {{{', '.join(map(shown, some))}}}"
+    try:
+        answer = holds(frozenset(some))
+    except Exception as error:
+        raise ConfigError(f"{rule} raised {type(error).__name__}: {error}.") from error
+    if not isinstance(answer, (bool, np.bool_)):
+        raise ConfigError(f"{rule} must be True or False, not {shown(answer)}: does the function return its answer?")
+    return bool(answer)
 
 
 @dataclass(frozen=True)
@@ -245,9 +259,13 @@ def _clause(literals: Sequence[tuple[int, bool]], k: int, rule: Any) -> Inequali
 
 def _at_least(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) -> list[Inequality]:
     literals = [_literal(one, number) for one in _several(labels)]
-    if len(literals) < least or isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= len(literals):
+    if len(literals) < least:
         raise ConfigError(
-            f"The rule {str(rule)!r:.150} needs {least} labels or more, and a number between 0 and how many they are."
+            f"The rule {str(rule)!r:.150} needs {least} label{'s' if least > 1 else ''} at least; it has {len(literals)}."
+        )
+    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= len(literals):
+        raise ConfigError(
+            f"The rule {str(rule)!r:.150} needs a whole number between 0 and {len(literals)}, how many labels it has."
         )
     return [_clause(literals, k, rule)]
 

@@ -109,7 +109,8 @@ def _of_mapping(content: Any) -> Any:
             rule = COUNTED[name](k, _of_yaml_names(labels))
         case _:
             raise ConfigError(
-                f"{shown(content)} is no rule: see {{if:, then:}}, {{exclude:}}, {{exactly: 1, of:}}, {{label:, requires:}}."
+                f"{shown(content)} is no rule: see {{if:, then:}}, {{exclude:}}, {{exactly: 1, of:}}, {{label:, requires:}}, or "
+                "put quotes around a line that has a colon."
             )
     return rule if weight is None else Soft(rule, _weight(weight))
 

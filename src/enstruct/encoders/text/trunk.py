@@ -239,7 +239,10 @@ def convert(folder: str | Path) -> Path:
         try:
             content = torch.load(file, map_location="cpu", weights_only=True)
         except Exception as error:  # torch and pickle raise many kinds
-            raise ModelFileError(f"{file} holds more than weights, or is damaged, and is not read ({error}).") from error
+            why = shown(str(error) or type(error).__name__, 100)
+            raise ModelFileError(
+                f"{file} holds more than weights, or is damaged, and is not read ({why}): take the model's safetensors."
+            ) from error
         content = content.get("state_dict", content) if isinstance(content, dict) else content
         if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):
             raise ModelFileError(f"{file} holds no table of weights.")
