@@ -81,7 +81,7 @@ def test_words(rule, words):
         (Forbids(("a",), (("sea",),)), "none of its labels"),
         (Hierarchy(3, ()), "hierarchy of 3 labels"),
         ("a -> sea", "rules of enstruct.rules"),
-        (AtLeast(1, [["a"]]), "label in a rule"),
+        (AtLeast(1, [["a"]]), "label in the rule"),
     ],
 )
 def test_what_is_no_rule_is_refused(rule, message):

@@ -53,7 +53,20 @@ def test_a_yaml_file(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["beach", "a -> b -> c", "a ->", "exclude:", "at most two: a, b", "a requires: ", "soft: a -> b", "soft 0: a -> b", "a,b"],
+    [
+        "beach",
+        "a -> b -> c",
+        "a ->",
+        "exclude:",
+        "at most two: a, b",
+        "a requires: ",
+        "soft: a -> b",
+        "soft 0: a -> b",
+        "a,b",
+        "exclude: c",
+        "at most 3: a, b",
+        "a -> a",
+    ],
 )
 def test_a_line_that_is_no_rule_is_named(tmp_path, line):
     (tmp_path / "rules.txt").write_text(f"# first\n{line}\n")
@@ -63,7 +76,7 @@ def test_a_line_that_is_no_rule_is_named(tmp_path, line):
 
 @pytest.mark.parametrize(
     "text", ["a: [", "a: b", "- {exclude: [a, b], of: c}", "- 3", "- {at most: 1, at least: 1, of: [a]}", "- {weight: 2}",
-             "- {exclude: [a, b], weight: x}", "- {label: [a], requires: b}"]
+             "- {exclude: [a, b], weight: x}", "- {if: {not: [a]}, then: b}", "- soft 0.5: a -> b", "- {label: [a], requires: b}"]
 )  # fmt: skip
 def test_yaml_that_is_no_rule_is_refused(tmp_path, text):
     (tmp_path / "rules.yaml").write_text(text)

@@ -8,9 +8,9 @@ through others, are a group: groups can be decided one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 
@@ -46,6 +46,14 @@ class Group:
     """Whether what binds it is that labels imply others, and never one another."""
 
 
+def _number(numbers: Mapping[Any, int], rule: Any, name: Any) -> int:
+    """Of a label that the rule names; ConfigError for none."""
+    try:
+        return numbers[name]
+    except (KeyError, TypeError):
+        raise unknown_name(f"label in the rule {shown(words_of(rule))}:", str(name), map(str, numbers)) from None
+
+
 @dataclass(frozen=True)
 class RuleSystem:
     """``owner`` (inequalities,): the rule, by number, that each is of. ``weight``: infinity of those that bind."""
@@ -64,12 +72,6 @@ class RuleSystem:
         numbers = {name: i for i, name in enumerate(names)}
         found: list[tuple[Inequality, int, float]] = []
 
-        def number(name: Any) -> int:
-            try:
-                return numbers[name]
-            except (KeyError, TypeError):
-                raise ConfigError(str(unknown_name("label in a rule", str(name), [str(one) for one in names]))) from None
-
         for k, rule in enumerate(several):
             if not isinstance(rule, (LabelRule, Hierarchy)):
                 raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
@@ -79,6 +81,7 @@ class RuleSystem:
                     raise ConfigError(f"rules= has a hierarchy of {shown(bare.n_labels)} labels, and there are {len(names)}.")
                 bare.check()
             weight = rule.weight if isinstance(rule, Soft) else np.inf
+            number = partial(_number, numbers, rule)
             found += [(one, k, weight) for one in inequalities_of(rule, number) if not one.always]
         inequalities, owner, weights = zip(*found, strict=True) if found else ((), (), ())
         return cls(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ParseError, shown
-from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft
+from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft, inequalities_of
 
 COUNTED: dict[str, Callable[[int, Any], Any]] = {"at most": AtMost, "at least": AtLeast, "exactly": Exactly}
 FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
@@ -29,7 +29,7 @@ FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a,
 def read_rules(path: Path | str) -> list[Any]:
     """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
     path = Path(path)
-    return _of_yaml(read_text(path), path) if path.suffix.lower() in (".yaml", ".yml") else read_lines_of_rules(path, parse_rule)
+    return _of_yaml(read_text(path), path) if path.suffix.lower() in (".yaml", ".yml") else read_lines_of_rules(path, _sound_rule)
 
 
 def read_lines_of_rules(path: Path, parse: Callable[[str], Any]) -> list[Any]:
@@ -65,7 +65,7 @@ def _of_yaml(text: str, path: Path) -> list[Any]:
         return []
     if not isinstance(content, list):
         raise ParseError("rules are a YAML list, one item a rule.", path)
-    return [_at(path, None, parse_rule if isinstance(one, str) else _of_mapping, one) for one in content]
+    return [_at(path, None, _sound_rule, one) for one in content]
 
 
 def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) -> Any:
@@ -73,6 +73,20 @@ def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) ->
         return parse(what)
     except ConfigError as error:
         raise ParseError(str(error), path, line) from None
+
+
+def _sound_rule(what: Any) -> Any:
+    """The rule of a line or a mapping. ConfigError also for one that none could be, whatever labels there are."""
+    rule, numbers = parse_rule(what) if isinstance(what, str) else _of_mapping(what), dict[Any, int]()
+
+    def number(name: Any) -> int:
+        try:
+            return numbers.setdefault(name, len(numbers))
+        except TypeError:
+            raise ConfigError(f"{shown(name)} is no label's name.") from None
+
+    inequalities_of(rule, number)
+    return rule
 
 
 def parse_rule(line: str) -> Any:
