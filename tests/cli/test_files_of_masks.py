@@ -136,6 +136,13 @@ def test_marked_pixels(files, capsys):
         assert main([*predict[:4], folder, "--out", "again"]) == 2
         assert message in capsys.readouterr().err
         assert not (files / "again").exists()
+    plain = ["train", "set", "--out", "plain", *FAST]
+    assert main(plain) == 0
+    (files / "odd").mkdir()
+    grey[2, 3] = 50
+    Image.fromarray(grey).save(files / "odd" / f"{test.names[1]}.png")
+    assert main(["predict", "plain", "set/test/images", "--known", "odd", "--out", "again"]) == 2
+    assert f"odd/{test.names[1]}: the grey 50 at row 2, column 3" in " ".join(capsys.readouterr().err.split())
     assert main([*predict, "again", "--decision", "threshold"]) == 2
     assert "leave --decision out" in capsys.readouterr().err
 

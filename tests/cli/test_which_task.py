@@ -17,7 +17,8 @@ from enstruct.estimators import EnergyMultiLabelClassifier, EnergySequenceTagger
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "images").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
     (tmp_path / "a.txt").write_text("a X\nb Y\n\n" * 12)
     (tmp_path / "tags.yaml").write_text("task: tags\ndata: a.txt\nout: t\nmodel: {max_epochs: 1, embedding_dim: 4}\n")
     for name, header in (("t", {"estimator": "EnergySequenceTagger"}), ("odd", {"estimator": "Other"}), ("list", [])):
@@ -66,6 +67,7 @@ def test_what_words_tell(words, task, files):
         ("train a.txt --task tag", ConfigError, "Did you mean 'tags'"),
         ("train nothing", DatasetNotFoundError, "no file or folder 'nothing'"),
         ("train bibtx", DatasetNotFoundError, "Did you mean 'bibtex'"),
+        ("train empty --out m --base extra-trees", ConfigError, "'empty' holds no data: no .txt files, no images"),
         ("predict nothing a.csv", ModelFileError, "not an enstruct model"),
         ("predict folder a.csv", ModelFileError, "no model.json"),
         ("evaluate odd a.csv", ModelFileError, "damaged"),

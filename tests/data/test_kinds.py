@@ -28,6 +28,7 @@ def test_every_task_has_endings_and_named_sets_of_its_own():
         ("twitter_pos", "tags"),
         ("weizmann32", "masks"),
         ("folder", "masks"),
+        ("empty", None),
         ("a.txt", None),
         ("a.tsv", None),
         ("eng.testa", None),
@@ -36,5 +37,6 @@ def test_every_task_has_endings_and_named_sets_of_its_own():
 )
 def test_what_a_name_tells(name, task, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train" / "images").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
     assert kind_of(name) == task

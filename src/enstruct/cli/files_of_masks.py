@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from jsonargparse import Namespace
+from numpy.typing import NDArray
 from PIL import Image
 
 from enstruct.cli.outputs import check_free
 from enstruct.cli.tables import say
 from enstruct.cli.task_files import Draw, TaskFiles, Training
 from enstruct.data.catalogue import PICTURES
-from enstruct.data.image_folders import VALIDATION, Pictures, has_parts, load_pictures, read_pictures, read_scribbles
+from enstruct.data.image_folders import UNMARKED, VALIDATION, Pictures, has_parts, load_pictures, read_pictures, read_scribbles
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.image_format import MaskFormat
 from enstruct.files import replace_file
@@ -83,7 +84,7 @@ class MaskFiles(TaskFiles):
             )
         endings = (".png", ".npy") if options.probabilities else (".png",)
         check_free((options.out / f"{name}{ending}" for name in data.names for ending in endings), options.overwrite)
-        known = None if data.known is None else [model.masks_.as_classes(grid) for grid in data.known]
+        known = None if data.known is None else _marks(model.masks_, data, options.known)
         for name, mask in zip(data.names, model.predict(data.images, decision=options.decision, known=known), strict=True):
             picture = Image.fromarray(mask.astype(np.uint8))
             replace_file(options.out / f"{name}.png", partial(picture.save, format="PNG"))
@@ -128,3 +129,16 @@ def _counted_rules(options: Namespace, train: Pictures) -> list[Any]:
 
 
 FILES = MaskFiles()
+
+
+def _marks(masks: MaskFormat, data: Pictures, folder: Path) -> list[NDArray[np.float64]]:
+    """The classes that are marked in each image, NaN elsewhere. DataError, with the file's name, for a grey that is none."""
+    marks = [masks.as_classes(grid) for grid in data.known or ()]
+    for name, grid, classes in zip(data.names, data.known or (), marks, strict=True):
+        if (odd := ~np.isnan(classes) & ~np.isin(classes, masks.classes)).any():
+            row, column = np.argwhere(odd)[0]
+            raise DataError(
+                f"{folder / name}: the grey {grid[row, column]:g} at row {row}, column {column} is none of training's "
+                f"({', '.join(map(str, masks.classes[:8]))}): leave what is not marked transparent, or grey {UNMARKED}."
+            )
+    return marks

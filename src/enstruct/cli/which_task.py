@@ -40,11 +40,15 @@ def task_of_data(data: str) -> str:
     task = kind_of(data)
     if task is not None:
         return task
+    where = shown(data, 100)
+    if Path(data).is_dir():
+        raise ConfigError(
+            f"The folder {where} holds no data: no .txt files, no images (images/, masks/), no layout.json."
+        )
     if Path(data).exists():
-        where = shown(data, 100)
         raise ConfigError(f"The ending of {where} does not tell what it holds: add --task labels, --task tags or --task masks.")
     hint = unknown_name("data set", data, (name for sets in SETS.values() for name in sets))
-    raise DatasetNotFoundError(f"There is no file or folder {shown(data, 100)}. {hint}")
+    raise DatasetNotFoundError(f"There is no file or folder {where}. {hint}")
 
 
 def task_of_model(folder: Path) -> str:

@@ -25,7 +25,9 @@ def kind_of(source: str) -> str | None:
         if source in sets:
             return task
     if is_folder(source):
-        return "labels" if is_text_folder(source) or (Path(source) / "layout.json").is_file() else "masks"
+        if is_text_folder(source) or (Path(source) / "layout.json").is_file():
+            return "labels"
+        return "masks" if holds_pictures(source) else None
     endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
     telling = [*endings[-1:], *(ending for ending in endings if ending in INLINE)]  # as cora.tagged.txt
     return next((task for ending in reversed(telling) for task, own in ENDINGS.items() if ending in own), None)
@@ -39,10 +41,14 @@ def ending(path: Path | str) -> str:
 
 def is_text_folder(path: Path | str) -> bool:
     """Whether a folder holds .txt files, or folders of such, and no pictures."""
-    if not is_folder(path):
-        return False
-    folder = Path(path)
-    files = [file for pattern in ("*", "*/*") for file in folder.glob(pattern)]
-    if any(file.name in ("images", "masks") or file.suffix.lower() in PICTURE_ENDINGS for file in files):
-        return False
-    return any(file.suffix == ".txt" for file in files)
+    return is_folder(path) and not holds_pictures(path) and any(file.suffix == ".txt" for file in _inside(path))
+
+
+def holds_pictures(path: Path | str) -> bool:
+    """Whether a folder holds pictures, or folders that are named after them."""
+    return any(file.name in ("images", "masks") or file.suffix.lower() in PICTURE_ENDINGS for file in _inside(path))
+
+
+def _inside(path: Path | str) -> list[Path]:
+    """What lies in a folder, and in those in it."""
+    return [file for pattern in ("*", "*/*") for file in Path(path).glob(pattern)]

@@ -244,9 +244,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def predict_proba(self, X: Any, *, known: Any = None) -> NDArray[np.float64]:
         """p(y_i = 1 | x, what is told) (rows, labels); told labels are 0 or 1, as they were told.
 
-        ``known`` : like y, with holes (NaN, None, -1) where nothing is told, or one dict a row, {label: True or False}. Rows of
-        which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the lower
-        log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
+        ``known`` : a table (rows, labels) of 1, 0 and holes (NaN, None, -1) where nothing is told, a data frame of some labels,
+            or one dict a row, {label: True or False}, or None.
+
+        Rows of which nothing is told are answered as without it: by the base, or by the joint's own marginals where these had the
+        lower log-loss on rows left out (``marginals_of_``). With one label a row probabilities sum to one.
         """
         return self.conditionals(X).predict_proba(known)
 

@@ -292,7 +292,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     def predict_proba(self, X: Any, *, known: Any = None, refine: int | None = None) -> NDArray[np.float64]:
         """Marginal probabilities (rows, labels), given what is told; for 1-D y they sum to one.
 
-        known : of the joint, told labels: like y, with holes (NaN) where nothing is told, or one dict a row.
+        known : of the joint, told labels: a table (rows, labels) of 1, 0 and NaN where nothing is told, or one dict a row.
         refine : of networks, see :meth:`predict`. Methods that answer by inference give their relaxed minimisers.
         """
         joint = self._joint(refine=refine)
