@@ -1,5 +1,6 @@
 """Messages: short whatever they quote, with their beginning and their end."""
 
+import numpy as np
 import pytest
 
 from enstruct import errors
@@ -35,6 +36,7 @@ def test_a_long_path_leaves_room_for_what_is_wrong():
 def test_values_are_quoted_in_few_characters():
     assert shown("pop") == "'pop'"
     assert shown([1, 2]) == "[1, 2]"
+    assert [shown(value) for value in (np.float64(2), np.int8(3), np.str_("pop"))] == ["2.0", "3", "'pop'"]
     assert len(shown("x" * 10**6)) == 62
     assert len(shown("\U000e0001" * 10**6)) <= 120
     assert len(shown(list(range(10**5)), 40)) == 40

@@ -11,8 +11,6 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
 MOST_CHARACTERS = 300
 """Of a message."""
 
@@ -29,8 +27,8 @@ def shown(value: object, most: int = 60) -> str:
     """How a message quotes a value that may be of any size: its ``repr``, cut to about ``most`` characters."""
     if isinstance(value, str):
         return shortened(repr(shortened(str(value), most)), 2 * most)  # what cannot be printed takes several characters
-    if isinstance(value, np.generic):
-        return shown(value.item(), most)  # 2.0, not np.float64(2.0)
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined]  # 2.0, not np.float64(2.0); NumPy is not imported for it
     try:
         return shortened(repr(value), most)
     except ValueError:  # a whole number of more digits than Python writes

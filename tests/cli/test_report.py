@@ -174,7 +174,7 @@ def test_a_file_that_is_there_is_left_alone(here, capsys):
         (["joint", "nowhere.csv", "--out", "p.html"], "nowhere.csv"),
         (["nowhere", "test.csv", "--out", "p.html"], "not an enstruct model folder"),
         (["joint", "test.csv", "--out", "p.html", "--decision", "fixd"], "Did you mean 'fixed'"),
-        (["joint", "texts.csv", "--out", "p.html"], "the file has 2 columns"),
+        (["joint", "texts.csv", "--out", "p.html"], "no column of the model's label 'twin'"),
         (["joint", "empty.csv", "--out", "p.html"], "empty.csv"),
         (["joint", "test.csv", "--out", "test.csv/p.html"], "test.csv is no folder"),
         (["joint", "test.html", "--out", "test.html"], "is the file to be reported on"),
