@@ -57,7 +57,7 @@ def test_what_is_no_data_set_is_not_replaced(tmp_path):
     folder.mkdir()
     for place in (folder / "work.txt", file):
         place.write_text("years")
-    with pytest.raises(DataError, match=r"thesis is not replaced, as it holds 'work.txt'|holds 'work.txt'"):
+    with pytest.raises(DataError, match=r"thesis is not replaced: it holds 'work\.txt'"):
         write_on_disk(folder, SETS["dense"])
     with pytest.raises(DataError, match="is a file"):
         write_on_disk(file, SETS["dense"])
@@ -65,6 +65,10 @@ def test_what_is_no_data_set_is_not_replaced(tmp_path):
     assert {entry.name for entry in tmp_path.iterdir()} == {"thesis", "work.txt"}
     with pytest.raises(DataError, match="There is no folder"):
         read_on_disk(tmp_path / "nope")
+    write_on_disk(tmp_path / "set", SETS["dense"])
+    (tmp_path / "set" / "y_indptr.bin").unlink()
+    with pytest.raises(ParseError, match=r"no y_indptr\.bin, which"):
+        read_on_disk(tmp_path / "set")
 
 
 def test_what_cannot_be_written(tmp_path):

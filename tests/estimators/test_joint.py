@@ -458,6 +458,30 @@ def test_energies_are_those_of_the_distribution_under_rules():
         model.energy(X[:1], np.full((1, 5), np.nan))
 
 
+def test_rows_that_no_model_takes(fitted, rows):
+    huge = rows[0][:3].copy()
+    huge[1, 0] = -1e300
+    with pytest.raises(DataError, match=r"X holds -1e\+300 in row 1, column 0, beyond 3e\+38"):
+        fitted.predict(huge)
+    with pytest.raises(DataError, match=r"row 1, column 0"):
+        fitted.predict(sparse.csr_matrix(huge))
+    frame = pd.DataFrame(rows[0][:30], columns=[0, *(f"x{i}" for i in range(1, rows[0].shape[1]))])
+    with pytest.raises(DataError, match=r"X.columns.astype\(str\)"):
+        JointMultiLabelClassifier("binary-relevance").fit(frame, rows[1][:30])
+
+
+@pytest.mark.parametrize("method", ["joint", "seal-nce", "spen", "jiont"])
+def test_what_a_classifier_has_can_be_listed(method):
+    model = EnergyMultiLabelClassifier(method)
+    assert "predict" in dir(model)
+    assert hasattr(model, "density_") == (method != "jiont")
+
+
+def test_a_method_that_there_is_not_is_named_whatever_the_base(rows):
+    with pytest.raises(ConfigError, match=r"Unknown method 'jiont'\. Did you mean 'joint'"):
+        EnergyMultiLabelClassifier("jiont", base="binary-relevance").fit(*rows)
+
+
 def test_decisions_that_are_none(fitted, rows):
     with pytest.raises(ConfigError, match="name of a decision"):
         fitted.predict(rows[0][:2], decision=["fixed"])

@@ -75,11 +75,11 @@ def test_long_names_are_cut_in_messages():
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ([[1, 0, 1]] * 3 + [[0, 0]], "0/1 matrix has as many columns in each row: row 0 has 3 values, row 3 2 values"),
-        ([[1, 0, 1], [1, 0], [1]], "row 0 has 3 values, row 1 2 values"),
+        ([[1, 0, 1]] * 3 + [[0, 0]], "0/1 matrix has as many columns in each row: row 0 has 3 columns, row 3 has 2 columns"),
+        ([[1, 0, 1], [1, 0], [1]], "row 0 has 3 columns, row 1 has 2 columns"),
         ([[], [], []], "no label in y"),
         (np.zeros((4, 0)), "no label in y"),
-        (["a", ["b"]], "row 0 has 'a', row 1 1 values"),
+        (["a", ["b"]], "row 0 has 'a', row 1 has 1 columns"),
         ([[[1, 2]], ["a"]], r"row 0 of y has \[1, 2\]"),
     ],
 )

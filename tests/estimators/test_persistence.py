@@ -12,7 +12,7 @@ from tests.configured import configured
 import enstruct.hypergradients
 import enstruct.inference
 import enstruct.negatives
-from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec
+from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, JointMultiLabelClassifier
 from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ConfigError, ModelFileError, SaveError
 from enstruct.estimators.saved_values import decode_parameter, encode_parameter
@@ -313,3 +313,13 @@ def test_every_value_that_a_column_may_hold_can_be_saved(module):
     assert found
     for cls in found:
         assert decode_parameter("x", encode_parameter("x", cls())) == cls()
+
+
+def test_what_is_no_model_of_the_class_says_what_it_is(model, tmp_path):
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match=r"a model of another class: it has model\.json, and no joint\.json"):
+        JointMultiLabelClassifier.load(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="is a file, and a model is a folder"):
+        EnergyMultiLabelClassifier.load(tmp_path / "m" / "model.json")
+    with pytest.raises(ModelFileError, match="not an enstruct model folder"):
+        EnergyMultiLabelClassifier.load(tmp_path)

@@ -128,11 +128,8 @@ def _counted_rules(options: Namespace, train: Pictures) -> list[Any]:
     return rules
 
 
-FILES = MaskFiles()
-
-
 def _marks(masks: MaskFormat, data: Pictures, folder: Path) -> list[NDArray[np.float64]]:
-    """The classes that are marked in each image, NaN elsewhere. DataError, with the file's name, for a grey that is none."""
+    """The classes that are marked in each image, NaN elsewhere. DataError, with the image's name, for a grey that is none."""
     marks = [masks.as_classes(grid) for grid in data.known or ()]
     for name, grid, classes in zip(data.names, data.known or (), marks, strict=True):
         if (odd := ~np.isnan(classes) & ~np.isin(classes, masks.classes)).any():
@@ -142,3 +139,6 @@ def _marks(masks: MaskFormat, data: Pictures, folder: Path) -> list[NDArray[np.f
                 f"({', '.join(map(str, masks.classes[:8]))}): leave what is not marked transparent, or grey {UNMARKED}."
             )
     return marks
+
+
+FILES = MaskFiles()

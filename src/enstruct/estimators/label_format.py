@@ -256,9 +256,9 @@ def _holds_yes_and_no(Y: Any) -> bool:
 
 def _first_that_differs(Y: Any) -> str:
     """The first row that is of another form than row 0, in words."""
-    forms = [f"{len(row)} values" if isinstance(row, (list, tuple, set, np.ndarray)) else f"{shown(row, 30)}" for row in Y]
+    forms = [f"{len(row)} columns" if isinstance(row, (list, tuple, set, np.ndarray)) else f"{shown(row, 30)}" for row in Y]
     other = next((i for i, form in enumerate(forms) if form != forms[0]), 0)
-    return f"row 0 has {forms[0]}, row {other} {forms[other]}"
+    return f"row 0 has {forms[0]}, row {other} has {forms[other]}"
 
 
 def _as_array(Y: Any) -> NDArray[Any]:
