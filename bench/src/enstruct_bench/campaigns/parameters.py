@@ -306,7 +306,7 @@ def _read_only(array: Any) -> Any:
 
 
 def _frame(array: Any) -> Any:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     return pd.DataFrame(array, columns=[f"c{k}" for k in range(array.shape[1])])
 

