@@ -259,9 +259,111 @@ def test_forms_of_labels(rows):
     names = [[f"n{i}" for i in np.flatnonzero(row)] for row in Y]
     assert set(itertools.chain(*make().fit(X, names).predict(X))) <= {f"n{i}" for i in range(N_LABELS)}
     single = make().fit(X, Y[:, :3].argmax(1))
-    assert single.terms_ == "independent"
+    assert single.terms_ == "classes"
     np.testing.assert_allclose(single.predict_proba(X).sum(1), 1)
     assert set(single.predict(X)) <= {0, 1, 2}
+
+
+@pytest.fixture(scope="module")
+def of_classes(rows):
+    X, Y = rows[0][:160], np.array(["a", "b", "c"])[rows[1][:160, :3].argmax(1)]
+    return JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y), X, Y
+
+
+def test_a_class_told_is_the_answer(of_classes):
+    """By its name, by yes and no, by dict; a class told absent is none."""
+    model, X, _ = of_classes
+    for known in (["c", None] * 80, [{"c": True}, None] * 80, [[np.nan, np.nan, 1], [np.nan] * 3] * 80):
+        told = model.predict(X, known=known)
+        assert set(told[::2]) == {"c"}
+        assert np.array_equal(told[1::2], model.predict(X)[1::2])
+    p, without = model.predict_proba(X), model.predict_proba(X, known=[{"a": False}] * 160)
+    assert not without[:, 0].any()
+    np.testing.assert_allclose(without[:, 1:], p[:, 1:] / p[:, 1:].sum(1, keepdims=True), atol=1e-6)
+    assert "a" not in model.predict(X, known=[{"a": False}] * 160)
+    assert "a" not in model.predict(X, known=[{"a": False}] * 160, decision="subset-accuracy")
+    for known, match in (
+        ([{"a": True, "b": True}] * 160, "more than one class"),
+        ([dict.fromkeys("abc", False)] * 160, "no class"),
+    ):
+        with pytest.raises(DataError, match=match):
+            model.predict_proba(X, known=known)
+
+
+def test_classes_are_a_distribution(of_classes, tmp_path):
+    model, X, y = of_classes
+    p = model.predict_proba(X)
+    log_p = np.stack([model.log_prob(X, [one] * 160) for one in "abc"], axis=1)
+    np.testing.assert_allclose(np.exp(log_p), p, atol=1e-6)
+    np.testing.assert_allclose(-model.energy(X, y), model.log_prob(X, y), atol=1e-5)
+    drawn = model.sample(X[:20], 2000)
+    assert (drawn.sum(-1) == 1).all()
+    np.testing.assert_allclose(drawn.mean(1), p[:20], atol=0.05)
+    assert model.likelihoods_["classes"] == pytest.approx(-model.log_prob(X, y).mean(), abs=0.3)  # by models that saw the rows
+    assert set(model.ask(X[:9])) <= set("abc")
+    model.save(tmp_path / "m")
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_proba(X, known=[{"a": False}] * 160), model.predict_proba(X, known=[{"a": False}] * 160))
+
+
+def test_what_contradicts_what_is_told_has_no_energy(fitted, rows):
+    X, Y = rows[0][:8], rows[1][:8]
+    known = np.full(Y.shape, np.nan)
+    known[:, 0] = Y[:, 0]
+    np.testing.assert_array_equal(fitted.energy(X, Y, known=known), fitted.energy(X, Y))
+    known[3, 0] = 1 - Y[3, 0]
+    assert np.isposinf(fitted.energy(X, Y, known=known)).tolist() == [i == 3 for i in range(8)]
+
+
+def test_decisions_of_least_risk_in_force(fitted, rows, tmp_path):
+    """Named before the fit or after it, kept in the folder, taken back."""
+    X, Y = rows[0][500:], rows[1][500:]
+    wanted = fitted.predict(X, decision="subset-accuracy")
+    other = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0, decision="subset-accuracy")
+    other.fit(rows[0][:500], rows[1][:500]).save(tmp_path / "m")
+    for model in (other, JointMultiLabelClassifier.load(tmp_path / "m")):
+        assert model.decision_ == "subset-accuracy"
+        assert np.array_equal(model.predict(X), wanted)
+    assert other.set_decision("expected-f1").decision_ == "expected-f1"
+    assert np.array_equal(other.predict(X), fitted.predict(X, decision="expected-f1"))
+    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
+    assert loaded.set_decision("hamming").decision_ == "hamming"
+    assert np.array_equal(loaded.predict(X), fitted.predict(X, decision="hamming"))
+    with pytest.raises(ConfigError, match="subset-accuracy"):
+        other.set_decision("macro-f1")
+    with pytest.raises(ConfigError, match="bayes-risk"):
+        JointMultiLabelClassifier("binary-relevance", decision="bayes-risk").fit(X, Y)
+
+
+def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):
+    """Where the metric is exact match, and the joint knows what marginals do not, its likeliest set answers."""
+    X, Y = rows
+    model = JointMultiLabelClassifier("binary-relevance", folds=3, metric="subset-accuracy", random_state=0).fit(X[:500], Y[:500])
+    assert model.decision_ == "subset-accuracy"
+    assert model.decision_scores_["subset-accuracy"] > 0.4
+    by_rule = max((model.predict(X[500:], decision=name) == Y[500:]).all(1).mean() for name in model.rules_)
+    assert model.score(X[500:], Y[500:]) > by_rule + 0.05
+    monkeypatch.setattr(joint, "least_risk", lambda samples, *_: sparse.csr_matrix(1 - samples[:, 0]))
+    model.fit(X[:200], Y[:200])
+    assert model.decision_ != "subset-accuracy"
+
+
+def test_scores_of_what_is_known(fitted, rows):
+    X, Y = rows[0][500:], rows[1][500:].astype(float)
+    holes = np.where(np.arange(Y.shape[1]) == 2, np.nan, Y)
+    answers = fitted.predict(X)
+    wanted = 2 * (answers * Y)[:, [0, 1, 3, 4]].sum(1) / (answers + Y)[:, [0, 1, 3, 4]].sum(1).clip(1)
+    empty = (answers + Y)[:, [0, 1, 3, 4]].sum(1) == 0
+    assert fitted.score(X, holes) == pytest.approx(np.where(empty, 1, wanted).mean())
+    assert fitted.score(X, Y) == fitted.score(X, Y.astype(int))
+
+
+def test_densities_are_of_the_joint_alone(rows):
+    X, Y = rows[0][:60], rows[1][:60]
+    model = EnergyMultiLabelClassifier("binary-relevance").fit(X, Y)
+    for asked in (lambda: model.log_prob(X, Y), lambda: model.ask(X), lambda: model.energy(X, Y, known=Y)):
+        with pytest.raises(ConfigError, match="method='binary-relevance' has none: fit method='joint'"):
+            asked()
 
 
 @pytest.mark.usefixtures("quick_joints")

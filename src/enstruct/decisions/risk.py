@@ -65,5 +65,7 @@ def _best_sample(samples: NDArray[np.uint8], gain: Gain) -> NDArray[np.uint8]:
             ) from error
         if gains.shape != (len(distinct),):
             raise DataError(f"decision=: a gain of {len(distinct)} label sets must be ({len(distinct)},), not {gains.shape}.")
+        if np.isnan(gains).any():
+            raise DataError("decision=: the gain of a label set is NaN; of two sets without labels, too, it must be a number.")
         expected[i] = counts @ gains
     return candidates[int(expected.argmax())]

@@ -46,6 +46,7 @@ from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfAutomatic
 from enstruct.estimators.texts import input_record, restore_input
+from enstruct.estimators.told import truth_of
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.training.batches import row_blocks
@@ -313,10 +314,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return sets_of_size(p, 1) if self._single else rule.predict(p)
 
     def score(self, X: Any, y: Any) -> float:
-        """``metric`` of :meth:`predict` (accuracy for 1-D y)."""
+        """``metric`` of :meth:`predict` (accuracy for 1-D y); where y has holes, of the labels that are known."""
         check_is_fitted(self, "chosen_")
         metric = get_metric("subset-accuracy" if self._single else self.metric)
-        return metric(self.labels_.encode(y), self._predicted(X, None, None, None))
+        return metric(truth_of(y, self.labels_), self._predicted(X, None, None, None))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,9 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from torch import nn
@@ -30,7 +33,7 @@ from enstruct.data.rows import Rows, as_indicator
 from enstruct.encoders import LinearPredictor
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
 from enstruct.encoders.text import TextEncoder
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError, shown, unknown_name
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import same_rows
 from enstruct.estimators.members import Budget, Member, default_methods
@@ -188,7 +191,7 @@ class ClassifierBase:
         if not self.per_label:
             return probabilities_of(model, X)
         n = X.shape[0]
-        return np.stack([np.full(n, one) if isinstance(one, float) else one.predict_proba(X)[:, 1] for one in model], axis=1)
+        return np.stack([np.full(n, one) if isinstance(one, float) else probability_of(one, X) for one in model], axis=1)
 
 
 @dataclass(frozen=True)
@@ -299,7 +302,7 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
 
     ConfigError for probabilities of another shape.
     """
-    p = model.predict_proba(X)
+    p = _predicted(model, X)
     if isinstance(p, list):
         columns = []
         for one, classes in zip(p, model.classes_, strict=True):
@@ -307,8 +310,39 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
             columns.append(one[:, present[0]] if len(present) else np.zeros(len(one)))
         p = np.stack(columns, axis=1)
     p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
-    if p.ndim != 2 or len(p) != X.shape[0] or not ((p >= 0) & (p <= 1)).all():
+    if p.ndim != 2 or len(p) != X.shape[0]:
         raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give probabilities (rows, labels), not {p.shape}.")
+    return _checked(p, model)
+
+
+def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
+    """(rows,) of the label that a fitted classifier of one label has learnt. ConfigError for other classes than 0 and 1, and for
+    probabilities of another shape."""
+    classes = np.asarray(getattr(model, "classes_", (0, 1)))
+    if classes.shape != (2,) or not np.array_equal(classes, (0, 1)):
+        raise ConfigError(
+            f"base=: {type(model).__name__} was taught 0 and 1, and has the classes {shown(classes.tolist(), 60)}: it must keep "
+            "those that it is given."
+        )
+    p = np.asarray(_predicted(model, X), dtype=np.float64)
+    if p.shape != (X.shape[0], 2):
+        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give ({X.shape[0]}, 2), no and yes, not {p.shape}.")
+    return _checked(p[:, 1], model)
+
+
+def _predicted(model: Any, X: Any) -> Any:
+    if not hasattr(model, "predict_proba"):  # of some that is only seen once they are fitted
+        raise ConfigError(f"base=: {type(model).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
+    return model.predict_proba(X)
+
+
+def _checked(p: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
+    wrong = ~((p >= 0) & (p <= 1))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0].tolist())
+        raise ConfigError(
+            f"base=: {type(model).__name__}.predict_proba gives {p[at]:g} in row {at[0]}: probabilities lie between 0 and 1."
+        )
     return p
 
 
@@ -332,9 +366,14 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         return MethodBase(method, metric, _tuned(encoder))
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
-    if not hasattr(base, "predict_proba"):
+    if not (hasattr(base, "predict_proba") or isinstance(base, StackingClassifier)):  # which has it once it is fitted
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
     _refuse_tuned(encoder, type(base).__name__)
+    if not complete and isinstance(base, (MultiOutputClassifier, ClassifierChain)):
+        raise ConfigError(
+            f"base=: {type(base).__name__} needs every label of every row, and y has holes: give the classifier of one "
+            "label that is within it."
+        )
     return ClassifierBase(base, per_label=not (complete and takes_label_sets(base)))
 
 
@@ -360,10 +399,14 @@ def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
 
 
 def takes_label_sets(classifier: Any) -> bool:
+    """Whether its tags say so; of one that wraps another it is not the other that counts (a calibrated forest takes one label),
+    but for searches and pipelines, which hand labels on as they are."""
     if isinstance(classifier, Pipeline):
         return takes_label_sets(classifier.steps[-1][1])
+    if isinstance(classifier, BaseSearchCV):
+        return takes_label_sets(classifier.estimator)
     tags = get_tags(classifier)
-    return bool(tags.classifier_tags is not None and tags.classifier_tags.multi_label) or hasattr(classifier, "estimator")
+    return bool((tags.classifier_tags is not None and tags.classifier_tags.multi_label) or tags.target_tags.multi_output)
 
 
 def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_terms: int | None = None) -> list[Base]:

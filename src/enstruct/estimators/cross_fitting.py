@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import cross_validate
+from enstruct.errors import ConfigError
 from enstruct.estimators.bases import Base, Table
 
 log = logging.getLogger("enstruct")
@@ -105,7 +106,12 @@ def _fit(base: Base, table: Table, fold: NDArray[np.intp] | None, seed: int, dea
         return Fitted(base.fit(table, None, seed, deadline), None)
     rest = np.setdiff1d(np.arange(len(table)), fold)
     model = base.fit(table.take(rest), table.take(fold), seed, deadline, like)
-    return Fitted(model, base.marginals(model, table.X[fold]))
+    marginals = base.marginals(model, table.X[fold])
+    if marginals.shape[1] != table.Y.shape[1]:
+        raise ConfigError(
+            f"base=: {base.name} gives probabilities of {marginals.shape[1]} labels, and {table.Y.shape[1]} were to be learnt."
+        )
+    return Fitted(model, marginals)
 
 
 def _side_by_side() -> int:

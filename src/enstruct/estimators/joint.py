@@ -24,7 +24,7 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.base import seed_of
-from enstruct.estimators.bases import Base, Table, as_base, automatic, logits_of
+from enstruct.estimators.bases import CLIP, Base, Table, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, best_score, choose, cross_fit
 from enstruct.estimators.features import validated
@@ -36,17 +36,19 @@ from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
-from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels
+from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels, truth_of
 from enstruct.joint import Joint
+from enstruct.joint.classes import Classes, follow_classes
 from enstruct.metrics import get_metric, log_loss
 from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
 from enstruct.training.ranks import check_alone
 from enstruct.training.residual import PATIENCE
-from enstruct.training.residual_candidates import CANDIDATES, INDEPENDENT, Candidate
+from enstruct.training.residual_candidates import CANDIDATES, CLASSES, Candidate, Examples
 from enstruct.training.residual_choice import Fitted, fit_residual
 from enstruct.validation import check_whole, one_of, optional, whole
 
+EXACT = "subset-accuracy"
 SAMPLES = 200
 """Label sets a row that decisions of least risk are taken on."""
 CERTAIN = 30.0
@@ -87,7 +89,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
-        "fixed" (0.5), "threshold", "scaled", "per-label", "top-k", "expected-f1", or "auto", the best in cross-validation.
+        "fixed" (0.5), "threshold", "scaled", "per-label", "top-k", "expected-f1", of marginals; "subset-accuracy" (the likeliest
+        whole set), "example-f1", "hamming", "jaccard", of least expected risk under the joint; or "auto", the best of the former
+        in cross-validation, where the metric is "subset-accuracy" also the likeliest whole set.
     folds : int, default=5
         Parts of the rows, each left out once; fewer where there are not two distinct rows for each.
     rules : a rule of :mod:`enstruct.rules`, or a list of them, optional
@@ -177,7 +181,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         seed = seed_of(self.random_state)
         folds = self._folds(table, seed)
         self._fit_base(table, folds, seed)
-        logits = logits_of(np.mean([fitted.marginals for fitted in self.base_], axis=0))
+        logits = self._logits(np.mean([fitted.marginals for fitted in self.base_], axis=0))
         fitted = self._fit_energy(logits, table, folds, seed)
         self.fitted_on_ = FittedOn(logits, table, group, folds, fitted.chosen, fitted.epochs)
         self.seed_ = seed
@@ -205,33 +209,64 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.base_ = [fitted[i] for i in chosen]
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
-        single = self.labels_.kind == "single"
-        candidates = (INDEPENDENT,) if single else self._candidates
+        if self._single:
+            return self._fit_classes(logits, table, seed)
         rules_of_energy = None if self.legality_ is None else self.legality_.varying
         patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
         ends = time.monotonic() + max(60 * self.minutes, LEAST_SECONDS)
         fitted = fit_residual(
-            logits, table.Y, table.weight, folds[0], seed, candidates, lambda: time.monotonic() > ends, patience, rules_of_energy
+            logits,
+            table.Y,
+            table.weight,
+            folds[0],
+            seed,
+            self._candidates,
+            lambda: time.monotonic() > ends,
+            patience,
+            rules_of_energy,
         )
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
-        self.marginals_of_, rules = "base", LabelRules()
-        if not single:
-            left_out = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
-            p = self._legal(expit(logits))
-            joint = self._joint(logits[left_out], seed, fitted.judge).marginals().numpy()
-            if log_loss(table.Y[left_out], joint) < log_loss(table.Y[left_out], p[left_out]):
-                self.marginals_of_ = "joint"
-            # rules are about whole sets: holes are filled with a draw, given what was observed
-            whole, ruled = table.Y, np.arange(len(table))
-            if not table.complete:
-                if rules_of_energy is not None:
-                    ruled = ruled[are_possible(rules_of_energy, table.Y)]
-                ruled = table.few(ruled, FILLED)
-                whole = self._joint(logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
-            rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
-            rules = LabelRules.fit(p[ruled], rows, self.metric, self.decision, None)
+        left_out = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
+        p, judge = self._legal(expit(logits)), self._joint(logits[left_out], seed, fitted.judge)
+        better = log_loss(table.Y[left_out], judge.marginals().numpy()) < log_loss(table.Y[left_out], p[left_out])
+        self.marginals_of_ = "joint" if better else "base"
+        # rules are about whole sets: holes are filled with a draw, given what was observed
+        whole, ruled = table.Y, np.arange(len(table))
+        if not table.complete:
+            if rules_of_energy is not None:
+                ruled = ruled[are_possible(rules_of_energy, table.Y)]
+            ruled = table.few(ruled, FILLED)
+            whole = self._joint(logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
+        rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
+        rules = LabelRules.fit(p[ruled], rows, self.metric, "auto" if self.decision in RISKS else self.decision, None)
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
+        if self.decision in RISKS:
+            self.decision_ = self.decision
+        elif (self.decision, self.metric) == ("auto", EXACT):
+            self._choose_likeliest(judge, p[left_out], table.Y[left_out])
         return fitted
+
+    def _fit_classes(self, logits: NDArray[np.float32], table: Table, seed: int) -> Fitted:
+        """Where a row has one label the base's probabilities, which sum to one, are the distribution, and nothing is learnt."""
+        weight = np.ones(len(table)) if table.weight is None else table.weight
+        z, y, w = (torch.as_tensor(part, dtype=torch.float32) for part in (logits, table.Y, weight))
+        self.energy_, self.terms_ = CLASSES.energy(Examples(z, y, w), seed).eval(), CLASSES.name
+        self.likelihoods_ = {CLASSES.name: float(np.average(-(logits * table.Y).sum(1), weights=weight))}
+        self.marginals_of_, rules = "base", LabelRules()
+        self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
+        return Fitted(self.energy_, self.energy_, CLASSES, self.likelihoods_, 0)
+
+    def _choose_likeliest(self, judge: Joint, p: NDArray[Any], Y: NDArray[np.float32]) -> None:
+        """Put the most probable set in force where more of the rows left out are right by it than by the rule chosen, which has
+        seen them."""
+        if np.isnan(Y).any():
+            return
+        samples = judge.sample(SAMPLES)
+        likeliest = least_risk(samples.numpy().astype(np.uint8), "subset", judge.log_density(samples).numpy())
+        metric, truth = get_metric(EXACT), as_indicator(Y)
+        self.decision_scores_ = {**self.decision_scores_, EXACT: metric(truth, likeliest)}
+        if self.decision_scores_[EXACT] > metric(truth, self.rules_[self.decision_].predict(p)):
+            self.decision_ = EXACT
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -256,7 +291,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         """These rows, to be asked again and again as more is told of them: what the base says of them is found once."""
         self._fitted()
         X = validated(self, X, reset=False)
-        return Conditionals(self, logits_of(np.mean([fitted.answer(X) for fitted in self.base_], axis=0)))
+        return Conditionals(self, self._logits(np.mean([fitted.answer(X) for fitted in self.base_], axis=0)))
 
     def base_proba(self, X: Any) -> NDArray[np.float64]:
         """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
@@ -283,9 +318,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self, logits: NDArray[np.float32], told: NDArray[np.float32], untold: str, sampling: Sampling = BY_DEFAULT
     ) -> NDArray[np.float64]:
         """(rows, labels), of rows of which nothing is told by what ``untold`` names, "base" or "joint"."""
+        if self._single:
+            return self._expanded(self._joint(logits).marginals(torch.from_numpy(told)).numpy(), self.constants_)
         p = self._legal(expit(logits).astype(np.float64))
-        if self.labels_.kind == "single":
-            return p / p.sum(1, keepdims=True)
         some = ~np.isnan(told).all(1) if untold == "base" else np.ones(len(told), dtype=bool)
         if some.any():
             p[some] = sampling.marginals(self._joint(logits[some]), torch.from_numpy(told[some])).numpy()
@@ -325,18 +360,22 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _told(self, known: Any) -> NDArray[np.float32]:
         """(rows, labels), with what follows by the rules."""
         told = told_labels(known, self.labels_)
+        if self._single:
+            return follow_classes(told, self.classes_.tolist())
         return told if self.legality_ is None else self.legality_.told(told)
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> tuple[sparse.csr_matrix, NDArray[Any]]:
         """(label sets, the marginals that they were decided by)."""
+        if decision is None and top_k is None and self._fitted().decision_ in RISKS:
+            decision = self.decision_
         if callable(decision) or (isinstance(decision, str) and decision in RISKS):
             return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
         whole = self._marginals(*self._asked(X, known), untold="base")  # which rules are fitted to
-        if self.labels_.kind == "single" or top_k is not None:
-            return sets_of_size(whole, 1 if top_k is None or self.labels_.kind == "single" else top_k), whole
+        if self._single or top_k is not None:
+            return sets_of_size(whole, 1 if top_k is None or self._single else top_k), whole
         rule, p = self.rules_[self.decision_ if decision is None else decision], whole[:, self.varying_]
         chosen = rule.predict(p).toarray()
         if known is not None and decision is None and (self.decision, self.metric) == ("auto", "example-f1"):
@@ -383,10 +422,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         value = np.where(impossible, -np.inf, value)
         return (value, error) if return_error else value
 
-    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
+    def energy(self, X: Any, y: Any, *, known: Any = None) -> NDArray[np.float64]:
         """(rows,) E(x, y) of whole label sets; lower is better. Soft rules add what they weigh; it is infinite of sets that break
-        a rule that binds, or that have a label otherwise than all training rows."""
-        logits, _ = self._asked(X, None)
+        a rule that binds, that have a label otherwise than all training rows or, with ``known``, than was told: exp(-E) is what
+        :meth:`log_prob` normalises."""
+        logits, told = self._asked(X, known)
         Y = told_labels(y, self.labels_, "y")
         if len(Y) != len(logits):
             raise DataError(f"X has {len(logits)} rows and y {len(Y)}.")
@@ -397,6 +437,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         possible = ~(~np.isnan(self.constants_) & (self.constants_ != Y)).any(1)
         if self.legality_ is not None:
             possible &= are_possible(self.legality_.varying, varying)
+        possible &= (np.isnan(told) | (told == varying)).all(1)
         return np.where(possible, values, np.inf)
 
     def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
@@ -411,13 +452,31 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return self.classes_[np.argmax(asked.drop_in_entropy(known), axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
-        metric = get_metric("subset-accuracy" if self._fitted().labels_.kind == "single" else self.metric)
-        return metric(self.labels_.encode(y), self._finished(*self._decided(X, None, None, None), None), sample_weight)
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y); where y has holes, of the labels that are known."""
+        metric = get_metric(EXACT if self._fitted()._single else self.metric)
+        return metric(truth_of(y, self.labels_), self._finished(*self._decided(X, None, None, None), None), sample_weight)
+
+    def set_decision(self, decision: str) -> Self:
+        """Put another fitted rule in force, or a decision of least risk by its name, without another fit."""
+        one_of("decision", [*self._fitted().rules_, *RISKS])("decision", decision)
+        self.decision_ = self.decision = decision  # which rows told something go by, too
+        return self
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "energy_")
         return self
+
+    @property
+    def _single(self) -> bool:
+        """Whether a row has one label, of several classes."""
+        return self.labels_.kind == "single"
+
+    def _logits(self, p: NDArray[np.float64]) -> NDArray[np.float32]:
+        """What the energy sees of the base's marginals: their log-odds; of classes, of which a row has one, log p."""
+        if not self._single:
+            return logits_of(p)
+        p = np.clip(p, CLIP, 1)
+        return np.log(p / p.sum(1, keepdims=True)).astype(np.float32)
 
     def _asked(self, X: Any, known: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(base logits, told values with NaN), both (rows, labels that vary). DataError for what cannot be told."""
@@ -442,8 +501,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             )
         return told[:, self.varying_]
 
-    def _joint(self, logits: NDArray[np.float32], seed: int | None = None, energy: ResidualEnergy | None = None) -> Joint:
+    def _joint(self, logits: NDArray[np.float32], seed: int | None = None, energy: ResidualEnergy | None = None) -> Any:
         """Of rows with these logits (rows, labels that vary), under the rules."""
+        if self._single:
+            return Classes(torch.from_numpy(logits).double(), self.seed_ if seed is None else seed)
         energy = self.energy_ if energy is None else energy
         rules = None if self.legality_ is None else self.legality_.varying
         with torch.no_grad():

@@ -185,7 +185,8 @@ def _plain(Y: Any) -> Any:
     return Y
 
 
-def _is_missing(name: Any) -> bool:
+def is_missing(name: Any) -> bool:
+    """None, NaN, or pandas' NA."""
     if isinstance(name, np.ndarray):
         return False
     try:
@@ -195,7 +196,7 @@ def _is_missing(name: Any) -> bool:
 
 
 def _sorted(names: set[Any]) -> NDArray[Any]:
-    if any(map(_is_missing, names)):
+    if any(map(is_missing, names)):
         raise DataError("A label set holds None or NaN: leave out what is not known, or give it a name.")
     try:
         array = _as_given(sorted(names))
@@ -268,7 +269,7 @@ def _as_array(Y: Any) -> NDArray[Any]:
         raise DataError(
             f"Y must have one form in all rows, as many columns of 0 and 1, or one class: {_first_that_differs(Y)}."
         ) from None
-    if array.dtype == object and (missing := [i for i, value in enumerate(array.ravel()) if _is_missing(value)]):
+    if array.dtype == object and (missing := [i for i, value in enumerate(array.ravel()) if is_missing(value)]):
         row = missing[0] // (array.shape[1] if array.ndim == 2 else 1)
         raise DataError(
             f"Input y contains NaN or None in row {row}: every label must be known. A row without labels is an empty set."

@@ -106,6 +106,10 @@ def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
     """Of the labels that ``model`` was fitted on."""
     labels = told_labels(Y, model.labels_, "Y")
     quality = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
+    if model.labels_.kind == "single":  # the other classes of a row leave nothing open: what the base says of each is told
+        p = softmax(model.fitted_on_.logits, axis=1)[model.fitted_on_.group]
+        quality[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
+        return LabelIssues(quality, model.classes_)
     varying = None if model.legality_ is None else model.legality_.varying
     quality[:, model.varying_] = conditional_quality(model.fitted_on_, model.seed_, varying)[model.fitted_on_.group]
     return LabelIssues(np.where(np.isnan(labels), np.nan, quality), model.classes_)

@@ -21,7 +21,6 @@ from enstruct.estimators.told import told_format
 from enstruct.methods import METHODS, Method
 from enstruct.objectives import Density
 from enstruct.training.predict import Networks
-from enstruct.validation import one_of
 
 if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -71,9 +70,9 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
-        "fixed" (0.5), "threshold", "scaled", "per-label", "top-k", "expected-f1", "bayes-risk" (samples weighed by the energy:
-        half a millisecond a row and more), or "auto": the best of them in cross-validation within the validation rows,
-        "bayes-risk" up to 2,000 labels.
+        Of "joint" as :class:`~enstruct.JointMultiLabelClassifier` has it. Of networks "fixed" (0.5), "threshold", "scaled",
+        "per-label", "top-k", "expected-f1", "bayes-risk" (samples weighed by the energy: half a millisecond a row and more), or
+        "auto": the best of them in cross-validation within the validation rows, "bayes-risk" up to 2,000 labels.
     hidden, layers, dropout, nonlinearity : int, int, float, str
         The default encoder, a multi-layer perceptron.
     encoder : nn.Module, callable(n_features) -> nn.Module or TextEncoder, default=None
@@ -280,9 +279,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
 
     def _no_joint(self, known: Any) -> None:
         if known is not None:
-            raise ConfigError(
-                f"known= needs a joint distribution over labels, and method={_name(self.method)} has none: fit method='joint'."
-            )
+            raise _has_none("known=", self.method)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Log-odds (rows, labels); constant labels get -30 or 30. Binary 1-D y: (rows,) log-odds of the second class."""
@@ -324,18 +321,21 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         return super().predict_by_rule(X) if joint is None else joint.predict_by_rule(X)
 
     def set_decision(self, decision: str) -> Self:
-        """Put another fitted rule in force, without retraining."""
+        """Put another fitted rule in force, without retraining; of the joint also a decision of least risk, by its name."""
         joint = self._joint()
         if joint is None:
             return super().set_decision(decision)
-        one_of("decision", list(joint.rules_))("decision", decision)
-        self.decision_ = joint.decision_ = joint.decision = decision  # which rows told something go by, too
+        self.decision_ = joint.set_decision(decision).decision_
         return self
 
-    def energy(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """(rows,) E(x, y) of given label sets; lower is better. ConfigError if the method has no energy."""
+    def energy(self, X: Any, y: Any, *, known: Any = None) -> NDArray[np.float64]:
+        """(rows,) E(x, y) of given label sets; lower is better. Of the joint, infinite of what ``known`` contradicts. ConfigError
+        if the method has no energy."""
         joint = self._joint()
-        return super().energy(X, y) if joint is None else joint.energy(X, y)
+        if joint is not None:
+            return joint.energy(X, y, known=known)
+        self._no_joint(known)
+        return super().energy(X, y)
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None, *, known: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) draws from the joint given what is told, or from a network's independent labels."""
@@ -345,19 +345,20 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         self._no_joint(known)
         return super().sample(X, n, random_state)
 
-    @available_if(_is_joint)
     def log_prob(self, X: Any, y: Any, *, known: Any = None, return_error: bool = False) -> Any:
-        """(rows,) log p(y | x, what is told) in nats: :meth:`enstruct.JointMultiLabelClassifier.log_prob`."""
-        return self._fitted_joint().log_prob(X, y, known=known, return_error=return_error)
+        """(rows,) log p(y | x, what is told) in nats: :meth:`enstruct.JointMultiLabelClassifier.log_prob`. ConfigError if the
+        method has no joint distribution."""
+        return self._of_joint("log_prob").log_prob(X, y, known=known, return_error=return_error)
 
-    @available_if(_is_joint)
     def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
-        """(rows,) the label to ask for next: :meth:`enstruct.JointMultiLabelClassifier.ask`."""
-        return self._fitted_joint().ask(X, known=known)
+        """(rows,) the label to ask for next: :meth:`enstruct.JointMultiLabelClassifier.ask`. ConfigError likewise."""
+        return self._of_joint("ask").ask(X, known=known)
 
-    def _fitted_joint(self) -> JointMultiLabelClassifier:
-        check_is_fitted(self, "joint_")
-        return self.joint_
+    def _of_joint(self, call: str) -> JointMultiLabelClassifier:
+        joint = self._joint()
+        if joint is None:
+            raise _has_none(call, self.method)
+        return joint
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
@@ -394,6 +395,10 @@ def _joint_class() -> type[JointMultiLabelClassifier]:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
     return JointMultiLabelClassifier
+
+
+def _has_none(what: str, method: Any) -> ConfigError:
+    return ConfigError(f"{what} needs a joint distribution over labels, and method={_name(method)} has none: fit method='joint'.")
 
 
 def _name(method: Any) -> str:

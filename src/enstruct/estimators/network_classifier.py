@@ -41,6 +41,7 @@ from enstruct.estimators.renamed import refuse_renamed
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_header import OfLabelSets
 from enstruct.estimators.texts import input_record, restore_input
+from enstruct.estimators.told import truth_of
 from enstruct.methods import METHODS, Method
 from enstruct.metrics import get_metric
 from enstruct.randomness import seeded
@@ -399,11 +400,11 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             return answers.sample(self._inputs(X), n)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y); where y has holes, of the labels that are known."""
         predicted = self._predicted(X)
         weight = None if sample_weight is None else row_weights(sample_weight, predicted)
         name = "subset-accuracy" if self.data_.single else self.metric
-        return get_metric(name)(self.data_.labels.encode(y), predicted, weight)
+        return get_metric(name)(truth_of(y, self.data_.labels), predicted, weight)
 
     # -- saving -----------------------------------------------------------------------------------
 

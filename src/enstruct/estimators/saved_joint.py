@@ -14,11 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from enstruct.decisions.risk import RISKS
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
-from enstruct.errors import ModelFileError
+from enstruct.errors import ModelFileError, shown
 from enstruct.estimators import persistence, saved_values
 from enstruct.estimators.bases import (
     OBSERVED,
@@ -27,7 +29,6 @@ from enstruct.estimators.bases import (
     MethodBase,
     ObservedBase,
     ViewBase,
-    takes_label_sets,
 )
 from enstruct.estimators.cross_fitting import CrossFitted
 from enstruct.estimators.label_format import LabelFormat
@@ -102,8 +103,8 @@ class SavedJoint(BaseEstimator):
 
     @classmethod
     def load(cls, path: Path | str, *, base: Any = None, encoder: TextEncoder | str | Path | None = None) -> Self:
-        """A saved model. ``base``: the fitted classifier, where it was somebody's own; ``encoder``: where texts' encoder lies
-        now. Raises ModelFileError, and ConfigError for an encoder that it was saved without."""
+        """A saved model. ``base``: the fitted classifier, or the list of one a label, where it was somebody's own; ``encoder``:
+        where texts' encoder lies now. Raises ModelFileError, and ConfigError for an encoder that it was saved without."""
         return persistence.steadily(path, lambda folder: cls._loaded(folder, base, encoder))
 
     @classmethod
@@ -126,8 +127,9 @@ class SavedJoint(BaseEstimator):
             n_terms = getattr(getattr(model, "text_", None), "n_terms", None)
             tuned = moved if moved and not moved["encoder"].frozen else {}
             model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms, tuned)
-            rules = LabelRules.from_record(header.rules, header.decision, header.decision_scores, n)
-        model.rules_, model.decision_, model.decision_scores_ = rules.rules, rules.decision, rules.scores
+            of_marginals = "fixed" if header.decision in RISKS else header.decision
+            rules = LabelRules.from_record(header.rules, of_marginals, header.decision_scores, n)
+        model.rules_, model.decision_, model.decision_scores_ = rules.rules, header.decision, rules.scores
         model.base_scores_, model.likelihoods_, model.terms_ = header.base_scores, header.likelihoods, header.terms
         model.marginals_of_, model.seed_, model.notes_ = header.marginals_of, header.seed, header.notes
         return model
@@ -210,15 +212,33 @@ def read_bases(
             base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels)]
         else:
             if custom is None:
-                raise ModelFileError(f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load.")
-            check_is_fitted(custom)
-            base, models = ClassifierBase(custom, per_label=not takes_label_sets(custom)), [custom]
+                raise ModelFileError(
+                    f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load; where each label "
+                    f"has a copy, the list of them (base_[{i}].models[0] of the model that was saved)."
+                )
+            base, models = _own(custom, n_labels), [custom]
         if n_terms is not None:
             base = ViewBase(base, str(record.view), n_terms)
         bases.append(CrossFitted(base, np.zeros((0, n_labels)), models, 0.0))
     if number != len(header.members):
         raise ValueError("its members are not those of its bases")
     return bases
+
+
+def _own(custom: Any, n_labels: int) -> ClassifierBase:
+    """Somebody's classifier, fitted: of label sets, or a list of one for each label that varies."""
+    several = list(custom) if isinstance(custom, (list, tuple)) else [custom]
+    fitted = [one for one in several if not isinstance(one, float)]  # a label of which a fold saw one value has its share
+    try:
+        for one in fitted:
+            check_is_fitted(one)
+    except (NotFittedError, TypeError):
+        raise ModelFileError(f"base= must be fitted as it was when the model was saved; {shown(one)} is not.") from None
+    if not isinstance(custom, (list, tuple)):
+        return ClassifierBase(custom)
+    if len(several) != n_labels or not fitted:
+        raise ModelFileError(f"base= lists {len(several)} classifiers, and {n_labels} labels vary: one for each, in their order.")
+    return ClassifierBase(fitted[0], per_label=True)
 
 
 def _n_members(one: CrossFitted) -> int:

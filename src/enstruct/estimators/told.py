@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError, shown, unknown_name
-from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.label_format import LabelFormat, is_missing
 
 YES, NO = (True, 1), (False, 0)
 
@@ -45,8 +46,12 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
     """(rows, labels) of 0, 1 and NaN. DataError for what is neither yes, no nor unknown, other widths, names that are none."""
     if are_dicts(known):
         return _of_dicts(known, labels, what)
-    table = None if labels.kind == "single" else _table(known)
-    if table is None:
+    if what == "known" and isinstance(known, (list, tuple)) and known and all(row is None for row in known):
+        return np.full((len(known), labels.n_labels), np.nan, dtype=np.float32)
+    if labels.kind == "single" and (what != "known" or _is_flat(known)):
+        return _of_classes(known, labels) if what == "known" else labels.encode(known).toarray().astype(np.float32)
+    table = _table(known)
+    if table is None or (what != "known" and labels.kind == "names" and _are_names(table, known, labels)):
         if what == "known" and labels.kind != "single" and not sparse.issparse(known):
             raise DataError(
                 f"known must be a table (rows, {labels.n_labels}) of 1, 0 and NaN where nothing is told, or a list of dicts, "
@@ -76,6 +81,12 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
             "NaN (or None, or -1) for unknown."
         )
     return out
+
+
+def truth_of(y: Any, labels: LabelFormat) -> Any:
+    """What answers are scored by: an indicator, or where y has holes an array (rows, labels) with NaN there. DataError."""
+    told = told_labels(y, labels, "y")
+    return told if np.isnan(told).any() else as_indicator(told)
 
 
 def check_observed(Y: NDArray[np.float32], labels: LabelFormat) -> None:
@@ -135,10 +146,35 @@ def _table(y: Any) -> NDArray[np.float64] | None:
         return None
     if array.ndim != 2:
         return None
+    for missing in (lambda: array == None, lambda: np.frompyfunc(is_missing, 1, 1)(array).astype(bool)):  # noqa: E711
+        try:
+            return np.where(missing(), np.nan, array).astype(np.float64)
+        except (TypeError, ValueError):  # pandas' NA is found one by one, which takes longer
+            continue
+    return None
+
+
+def _is_flat(known: Any) -> bool:
     try:
-        return np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711
-    except (TypeError, ValueError):
-        return None
+        return np.ndim(getattr(known, "values", known)) == 1
+    except ValueError:  # rows of several lengths
+        return False
+
+
+def _are_names(table: NDArray[np.float64], y: Any, labels: LabelFormat) -> bool:
+    """Whether lists of numbers are names of labels, and no table of yes and no."""
+    yes_or_no = np.isnan(table) | (table == 0) | (table == 1) | (table == -1)
+    return isinstance(y, (list, tuple)) and not (table.shape[1] == labels.n_labels and yes_or_no.all())
+
+
+def _of_classes(known: Any, labels: LabelFormat) -> NDArray[np.float32]:
+    """Of a class a row, None or NaN where it is not told."""
+    values = np.asarray(getattr(known, "values", known), dtype=object)
+    told = np.flatnonzero([not is_missing(value) for value in values])
+    out = np.full((len(values), labels.n_labels), np.nan, dtype=np.float32)
+    if len(told):
+        out[told] = labels.encode(np.array(values[told].tolist())).toarray()
+    return out
 
 
 def _of_dicts(known: Any, labels: LabelFormat, what: str) -> NDArray[np.float32]:

@@ -93,6 +93,8 @@ class Candidate:
 
 
 INDEPENDENT = Candidate("independent", smoothed=True)
+CLASSES = Candidate("classes")
+"""Of rows with one label each: what the base says, and nothing that is learnt."""
 CANDIDATES = (
     INDEPENDENT,
     Candidate("pairs", pairs=True, smoothed=True, decay=1.0, rate=1e-2),

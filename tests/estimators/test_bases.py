@@ -1,0 +1,129 @@
+"""Bases of one's own: whose labels they take, what is refused of their probabilities, how they come back."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, StackingClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from enstruct import JointMultiLabelClassifier
+from enstruct.errors import ConfigError, ModelFileError
+from enstruct.estimators.bases import takes_label_sets
+
+LINEAR = LogisticRegression()
+OF_ONE_LABEL = [
+    CalibratedClassifierCV(LinearSVC(), cv=2),
+    CalibratedClassifierCV(RandomForestClassifier(5), cv=2),
+    GridSearchCV(LINEAR, {"C": [1, 2]}, cv=2),
+    BaggingClassifier(LINEAR, 3),
+    AdaBoostClassifier(n_estimators=3),
+    StackingClassifier([("linear", LINEAR)], cv=2),
+    make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(), cv=2)),
+]
+OF_LABEL_SETS = [
+    RandomForestClassifier(5),
+    OneVsRestClassifier(LINEAR),
+    MultiOutputClassifier(LINEAR),
+    ClassifierChain(LINEAR),
+    GridSearchCV(RandomForestClassifier(5), {"max_depth": [2, None]}, cv=2),
+    GridSearchCV(OneVsRestClassifier(LINEAR), {"estimator__C": [1, 2]}, cv=2),
+    make_pipeline(StandardScaler(), OneVsRestClassifier(LINEAR)),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 5))
+    return X, (X[:, :3] + 0.7 * rng.standard_normal((90, 3)) > 0).astype(int)
+
+
+def joint(base):
+    return JointMultiLabelClassifier(base, folds=2, random_state=0)
+
+
+def named(one):
+    return type(one).__name__ if not hasattr(one, "steps") else type(one.steps[-1][1]).__name__ + "-after"
+
+
+@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.parametrize("base", OF_ONE_LABEL + OF_LABEL_SETS, ids=named)
+def test_wrappers_are_bases(base, rows):
+    X, Y = rows
+    assert takes_label_sets(base) == any(base is one for one in OF_LABEL_SETS)
+    model = joint(base).fit(X[:60], Y[:60])
+    p = model.base_proba(X[60:])
+    assert p.shape == (30, 3)
+    assert ((p > 0.5) == Y[60:]).mean() > 0.65
+
+
+@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.parametrize("base", [MultiOutputClassifier(LINEAR), ClassifierChain(LINEAR)], ids=named)
+def test_holes_are_for_classifiers_of_one_label(base, rows):
+    X, Y = rows[0], rows[1].astype(float)
+    Y[::5, 1] = np.nan
+    with pytest.raises(ConfigError, match="y has holes: give the classifier of one label"):
+        joint(base).fit(X, Y)
+    assert joint(LINEAR).fit(X, Y).base_proba(X).shape == Y.shape
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Answers with what it is told to."""
+
+    def __init__(self, p=(), classes=(0, 1), sets=False):
+        self.p, self.classes, self.sets = p, classes, sets
+
+    def fit(self, X, y):
+        self.classes_ = np.array(self.classes)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.p, (len(X), 1))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.sets
+        return tags
+
+
+@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.parametrize(
+    ("base", "match"),
+    [
+        (Odd((1.0,)), r"must give \(45, 2\), no and yes, not \(45, 1\)"),
+        (Odd((0.4, np.nan)), "gives nan in row 0: probabilities lie between"),
+        (Odd((0.4, 1.6)), "gives 1.6 in row 0"),
+        (Odd((0.4, 0.6), ("a", "b")), r"taught 0 and 1, and has the classes \['a', 'b'\]"),
+        (Odd((0.4, 0.6), (0, 1), True), "of 2 labels, and 3 were to be learnt"),
+        (Odd((0.4, 0.6, -1), (0, 1), True), "gives -1 in row 0"),
+        (StackingClassifier([("linear", LINEAR)], Perceptron(), cv=2), "gives no probabilities"),
+    ],
+    ids=["one column", "nan", "beyond one", "classes", "labels", "negative", "none when fitted"],
+)
+def test_probabilities_that_are_none(base, match, rows):
+    X, Y = rows
+    model = joint(base)
+    with pytest.raises(ConfigError, match=match) as caught:
+        model.fit(X, Y)
+    assert len(str(caught.value)) <= 300
+    assert not hasattr(model, "energy_")
+
+
+@pytest.mark.usefixtures("quick_joints")
+def test_copies_for_each_label_are_passed_to_load(rows, tmp_path):
+    X, Y = rows
+    model = joint(LINEAR).fit(X, Y)
+    model.save(tmp_path / "m")
+    copies = model.base_[0].models[0]
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m", base=copies)
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    for base, match in ((copies[:2], "lists 2 classifiers, and 3 labels vary"), ([LINEAR] * 3, "must be fitted")):
+        with pytest.raises(ModelFileError, match=match):
+            JointMultiLabelClassifier.load(tmp_path / "m", base=base)

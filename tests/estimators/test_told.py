@@ -1,0 +1,55 @@
+"""Told labels: the forms they come in."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from enstruct.errors import DataError
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.told import told_format, told_labels, truth_of
+
+HOLE = np.nan
+SETS = LabelFormat("indicator", np.array(["a", "b"]))
+CLASSES = LabelFormat("single", np.array(["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "Float64", "object"])
+def test_what_pandas_holds_to_be_missing(dtype):
+    frame = pd.DataFrame({"a": [1, None, 0], "b": [None, None, 1]}).astype(float)
+    frame = frame.astype("object").where(frame.notna(), pd.NA) if dtype == "object" else frame.astype(dtype)
+    wanted = [[1, HOLE], [HOLE, HOLE], [0, 1]]
+    np.testing.assert_array_equal(told_labels(frame, SETS), wanted)
+    np.testing.assert_array_equal(told_labels(frame, told_format(frame), "y"), wanted)
+    np.testing.assert_array_equal(told_labels(frame.iloc[1:2], SETS), [[HOLE, HOLE]])
+
+
+def test_nothing_told():
+    np.testing.assert_array_equal(told_labels([None, None], SETS), np.full((2, 2), HOLE))
+    np.testing.assert_array_equal(told_labels([None, {"b": True}], SETS), [[HOLE, HOLE], [HOLE, 1]])
+
+
+def test_classes_by_name_by_yes_and_no_and_by_dict():
+    one = [[0, 1, 0], [HOLE] * 3]
+    for known in (["b", None], np.array(["b", None], dtype=object), pd.Series(["b", HOLE])):
+        np.testing.assert_array_equal(told_labels(known, CLASSES), one)
+    np.testing.assert_array_equal(told_labels([{"b": True}, {"c": False}], CLASSES), [[HOLE, 1, HOLE], [HOLE, HOLE, 0]])
+    np.testing.assert_array_equal(told_labels([[HOLE, 1, HOLE], [HOLE, HOLE, 0]], CLASSES), [[HOLE, 1, HOLE], [HOLE, HOLE, 0]])
+    with pytest.raises(DataError, match="'d'"):
+        told_labels(["b", "d"], CLASSES)
+    with pytest.raises(DataError, match="2 columns, and there are 3"):
+        told_labels([[1, 0]], CLASSES)
+
+
+def test_numbers_that_are_names():
+    """Label sets of as many numbers in each row are names, where labels have names."""
+    names = told_format([[1, 2], [3], [5]])
+    np.testing.assert_array_equal(told_labels([[1, 2], [3, 5]], names, "y"), [[1, 1, 0, 0], [0, 0, 1, 1]])
+    np.testing.assert_array_equal(told_labels([[1, HOLE, 0, 0]], names), [[1, HOLE, 0, 0]])
+
+
+def test_what_answers_are_scored_by():
+    assert truth_of([[1, 0], [0, 1]], SETS).nnz == 2
+    np.testing.assert_array_equal(truth_of([[1, HOLE], [0, 1]], SETS), [[1, HOLE], [0, 1]])
+    assert truth_of(["a", "c"], CLASSES).toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
+    with pytest.raises(DataError, match="holds 2"):
+        truth_of([[2, 0]], SETS)
