@@ -23,6 +23,29 @@ def test_flipped_cells_are_what_the_other_labels_say_against():
     assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.7
 
 
+def test_forgotten_labels_are_found_where_none_is_made_up():
+    """A label of five forgotten: those likely by the others come before unlikely ones that are there."""
+    X, Y = exclusive(600, 3)
+    wrong = (Y == 1) & (np.random.default_rng(0).random(Y.shape) < 0.2)
+    issues = find_label_issues(X, np.where(wrong, 0, Y), base="binary-relevance", folds=3, random_state=0)
+    assert issues.noise.lost > 10 * issues.noise.added
+    worst = issues.cells()[:40]
+    assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.6
+    whole = find_label_issues(X, Y, base="binary-relevance", folds=3, random_state=0)
+    assert whole.noise.lost < issues.noise.lost - 0.05
+
+
+def test_a_class_is_as_likely_as_the_base_says():
+    X, Y = exclusive(200, 5)
+    y = Y[:, :3].argmax(1)
+    y[11] = (y[11] + 1) % 3
+    issues = find_label_issues(X, y, base="binary-relevance", folds=2, random_state=0)
+    assert issues.noise is None
+    p = np.where(np.eye(3)[y] == 1, issues.quality, 1 - issues.quality)
+    np.testing.assert_allclose(p.sum(1), 1, atol=1e-6)
+    assert 11 in [row for row, _ in issues.rows()[:60]]
+
+
 def test_order_of_cells_and_rows():
     quality = np.array([[0.9, 0.1, np.nan], [0.5, 0.6, 0.7], [0.95, 0.9, 0.99]])
     issues = LabelIssues(quality, np.arange(3))

@@ -144,6 +144,9 @@ def _in_file(options: Namespace) -> None:
     row, label, value, quality = suspects[0]
     say(f"{len(cells)} given labels of {len(told)} rows, {len(suspects)} of them in {options.out}")
     say(f"least likely: row {row}, label {label}, given as {value}, quality {quality}")
+    if issues.noise is not None:
+        lost, added = issues.noise.lost, issues.noise.added
+        say(f"of labels that are there {lost:.1%} at most were not noted, of absent ones {added:.2%} at most were")
 
 
 def _examples(options: Namespace) -> Examples:

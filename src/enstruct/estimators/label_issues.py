@@ -1,6 +1,8 @@
 """Which given labels are probably wrong: those that neither x nor the row's other labels make likely.
 
-    quality_ni = p(y_ni | x_n, y_n without i)          base and energy cross-fitted: neither has seen the labels of row n
+    p_ni       = p(y_ni | x_n, y_n without i)          base and energy cross-fitted: neither has seen the labels of row n
+    quality_ni = p(y_ni is right | p_ni)               where labels were noted as wrongly as they were found to be, all together
+                                                       (:mod:`enstruct.estimators.label_noise`)
 
 A base alone asks p(y_ni | x_n); what the other labels say of label i is what the energy adds.
 """
@@ -19,6 +21,7 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.errors import ConfigError
 from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.label_noise import NoteNoise, quality_of
 from enstruct.estimators.tag_issues import TagIssues, tag_issues
 from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.estimators.told import told_labels
@@ -34,10 +37,13 @@ TEMPERATURE = 0.1
 
 @dataclass(frozen=True)
 class LabelIssues:
-    """``quality`` (rows, labels) in [0, 1], NaN where nothing was given; ``classes`` (labels,) their names or numbers."""
+    """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``classes``
+    (labels,) their names or numbers; ``noise``: what share of labels that are there was not noted at most, and of absent ones
+    was, None where rows have one label each."""
 
     quality: NDArray[np.float64]
     classes: NDArray[Any]
+    noise: NoteNoise | None = None
 
     def cells(self) -> list[tuple[int, int, float]]:
         """(row, label number, quality) of every given cell, the least likely first."""
@@ -84,7 +90,7 @@ def find_label_issues(
     rules: Any = None,
     random_state: Any = None,
 ) -> LabelIssues | TagIssues:
-    """The quality of each given label of the rows, cross-fitted; Y may have holes.
+    """The quality of each given label of the rows, how likely it is right, cross-fitted; Y may have holes.
 
     ``base``, ``encoder``, ``folds``, ``minutes``, ``rules`` and ``random_state`` as of
     :class:`~enstruct.JointMultiLabelClassifier`, which raises what cannot be. Given labels that together break a rule have
@@ -111,18 +117,21 @@ def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
         quality[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
         return LabelIssues(quality, model.classes_)
     varying = None if model.legality_ is None else model.legality_.varying
-    quality[:, model.varying_] = conditional_quality(model.fitted_on_, model.seed_, varying)[model.fitted_on_.group]
-    return LabelIssues(np.where(np.isnan(labels), np.nan, quality), model.classes_)
+    of_distinct, noise = conditional_quality(model.fitted_on_, model.seed_, varying)
+    quality[:, model.varying_] = of_distinct[model.fitted_on_.group]
+    return LabelIssues(np.where(np.isnan(labels), np.nan, quality), model.classes_, noise)
 
 
-def conditional_quality(fit: FittedOn, seed: int, rules: RuleSystem | None = None) -> NDArray[np.float64]:
-    """(distinct rows, labels that vary) p(y_i | x, the other labels), NaN in holes: of each fold by an energy of the chosen terms
-    that was trained on the others. Of labels that break a rule that binds: 0."""
+def conditional_quality(
+    fit: FittedOn, seed: int, rules: RuleSystem | None = None
+) -> tuple[NDArray[np.float64], NoteNoise | None]:
+    """(distinct rows, labels that vary) from p(y_i | x, the other labels), NaN in holes: of each fold by an energy of the chosen
+    terms that was trained on the others. Of labels that break a rule that binds: 0. And what was noted wrongly."""
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight
     logits, y, weights = (torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight))
     examples = Examples(logits, y, weights)
-    quality = np.full(table.Y.shape, np.nan)
+    p = np.full(table.Y.shape, np.nan)
     possible = np.ones(len(table), dtype=bool) if rules is None else are_possible(rules, table.Y)
     for fold in fit.folds:
         others = np.setdiff1d(np.arange(len(table)), fold)
@@ -131,9 +140,10 @@ def conditional_quality(fit: FittedOn, seed: int, rules: RuleSystem | None = Non
         for rows, binding in ((fold[possible[fold]], rules), (fold[~possible[fold]], None)):
             if len(rows):
                 own = examples.take(rows)
-                quality[rows] = given_others(energy, own.logits, own.y, seed, binding).numpy()
+                p[rows] = given_others(energy, own.logits, own.y, seed, binding).numpy()
+    quality, noise = quality_of(p, table.Y)
     if rules is not None and not possible.all():
         rows = np.flatnonzero(~possible)
         at_odds = (rules.broken(table.Y[rows])[:, rules.binds] @ abs(rules.matrix[rules.binds])) > 0
         quality[rows] = np.where(at_odds & ~np.isnan(table.Y[rows]), 0.0, quality[rows])
-    return quality
+    return quality, noise

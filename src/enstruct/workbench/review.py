@@ -1,8 +1,9 @@
 """Given labels gone through, the least likely first, each with the reason in words.
 
-A cell's quality is p(its value | x, the row's other labels), cross-fitted (:mod:`enstruct.estimators.label_issues`). The reason
-names what speaks most against it: of the rows like this one, those whose features make the label about as likely, how many of
-those with the same value of another label have the opposite value.
+A cell's quality is how likely its value is right, by p(value | x, the row's other labels), cross-fitted, and by how many labels
+of these data were noted wrongly (:mod:`enstruct.estimators.label_issues`). The reason names what speaks most against it: of the
+rows like this one, those whose features make the label about as likely, how many of those with the same value of another label
+have the opposite value.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SUSPECTS: Shape = {
 
 
 class Suspect(NamedTuple):
-    """``given``: its value; ``quality``: how likely that is beside the other labels, ``alone``: by the features alone."""
+    """``given``: its value; ``quality``: how likely that is right, beside the other labels, ``alone``: by the features alone."""
 
     row: int
     label: str

@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.thresholds import GlobalThreshold
+from enstruct.estimators.label_noise import quality_of
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.metrics import Counts, rowwise_f1
 from enstruct.metrics.base import ratio
@@ -130,7 +131,7 @@ def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
     for kind in NOISE:
         fit, wrong = estimators.noisy(base, kind)
         if head == "joint":
-            quality = quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies())
+            quality, _ = quality_of(quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies()), fit.Y)
         elif head == "base":
             quality = given_probability(fit.cross_fitted, fit.Y)
         else:

@@ -6,7 +6,7 @@ Of the training documents, or so many of them, drawn by the seed. Labels as they
 printed, with the texts; the file keeps numbers of documents, and no text. Then labels are made wrong in the ways of
 :mod:`enstruct_bench.joint.wrong_cells`, a model is fitted to each, and what counts is the average precision of the wrong cells:
 
-    joint      p(y_i | x, the other labels), :func:`enstruct.find_label_issues`
+    joint      the probability that y_i is right, by x and the other labels, :func:`enstruct.find_label_issues`
     base       p(y_i | x), the same cross-fitted marginals
     issues, adjusted
                cleanlab's two ways, of these marginals (group ``peers``)
@@ -49,7 +49,7 @@ def qualities(
         raise SystemExit(f"{given.shape[1] - len(model.varying_)} labels never vary in these documents: take more of them.")
     fit = model.fitted_on_
     p = expit(fit.logits[fit.group].astype(np.float64))
-    sides: Qualities = {"joint": conditional_quality(fit, model.seed_)[fit.group], "base": given_probability(p, given)}
+    sides: Qualities = {"joint": conditional_quality(fit, model.seed_)[0][fit.group], "base": given_probability(p, given)}
     if find_spec("cleanlab") is not None:
         sides |= {kind: cleanlab_quality(p, given, kind) for kind in KINDS}
     return sides, {"base": "+".join(one.base.name for one in model.base_), "energy": model.terms_}

@@ -1,9 +1,10 @@
 """Find the given labels that are probably wrong, and go through them in a browser, or list them in a file.
 
-Every label of every row of DATA gets its quality, the probability of the value that it has, by models that have not seen the
-row. Without --out a page shows them, the least likely first, each with the reason in words: accept what the model holds for
-right, keep what is given, or correct any other label of the row. Every answer is written to --log at once, and when the page is
-closed by Ctrl-C the corrected data to --corrected. The same command goes on where it ended.
+Every label of every row of DATA gets its quality, the probability that its value is right, by models that have not seen the row
+and by how many labels of DATA are seen to be noted wrongly. Without --out a page shows them, the least likely first, each with
+the reason in words: accept what the model holds for right, keep what is given, or correct any other label of the row. Every
+answer is written to --log at once, and when the page is closed by Ctrl-C the corrected data to --corrected. The same command goes
+on where it ended.
 
 With --out FILE.csv they are listed there instead, with the columns row (from 0, the first below the header), label, value (1 or 0
 as it is given) and quality. Unknown labels (empty cells, ? in ARFF, NaN) are not listed. Of label sets only.

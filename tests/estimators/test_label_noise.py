@@ -1,0 +1,86 @@
+"""Labels noted wrongly: rates and posteriors against a planted noise whose Bayes answer is known."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from enstruct.estimators.label_noise import NoteNoise, note_noise, quality_of, right
+
+ADDED_AND_LOST = [(0.05, 0.05), (0.002, 0.2), (0.03, 0.002), (0.001, 0.001)]
+
+
+def planted(added, lost, n=60_000, seed=0):
+    """(q, what is there, what was noted) of labels that are rare, some of them sure."""
+    rng = np.random.default_rng(seed)
+    q = rng.beta(0.05, 0.6, n)
+    there = rng.random(n) < q
+    noted = np.where(there, rng.random(n) >= lost, rng.random(n) < added)
+    return q, there, noted
+
+
+@pytest.mark.parametrize(("added", "lost"), ADDED_AND_LOST)
+def test_right_is_bayes_rule(added, lost):
+    """By enumeration of what is there and what is noted."""
+    q = np.linspace(0.02, 0.98, 49)
+    p = (1 - lost) * q + added * (1 - q)
+    noise = NoteNoise(added, lost)
+    joint = {(1, 1): q * (1 - lost), (0, 1): (1 - q) * added, (1, 0): q * lost, (0, 0): (1 - q) * (1 - added)}
+    for noted in (0, 1):
+        wanted = joint[noted, noted] / (joint[0, noted] + joint[1, noted])
+        np.testing.assert_allclose(right(p, np.full(len(p), noted), noise), wanted)
+
+
+@pytest.mark.parametrize(("added", "lost"), ADDED_AND_LOST)
+def test_rates_are_seen_where_it_is_sure(added, lost):
+    q, _, noted = planted(added, lost)
+    noise = note_noise((1 - lost) * q + added * (1 - q), noted)
+    assert noise.added == pytest.approx(added, abs=0.003)
+    assert noise.lost == pytest.approx(lost, abs=0.03)
+
+
+def test_surer_than_right_changes_no_rate():
+    """Logits twice as large are another model's, and the notes are the same."""
+    q, _, noted = planted(0.05, 0.1)
+    p = 0.9 * q + 0.05 * (1 - q)
+    sure = p**2 / (p**2 + (1 - p) ** 2)
+    assert sure.min() < 0.02 < p.min()
+    np.testing.assert_allclose(note_noise(sure, noted), (0.05, 0.1), atol=0.05)
+
+
+@pytest.mark.parametrize(("added", "lost"), [(0.002, 0.2), (0.03, 0.002), (0.05, 0.05)])
+def test_wrong_notes_come_first(added, lost):
+    """As early as by the true rates, and earlier than by the probability of the note alone."""
+    q, there, noted = planted(added, lost)
+    p = (1 - lost) * q + added * (1 - q)
+    wrong, alone = there != noted, np.where(noted, p, 1 - p)
+    quality, noise = quality_of(alone, noted)
+    best = average_precision_score(wrong, -right(p, noted, NoteNoise(added, lost)))
+    found = average_precision_score(wrong, -quality)
+    assert found > best - 0.02
+    assert found > average_precision_score(wrong, -alone) + (0.1 if lost > 4 * added else -0.01)
+    np.testing.assert_allclose(noise, note_noise(p, noted))
+    # of the notes that are right with such probabilities so many are
+    for low, high in ((0.2, 0.5), (0.5, 0.8), (0.9, 1.0)):
+        some = (quality > low) & (quality < high)
+        assert (~wrong[some]).mean() == pytest.approx(quality[some].mean(), abs=0.1)
+
+
+def test_order_and_ends():
+    """Between 0 and 1, falling with p where a label is not noted; surer than the rates allow is still told apart."""
+    noise, p = NoteNoise(0.05, 0.1), np.linspace(1e-4, 1 - 1e-4, 200)
+    for noted, sign in ((1, 1), (0, -1)):
+        quality = right(p, np.full(200, noted), noise)
+        assert (np.diff(sign * quality) > 0).all()
+        assert quality.min() > 0
+        assert quality.max() < 1
+
+
+def test_holes_certainties_and_nothing_to_count():
+    probability = np.array([[0.9, np.nan, 1.0], [0.0, 0.2, 0.7]])
+    quality, noise = quality_of(probability, np.array([[1, 0, 0], [1, 1, 0]]))
+    assert np.isnan(quality[0, 1])
+    assert quality[0, 2] == 1
+    assert quality[1, 0] == 0
+    assert noise is not None
+    assert 0 < noise.added + noise.lost <= 0.9  # of four cells hardly anything is known
+    assert quality_of(np.array([1.0, np.nan]), np.array([1, 0]))[1] is None
