@@ -23,6 +23,7 @@ PAIRED = ("nll", "exact", "f1", *(f"{what}@{share}" for what in ("f1", "loss") f
 PAIRED_FOUND = tuple(f"found {kind}" for kind in NOISE)
 COLUMNS = {
     "nll": "NLL",
+    "nll_error": "its s.e.",
     "exact": "exact",
     "f1": "F1",
     **{f"f1@{share}": f"F1 @{share}" for share in TOLD},
@@ -44,8 +45,8 @@ DIFFERENCES = {
     "found flips": "Δ found flips",
     "questions": "Δ asks",
 }
-FIGURES = (*COLUMNS, *PAIRED, *PAIRED_FOUND, "nll_error", *(f"average_precision@{share}" for share in TOLD))
-FORMS = {"loss": ".4g", "peak_mib": ".0f", "fit_seconds": ".3g", "answer_seconds": ".3g"}
+FIGURES = (*COLUMNS, *PAIRED, *PAIRED_FOUND, *(f"average_precision@{share}" for share in TOLD))
+FORMS = {"nll_error": ".3f", "loss": ".4g", "peak_mib": ".0f", "fit_seconds": ".3g", "answer_seconds": ".3g"}
 
 
 def value_of(cell: Cell, figure: str) -> float | None:
